@@ -1,0 +1,136 @@
+"""Datasets as reviewed code: YAML manifests in, the same samples on every machine out.
+
+A name is imported from its module when it is first used, so that `import registry` is light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from registry.catalog import Catalog
+    from registry.content import (
+        Content,
+        ContentAudio,
+        ContentDocument,
+        ContentImage,
+        ContentText,
+        ContentVideo,
+    )
+    from registry.dataset import Dataset, MemoryDataset
+    from registry.errors import (
+        AccessError,
+        CacheError,
+        DatasetNotFoundError,
+        DecodeError,
+        ExpectationError,
+        ManifestError,
+        MappingError,
+        MissingDependencyError,
+        OfflineError,
+        RegistryError,
+        SourceError,
+    )
+    from registry.fields import FieldSpec
+    from registry.load import get_dataset, list_datasets
+    from registry.loaders import csv_dataset, file_dataset, hf_dataset, json_dataset
+    from registry.mapping import map_fields
+    from registry.messages import (
+        ChatMessage,
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageTool,
+        ChatMessageUser,
+    )
+    from registry.sample import RecordToSample, Sample, SandboxEnvironmentSpec
+
+__all__ = [
+    "AccessError",
+    "CacheError",
+    "Catalog",
+    "ChatMessage",
+    "ChatMessageAssistant",
+    "ChatMessageSystem",
+    "ChatMessageTool",
+    "ChatMessageUser",
+    "Content",
+    "ContentAudio",
+    "ContentDocument",
+    "ContentImage",
+    "ContentText",
+    "ContentVideo",
+    "Dataset",
+    "DatasetNotFoundError",
+    "DecodeError",
+    "ExpectationError",
+    "FieldSpec",
+    "ManifestError",
+    "MappingError",
+    "MemoryDataset",
+    "MissingDependencyError",
+    "OfflineError",
+    "RecordToSample",
+    "RegistryError",
+    "Sample",
+    "SandboxEnvironmentSpec",
+    "SourceError",
+    "csv_dataset",
+    "file_dataset",
+    "get_dataset",
+    "hf_dataset",
+    "json_dataset",
+    "list_datasets",
+    "map_fields",
+]
+
+_MODULES = {
+    "AccessError": "errors",
+    "CacheError": "errors",
+    "Catalog": "catalog",
+    "ChatMessage": "messages",
+    "ChatMessageAssistant": "messages",
+    "ChatMessageSystem": "messages",
+    "ChatMessageTool": "messages",
+    "ChatMessageUser": "messages",
+    "Content": "content",
+    "ContentAudio": "content",
+    "ContentDocument": "content",
+    "ContentImage": "content",
+    "ContentText": "content",
+    "ContentVideo": "content",
+    "Dataset": "dataset",
+    "DatasetNotFoundError": "errors",
+    "DecodeError": "errors",
+    "ExpectationError": "errors",
+    "FieldSpec": "fields",
+    "ManifestError": "errors",
+    "MappingError": "errors",
+    "MemoryDataset": "dataset",
+    "MissingDependencyError": "errors",
+    "OfflineError": "errors",
+    "RecordToSample": "sample",
+    "RegistryError": "errors",
+    "Sample": "sample",
+    "SandboxEnvironmentSpec": "sample",
+    "SourceError": "errors",
+    "csv_dataset": "loaders",
+    "file_dataset": "loaders",
+    "get_dataset": "load",
+    "hf_dataset": "loaders",
+    "json_dataset": "loaders",
+    "list_datasets": "load",
+    "map_fields": "mapping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'registry' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"registry.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

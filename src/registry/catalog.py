@@ -1,0 +1,185 @@
+"""The catalog: all datasets reachable from an index, by name."""
+
+from __future__ import annotations
+
+import glob
+import importlib.util
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from registry.errors import DatasetNotFoundError, ManifestError, Problem
+from registry.resolve import Entry, Layer, resolve
+from registry.schema import validate
+from registry.settings import INDEX_NAME, Settings, builtin_root
+from registry.spec import DatasetSpec
+from registry.yamlfile import Document, read_yaml
+
+__all__ = ["Catalog", "shown"]
+
+_PACKAGE = "package:"
+
+
+@dataclass(frozen=True)
+class Catalog(Mapping[str, DatasetSpec]):
+    """Datasets by name; `catalog[name]` is resolved when it is asked for."""
+
+    index: Path
+    """The index file."""
+    entries: dict[str, Entry] = field(default_factory=dict)
+    """Datasets as they stand in the files."""
+    problems: tuple[Problem, ...] = ()
+    """What is wrong in the files; a dataset of a file without problems still resolves."""
+
+    @classmethod
+    def open(cls, root: str | Path | None = None) -> Catalog:
+        """Read the catalog of `root`, a folder with a `datasets.yaml` or such a file.
+
+        None takes REGISTRY_ROOT, else the nearest `datasets.yaml` upwards from the working
+        directory, else the built-in catalog.
+
+        Raises:
+            ManifestError: the index itself can't be used.
+        """
+        index = Settings.from_environment(root=root).index
+        reader = _Reader()
+        reader.read_index(index)
+        return cls(index, reader.entries, tuple(reader.problems))
+
+    def __getitem__(self, name: str) -> DatasetSpec:
+        return self.resolve(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self.entries))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def resolve(
+        self,
+        name: str,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        source: str | None = None,
+    ) -> DatasetSpec:
+        """Return the dataset `name`, resolved, with overrides and another source's location.
+
+        Raises:
+            DatasetNotFoundError: no such name; it carries the nearest ones.
+            ManifestError: its manifest, or one that it extends, is not valid.
+        """
+        if name not in self.entries:
+            if self.problems:
+                raise ManifestError(self.problems)
+            raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
+        self._check_files_of(name)
+        return resolve(name, self.entries, overrides=overrides, source=source)
+
+    def _check_files_of(self, name: str) -> None:
+        files = set()
+        current: str | None = name
+        while current in self.entries:
+            entry = self.entries[current]
+            if entry.document.file in files and current != name:
+                break
+            files.add(entry.document.file)
+            parent = entry.value.get("extends")
+            current = parent if isinstance(parent, str) else None
+        problems = [problem for problem in self.problems if problem.file in files]
+        if problems:
+            raise ManifestError(problems)
+
+    def including(self, files: Iterable[Path]) -> Catalog:
+        """Return this catalog with those of the files that it does not hold yet."""
+        reader = _Reader()
+        reader.entries, reader.problems = dict(self.entries), list(self.problems)
+        known = {entry.document.file for entry in self.entries.values()}
+        known |= {problem.file for problem in self.problems} | {shown(self.index)}
+        for file in files:
+            if shown(file) in known:
+                continue
+            if file.name == INDEX_NAME:
+                reader.read_index(file.absolute())
+            else:
+                reader.read_manifest(file, self.index.parent, Layer("default", {}))
+        return Catalog(self.index, reader.entries, tuple(reader.problems))
+
+
+class _Reader:
+    """Reads an index and all that it includes, and collects entries and problems."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.problems: list[Problem] = []
+        self._indexes: set[Path] = set()
+
+    def read_index(self, path: Path) -> None:
+        if path in self._indexes:
+            return
+        self._indexes.add(path)
+        document = read_yaml(path, shown_as=shown(path))
+        problems = validate(document, "index")
+        if problems:
+            raise ManifestError(problems)
+        defaults = Layer("default", document.value.get("defaults", {}), document, ("defaults",))
+        self._add(document, path.parent, defaults)
+        for number, pattern in enumerate(document.value.get("include", [])):
+            self._include(pattern, path.parent, defaults, document, number)
+
+    def _include(
+        self, pattern: str, folder: Path, defaults: Layer, document: Document, number: int
+    ) -> None:
+        if pattern.startswith(_PACKAGE):
+            index = _package_index(pattern.removeprefix(_PACKAGE))
+            if index is not None:
+                self.read_index(index)
+                return
+        else:
+            paths = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
+            for path in paths:
+                self.read_manifest(folder / path, folder, defaults)
+            if paths:
+                return
+        message = f"'{pattern}' matches nothing"
+        self.problems.append(document.problem(("include", number), message, "check the spelling"))
+
+    def read_manifest(self, path: Path, folder: Path, defaults: Layer) -> None:
+        try:
+            document = read_yaml(path, shown_as=shown(path))
+        except ManifestError as error:
+            self.problems.extend(error.problems)
+            return
+        self.problems.extend(validate(document, "manifest"))
+        self._add(document, folder, defaults)
+
+    def _add(self, document: Document, folder: Path, defaults: Layer) -> None:
+        datasets = document.value.get("datasets") if isinstance(document.value, dict) else None
+        for name, value in datasets.items() if isinstance(datasets, dict) else ():
+            if not isinstance(value, dict):
+                continue
+            entry = Entry(name, document, folder, defaults)
+            first = self.entries.setdefault(name, entry)
+            if first is not entry:
+                other = first.problem((), "").file
+                line = first.document.position(("datasets", name)).line
+                message = f"the name '{name}' is taken already"
+                self.problems.append(entry.problem((), message, f"by {other}:{line}"))
+
+
+def shown(path: Path) -> str:
+    """Return how a file is named in messages: relative to the working directory if it is below."""
+    path, here = path.absolute(), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _package_index(name: str) -> Path | None:
+    """Return the index that an installed package ships, without importing the package."""
+    if name == "registry":
+        return builtin_root()
+    spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    places = spec.submodule_search_locations if spec else None
+    for place in places or ():
+        if (Path(place) / INDEX_NAME).is_file():
+            return Path(place) / INDEX_NAME
+    return None

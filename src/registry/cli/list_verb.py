@@ -1,0 +1,37 @@
+"""`list`: the datasets of the catalog."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.render import print_json, print_table
+from registry.errors import ManifestError
+
+__all__ = ["command"]
+
+
+@click.command("list", epilog="Example: python -m registry list --tag mcq")
+@options.tags
+@options.as_json
+@options.root
+def command(tags: tuple[str, ...], as_json: bool, root: str | None) -> int:
+    """List the datasets of the catalog."""
+    catalog, _, _ = options.open_catalog(root)
+    specs, broken = [], 0
+    for name in catalog:
+        try:
+            specs.append(catalog[name])
+        except ManifestError as error:
+            broken += 1
+            print(f"error: {error.problems[0]}", file=sys.stderr)
+    chosen = [spec for spec in specs if set(tags) <= set(spec.tags)]
+    if as_json:
+        keys = {"name", "description", "license", "homepage", "tags"}
+        print_json([spec.model_dump(mode="json", include=keys) for spec in chosen])
+    else:
+        rows = [(spec.name, ", ".join(spec.tags), spec.description or "") for spec in chosen]
+        print_table(("dataset", "tags", "description"), rows)
+    return PROBLEMS if broken else CLEAN

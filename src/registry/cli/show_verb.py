@@ -1,0 +1,65 @@
+"""`show`: a dataset with nothing left open, and where its cache is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import yaml
+
+from registry.calls import loader_call
+from registry.cli import CLEAN, options
+from registry.cli.render import print_json, size_text
+from registry.load import peek
+
+if TYPE_CHECKING:
+    from registry.cache import CacheEntry
+    from registry.spec import DatasetSpec
+
+__all__ = ["command"]
+
+
+@click.command("show", epilog="Example: python -m registry show demo-mcq-small --call")
+@click.argument("name")
+@click.option("--call", is_flag=True, help="Print the equivalent loader call as Python.")
+@options.as_json
+@options.root
+def command(name: str, call: bool, as_json: bool, root: str | None) -> int:
+    """Show a dataset with extends and defaults applied, and whether it is cached."""
+    catalog, cache, _ = options.open_catalog(root)
+    spec = catalog[name]
+    if call:
+        print(loader_call(spec))
+        return CLEAN
+    entry = peek(spec, cache)
+    if as_json:
+        print_json({"spec": _spec_data(spec), "cache": _cache_data(entry)})
+    else:
+        print(_as_yaml(spec), end="")
+        print(f"# {_cache_line(name, entry)}")
+    return CLEAN
+
+
+def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
+    """Return the spec as a manifest writes it, without what says nothing."""
+    data = spec.model_dump(mode="json", exclude_none=True, exclude={"folder", "name"})
+    view = {key: value for key, value in data.pop("view").items() if value is not False}
+    return {key: value for key, value in {**data, **view}.items() if value not in ({}, [])}
+
+
+def _as_yaml(spec: DatasetSpec) -> str:
+    document = {"datasets": {spec.name: _spec_data(spec)}}
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _cache_data(entry: CacheEntry | None) -> dict[str, Any] | None:
+    if entry is None:
+        return None
+    samples = entry.meta["samples"]
+    return {"folder": str(entry.folder), "samples": samples, "bytes": entry.size}
+
+
+def _cache_line(name: str, entry: CacheEntry | None) -> str:
+    if entry is None:
+        return f"not cached (python -m registry sync {name})"
+    return f"cached: {entry.meta['samples']:,} samples, {size_text(entry.size)}, {entry.folder}"

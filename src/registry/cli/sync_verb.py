@@ -1,0 +1,136 @@
+"""`sync`: build datasets into the cache."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import click
+
+from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.render import print_json, print_table, size_text
+from registry.progress import Progress
+from registry.sync import SyncResult, sync
+
+__all__ = ["command"]
+
+Report = Callable[[str, Progress], None]
+
+
+@click.command(
+    "sync",
+    epilog="Example: python -m registry sync demo-mcq, or: python -m registry sync --tag demo",
+)
+@click.argument("names", nargs=-1, metavar="[NAMES]...")
+@options.tags
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=lambda: min(8, 2 * (os.cpu_count() or 1)),
+    show_default="2 a core, 8 at most",
+    help="Datasets at a time.",
+)
+@options.offline
+@click.option("--refresh", is_flag=True, help="Look at the sources and build again.")
+@options.as_json
+@options.root
+def command(
+    names: tuple[str, ...],
+    tags: tuple[str, ...],
+    jobs: int,
+    offline: bool | None,
+    refresh: bool,
+    as_json: bool,
+    root: str | None,
+) -> int:
+    """Build datasets into the cache: all of the catalog, or those named.
+
+    A dataset that is cached already is left alone. One that fails does not stop the others; the
+    exit code is then 1.
+    """
+    catalog, cache, settings = options.open_catalog(root, offline=offline)
+    chosen = options.choose(catalog, names, tags)
+    with _progress(as_json=as_json) as report:
+        run = sync(
+            chosen,
+            catalog,
+            cache,
+            jobs=jobs,
+            offline=settings.offline,
+            refresh=refresh,
+            report=report,
+        )
+        results = list(_said(run, as_json=as_json))
+    _print_summary(sorted(results, key=lambda result: result.name), as_json=as_json)
+    return PROBLEMS if any(result.error for result in results) else CLEAN
+
+
+def _said(results: Iterator[SyncResult], *, as_json: bool) -> Iterator[SyncResult]:
+    """Pass results on, with a plain line each where there are no progress bars."""
+    for result in results:
+        if not as_json and not sys.stderr.isatty():
+            print(f"{result.name}: {result.status}", file=sys.stderr, flush=True)
+        yield result
+
+
+def _progress(*, as_json: bool) -> AbstractContextManager[Report]:
+    if as_json or not sys.stderr.isatty():
+        return nullcontext(lambda name, progress: None)
+    return _bars()
+
+
+@contextmanager
+def _bars() -> Iterator[Report]:
+    """Show a bar a dataset on the terminal: bytes while fetching, rows while mapping."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.TextColumn("{task.fields[amount]}"),
+        bars.TimeElapsedColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        tasks: dict[str, bars.TaskID] = {}
+
+        def report(name: str, progress: Progress) -> None:
+            if name not in tasks:
+                tasks[name] = shown.add_task(name, amount="")
+            amount = _amount(progress)
+            shown.update(tasks[name], completed=progress.done, total=progress.total, amount=amount)
+
+        yield report
+
+
+def _amount(progress: Progress) -> str:
+    if progress.stage == "map":
+        return f"{progress.done:,} samples"
+    total = f" of {size_text(progress.total)}" if progress.total else ""
+    return f"{size_text(progress.done)}{total}"
+
+
+def _print_summary(results: list[SyncResult], *, as_json: bool) -> None:
+    if as_json:
+        print_json([result.to_dict() for result in results])
+        return
+    rows = [
+        (
+            result.name,
+            result.status,
+            "" if result.samples is None else f"{result.samples:,}",
+            size_text(result.bytes),
+            f"{result.seconds:.1f} s",
+        )
+        for result in results
+    ]
+    print_table(("dataset", "status", "samples", "size", "time"), rows, wide=0)
+    for result in results:
+        if result.error:
+            print(f"error: {result.name}: {_without_name(result)}", file=sys.stderr)
+
+
+def _without_name(result: SyncResult) -> str:
+    return str(result.error).removeprefix(f"{result.name}: ")

@@ -1,0 +1,39 @@
+"""`validate`: check manifests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from registry.check import check
+from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.render import print_json
+
+__all__ = ["command"]
+
+
+@click.command("validate", epilog="Example: python -m registry validate registry/demo.yaml")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATHS]...")
+@options.as_json
+@options.root
+def command(paths: tuple[Path, ...], as_json: bool, root: str | None) -> int:
+    """Check the manifests of the catalog, or only some files or folders.
+
+    All problems are reported, each with its file, line and column. Makes no request.
+    """
+    catalog, _, _ = options.open_catalog(root)
+    problems = check(catalog, paths)
+    if as_json:
+        print_json([problem.to_dict() for problem in problems])
+    else:
+        for problem in problems:
+            print(problem)
+        print(_summary(len(problems), len(catalog)))
+    return PROBLEMS if problems else CLEAN
+
+
+def _summary(problems: int, datasets: int) -> str:
+    if problems:
+        return f"{problems} problem{'s' if problems > 1 else ''}"
+    return f"no problems ({datasets} datasets)"

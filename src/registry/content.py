@@ -1,0 +1,217 @@
+"""The parts of a chat message: text, images, audio, video, documents, and what models add."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Discriminator, JsonValue, model_validator
+
+__all__ = [
+    "Citation",
+    "Content",
+    "ContentAudio",
+    "ContentCitation",
+    "ContentData",
+    "ContentDocument",
+    "ContentImage",
+    "ContentReasoning",
+    "ContentText",
+    "ContentToolUse",
+    "ContentVideo",
+    "DocumentCitation",
+    "DocumentRange",
+    "UrlCitation",
+]
+
+_UNKNOWN_TYPE = "application/octet-stream"
+
+
+class CitationBase(BaseModel):
+    """What every citation has."""
+
+    cited_text: str | tuple[int, int] | None = None
+    """The text, or its start and end within the container."""
+    title: str | None = None
+    """Title of the cited resource."""
+    internal: dict[str, JsonValue] | None = None
+    """Payload of a model provider."""
+
+
+class ContentCitation(CitationBase):
+    """A citation of any content."""
+
+    type: Literal["content"] = "content"
+
+
+class DocumentRange(BaseModel):
+    """A part of a document."""
+
+    type: Literal["block", "page", "char"]
+    """Unit of the two indexes."""
+    start_index: int
+    """0-based start."""
+    end_index: int
+    """0-based end."""
+
+
+class DocumentCitation(CitationBase):
+    """A citation of a part of a document."""
+
+    type: Literal["document"] = "document"
+    range: DocumentRange | None = None
+    """The part; None for the whole."""
+
+
+class UrlCitation(CitationBase):
+    """A citation of a web page."""
+
+    type: Literal["url"] = "url"
+    url: str
+    """Address of the page."""
+
+
+Citation = Annotated[ContentCitation | DocumentCitation | UrlCitation, Discriminator("type")]
+
+
+class ContentBase(BaseModel):
+    """What every part has."""
+
+    internal: JsonValue | None = None
+    """Payload of a model provider."""
+
+
+class ContentText(ContentBase):
+    """Text."""
+
+    type: Literal["text"] = "text"
+    text: str
+    """The text."""
+    refusal: bool | None = None
+    """True for a refusal."""
+    citations: Sequence[Citation] | None = None
+    """Sources of the text."""
+    cache_breakpoint: bool | None = None
+    """Ask the provider to place a prompt-cache boundary behind this part."""
+
+
+class ContentReasoning(ContentBase):
+    """What a model thought."""
+
+    type: Literal["reasoning"] = "reasoning"
+    reasoning: str
+    """The reasoning, possibly encrypted."""
+    summary: str | None = None
+    """A readable summary."""
+    signature: str | None = None
+    """Signature of the reasoning, for replay."""
+    redacted: bool = False
+    """True where `reasoning` is not readable."""
+
+
+class ContentToolUse(ContentBase):
+    """A tool that ran on the provider's side."""
+
+    type: Literal["tool_use"] = "tool_use"
+    tool_type: Literal["web_search", "mcp_call", "code_execution"]
+    """Kind of tool."""
+    id: str
+    """Id of the call."""
+    name: str
+    """Name of the tool."""
+    context: str | None = None
+    """Where the tool comes from, such as a server's name."""
+    arguments: str
+    """Arguments as text."""
+    result: str
+    """Result as text."""
+    error: str | None = None
+    """Error, if any."""
+
+
+class ContentImage(ContentBase):
+    """An image."""
+
+    type: Literal["image"] = "image"
+    image: str
+    """Path, URL or data URI."""
+    detail: Literal["auto", "low", "high", "original"] = "auto"
+    """Detail level asked of the provider."""
+
+
+class ContentAudio(ContentBase):
+    """A sound."""
+
+    type: Literal["audio"] = "audio"
+    audio: str
+    """Path or data URI."""
+    format: Literal["wav", "mp3"]
+    """Format of the data."""
+
+
+class ContentVideo(ContentBase):
+    """A video."""
+
+    type: Literal["video"] = "video"
+    video: str
+    """Path or data URI."""
+    format: Literal["mp4", "mpeg", "mov"]
+    """Format of the data."""
+
+
+class ContentDocument(ContentBase):
+    """A document such as a PDF."""
+
+    type: Literal["document"] = "document"
+    document: str
+    """Path, URL or data URI."""
+    filename: str = ""
+    """Name of the file; taken from `document` where not given."""
+    mime_type: str = ""
+    """Media type; taken from `document` where not given."""
+    citations: bool = False
+    """Ask the provider for citations."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("document"), str):
+            return data
+        mime_type, filename = _describe(data["document"], data.get("mime_type"))
+        return {
+            **data,
+            "mime_type": data.get("mime_type") or mime_type,
+            "filename": data.get("filename") or filename,
+        }
+
+
+def _describe(document: str, given_type: str | None) -> tuple[str, str]:
+    if document.startswith("data:"):
+        header = document.removeprefix("data:").partition(",")[0]
+        mime_type = given_type or header.partition(";")[0] or _UNKNOWN_TYPE
+        return mime_type, f"document.{mime_type.rpartition('/')[2]}"
+    guessed, _ = mimetypes.guess_type(document)
+    return guessed or _UNKNOWN_TYPE, PurePosixPath(document).name
+
+
+class ContentData(ContentBase):
+    """Data that only a model provider understands."""
+
+    type: Literal["data"] = "data"
+    data: dict[str, JsonValue]
+    """The payload."""
+
+
+Content = (
+    ContentText
+    | ContentReasoning
+    | ContentImage
+    | ContentAudio
+    | ContentVideo
+    | ContentData
+    | ContentToolUse
+    | ContentDocument
+)
+"""One part of a message."""

@@ -1,0 +1,94 @@
+"""CSV → records: every cell is text, a ragged row is an error."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Protocol, cast
+
+from registry.decode.bytes import SourceBytes, open_text
+from registry.errors import DecodeError, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from registry.sample import DatasetRecord
+    from registry.spec import CsvSource, Source
+
+__all__ = ["read_csv"]
+
+# A row that no file holds, sent behind the last line: inside an open quote it does not come out.
+_END = "\x00end of registry's input\x00"
+_LARGEST_CELL = (1 << 31) - 1
+
+
+class _Reader(Protocol):
+    line_num: int
+
+    def __next__(self) -> list[str]: ...
+
+
+def read_csv(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
+    """Yield a dict of texts a row; rows without any visible character are passed over."""
+    options = cast("CsvSource", source)
+    # The limit is the process's; cells of long texts go beyond its default of 128 KiB.
+    csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
+    with open_text(file, options.encoding) as text:
+        yield from _read(text, file, options)
+
+
+def _read(lines: Iterator[str], file: SourceBytes, options: CsvSource) -> Iterator[DatasetRecord]:
+    rows = _rows(lines, file, options)
+    for _ in range(options.skip_rows):
+        if next(rows, None) is None:
+            break
+    header: list[str] | None = list(options.fieldnames or ()) or next(
+        (row for _, row in rows if row), None
+    )
+    if header is None:
+        raise DecodeError("the file has no header row", file=file.location)
+    for line, row in rows:
+        if row and len(row) != len(header):
+            raise _ragged(file, line, row, header)
+        if any(cell.strip() for cell in row):
+            yield dict(zip(header, row, strict=True))
+
+
+def _rows(
+    lines: Iterator[str], file: SourceBytes, options: CsvSource
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with its last line's number; an open quote at the end is an error."""
+    delimiter = options.delimiter or csv.get_dialect(options.dialect).delimiter
+    made = csv.reader(_with_end(lines), options.dialect, delimiter=delimiter)
+    reader = cast("_Reader", made)
+    start = 1
+    while True:
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            raise DecodeError(str(error), file=file.location, line=reader.line_num) from error
+        if row == [_END]:
+            return
+        if row and row[-1].endswith(_END):
+            raise _unclosed(file, start)
+        yield reader.line_num, row
+        start = reader.line_num + 1
+
+
+def _with_end(lines: Iterator[str]) -> Iterator[str]:
+    # A line of the reader's need not end in a line break: the last one's may be missing.
+    yield from lines
+    yield _END
+
+
+def _unclosed(file: SourceBytes, line: int) -> DecodeError:
+    message = "a quote that opens in this row is never closed"
+    return DecodeError(message, file=file.location, line=line)
+
+
+def _ragged(file: SourceBytes, line: int, row: list[str], header: list[str]) -> DecodeError:
+    message = f"the row has {len(row)} cells, the header has {len(header)}"
+    if len(row) > len(header):
+        detail = f"left over: {shorten(row[len(header) :])}"
+    else:
+        detail = f"no value for: {', '.join(header[len(row) :])}"
+    return DecodeError(f"{message}; {detail}", file=file.location, line=line)

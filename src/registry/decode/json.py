@@ -1,0 +1,70 @@
+"""JSON Lines and JSON → records."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from registry.decode.bytes import SourceBytes, open_text, unpacked_suffix
+from registry.errors import DecodeError, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from registry.sample import DatasetRecord
+    from registry.spec import JsonSource, Source
+
+__all__ = ["read_json"]
+
+_LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+
+
+def read_json(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
+    """Yield one object a line, or the objects of an array; blank lines are passed over."""
+    options = cast("JsonSource", source)
+    with open_text(file, options.encoding) as text:
+        if unpacked_suffix(file.location) in _LINE_SUFFIXES:
+            yield from _read_lines(text, file)
+        else:
+            yield from _read_whole(text.read(), file)
+
+
+def _read_lines(lines: Iterable[str], file: SourceBytes) -> Iterator[DatasetRecord]:
+    for number, line in enumerate(lines, 1):
+        if not line.isspace():
+            yield _as_record(_parse(line.rstrip("\n"), file, first_line=number), file, number)
+
+
+def _read_whole(text: str, file: SourceBytes) -> Iterator[DatasetRecord]:
+    data = _parse(text, file, first_line=1)
+    if isinstance(data, dict):
+        yield data
+    elif isinstance(data, list):
+        for number, item in enumerate(data, 1):
+            yield _as_record(item, file, None, f"item {number} of the array")
+    else:
+        message = f"must be an array of objects, or one object, is {shorten(data)}"
+        raise DecodeError(message, file=file.location, line=1)
+
+
+def _parse(text: str, file: SourceBytes, *, first_line: int) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = first_line + error.lineno - 1
+        message = f"not JSON: {error.msg} at column {error.colno}"
+        raise DecodeError(message, file=file.location, line=line) from error
+    except RecursionError as error:
+        message = "the JSON is nested too deeply"
+        raise DecodeError(message, file=file.location, line=first_line) from error
+    except ValueError as error:  # a number of more than 4,300 digits
+        raise DecodeError(f"not JSON: {error}", file=file.location, line=first_line) from error
+
+
+def _as_record(
+    data: Any, file: SourceBytes, line: int | None, what: str = "the line"
+) -> DatasetRecord:
+    if isinstance(data, dict):
+        return data
+    message = f"{what} must be an object, is {shorten(data)}"
+    raise DecodeError(message, file=file.location, line=line)

@@ -1,0 +1,102 @@
+"""Files and folders that appear whole or not at all, and locks that save double work."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from registry.errors import CacheError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["file_sha256", "lock", "publish_folder", "temporary_folder", "write_whole"]
+
+_CHUNK = 1 << 20
+_TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file's bytes, 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """Give a new private folder under `parent`; whatever is left in it goes at the end."""
+    folder = parent / uuid.uuid4().hex
+    try:
+        folder.mkdir(parents=True, mode=0o755)
+    except OSError as error:
+        raise CacheError(
+            f"can't write to the cache: {error} (REGISTRY_CACHE_DIR sets another folder)"
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file beside `path`, sync it and put it in place in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        # "x" refuses to follow whatever may lie at that name already.
+        with beside.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def publish_folder(folder: Path, target: Path) -> None:
+    """Move a finished `folder` to `target`; if another process was first, theirs stays."""
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    _sync_folder(folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno not in _TAKEN:
+            raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold the lock at `path` so that one process does the work and others wait for it.
+
+    Nothing is wrong without it, only done twice; so where locks don't work (a file system
+    without them, no permission) the work goes on.
+    """
+    from filelock import FileLock
+
+    held = FileLock(path)
+    with contextlib.suppress(OSError, NotImplementedError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held.acquire()
+    try:
+        yield
+    finally:
+        held.release()

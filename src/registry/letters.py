@@ -1,0 +1,19 @@
+"""Letters of choices: A for the first, … Z, then 1, 2, … as Inspect AI counts them."""
+
+from __future__ import annotations
+
+__all__ = ["index_of", "letter_of"]
+
+
+def letter_of(index: int) -> str:
+    """Return the letter of a 0-based index."""
+    return chr(ord("A") + index) if index < 26 else str(index - 25)
+
+
+def index_of(letter: str) -> int:
+    """Return the 0-based index of a letter; a ValueError says that it is none."""
+    if len(letter) == 1 and letter.isalpha():
+        return ord(letter.upper()) - ord("A")
+    if letter.isnumeric() and int(letter) > 0:
+        return 25 + int(letter)
+    raise ValueError(f"'{letter}' is no letter of a choice")

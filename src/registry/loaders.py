@@ -1,0 +1,382 @@
+"""The loaders of Inspect AI's dataset module."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from registry.dataset import MemoryDataset
+from registry.decode import decode
+from registry.decode.bytes import unpacked_suffix
+from registry.mapping import map_records, record_mapper
+from registry.relative_files import resolve_files, resolver
+from registry.sample import Sample
+from registry.sources.files import open_files
+from registry.sources.filesystem import is_local, local_path, public_location
+from registry.spec import CsvSource, HfSource, JsonSource
+
+if TYPE_CHECKING:
+    from registry.dataset import Dataset
+    from registry.fields import FieldSpec
+    from registry.sample import DatasetRecord, RecordToSample
+
+__all__ = ["csv_dataset", "file_dataset", "hf_dataset", "json_dataset"]
+
+
+def csv_dataset(
+    csv_file: str,
+    sample_fields: FieldSpec | RecordToSample | None = None,
+    auto_id: bool = False,
+    shuffle: bool = False,
+    seed: int | None = None,
+    shuffle_choices: bool | int | None = None,
+    limit: int | None = None,
+    dialect: str = "unix",
+    encoding: str = "utf-8",
+    name: str | None = None,
+    fs_options: dict[str, Any] | None = None,
+    fieldnames: list[str] | None = None,
+    delimiter: str = ",",
+) -> Dataset:
+    """Read a dataset from a CSV file.
+
+    Args:
+        csv_file: Local path or any fsspec URL (`s3://…`, `https://…`), a glob too. Suffixes
+            `.gz .bz2 .xz .zst` are unpacked.
+        sample_fields: How a record becomes a sample: a FieldSpec that names columns, a function
+            that returns one sample or a list, or None for columns called as the fields are.
+        auto_id: Number the samples from 1 in the file's order, in place of their ids.
+        shuffle: Shuffle the samples.
+        seed: Seed of the shuffle. None takes the global random state.
+        shuffle_choices: Shuffle the choices of each sample: a seed, or True for no fixed one.
+        limit: Samples at most, counted after shuffling. None is all; more than there are is all.
+        dialect: Dialect of Python's csv module: `unix`, `excel` or `excel-tab`.
+        encoding: Text encoding. With `utf-8` a byte-order mark is accepted.
+        name: Name of the dataset. None takes the file's stem.
+        fs_options: Options of the file system's fsspec class, such as `{"anon": True}` for S3.
+        fieldnames: Column names of a file without a header. None takes the first row.
+        delimiter: The character between cells.
+
+    Returns:
+        The dataset, in memory. Rows without any visible character are passed over.
+
+    Raises:
+        SourceError: the file can't be had.
+        DecodeError: a ragged row, another encoding, no CSV (a ValueError).
+        MappingError: a record does not become a sample (a ValueError).
+        ValueError: a negative limit.
+    """
+    source = CsvSource(
+        path=csv_file,  # type: ignore[arg-type]  # the model makes a tuple of it
+        fs_options=fs_options or {},
+        encoding=encoding,
+        dialect=dialect,  # type: ignore[arg-type]  # checked by the model
+        # excel-tab has a delimiter of its own, which the default must not replace.
+        delimiter=None if delimiter == "," else delimiter,
+        fieldnames=tuple(fieldnames) if fieldnames else None,
+    )
+    view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
+    return _read_files(source, sample_fields, view, name)
+
+
+def json_dataset(
+    json_file: str,
+    sample_fields: FieldSpec | RecordToSample | None = None,
+    auto_id: bool = False,
+    shuffle: bool = False,
+    seed: int | None = None,
+    shuffle_choices: bool | int | None = None,
+    limit: int | None = None,
+    encoding: str = "utf-8",
+    name: str | None = None,
+    fs_options: dict[str, Any] | None = None,
+) -> Dataset:
+    """Read a dataset from a JSON Lines file, or from JSON: an array of objects, or one object.
+
+    Args:
+        json_file: Local path or any fsspec URL, a glob too. `.jsonl` and `.ndjson`, before any
+            `.gz .bz2 .xz .zst`, are read line by line.
+        sample_fields: As for `csv_dataset`.
+        auto_id: As for `csv_dataset`.
+        shuffle: As for `csv_dataset`.
+        seed: As for `csv_dataset`.
+        shuffle_choices: As for `csv_dataset`.
+        limit: As for `csv_dataset`.
+        encoding: Text encoding. With `utf-8` a byte-order mark is accepted.
+        name: Name of the dataset. None takes the file's stem.
+        fs_options: Options of the file system's fsspec class.
+
+    Returns:
+        The dataset, in memory. Blank lines are passed over.
+
+    Raises:
+        SourceError: the file can't be had.
+        DecodeError: a line is no JSON object, or another encoding (a ValueError).
+        MappingError: a record does not become a sample (a ValueError).
+        ValueError: a negative limit.
+    """
+    source = JsonSource(
+        path=json_file,  # type: ignore[arg-type]  # the model makes a tuple of it
+        fs_options=fs_options or {},
+        encoding=encoding,
+    )
+    view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
+    return _read_files(source, sample_fields, view, name)
+
+
+def file_dataset(
+    file: str,
+    sample_fields: FieldSpec | RecordToSample | None = None,
+    auto_id: bool = False,
+    shuffle: bool = False,
+    seed: int | None = None,
+    shuffle_choices: bool | int | None = None,
+    limit: int | None = None,
+    dialect: str = "unix",
+    encoding: str = "utf-8",
+    name: str | None = None,
+    fs_options: dict[str, Any] | None = None,
+    fieldnames: list[str] | None = None,
+) -> Dataset:
+    """Read a dataset from a file whose suffix tells its format.
+
+    Args:
+        file: A path or URL that ends in `.csv .tsv .tab .json .jsonl .ndjson`, and perhaps a
+            compression's suffix.
+        sample_fields: As for `csv_dataset`.
+        auto_id: As for `csv_dataset`.
+        shuffle: As for `csv_dataset`.
+        seed: As for `csv_dataset`.
+        shuffle_choices: As for `csv_dataset`.
+        limit: As for `csv_dataset`.
+        dialect: As for `csv_dataset`; only for CSV.
+        encoding: As for `csv_dataset`.
+        name: As for `csv_dataset`.
+        fs_options: As for `csv_dataset`.
+        fieldnames: As for `csv_dataset`; only for CSV.
+
+    Raises:
+        ValueError: no reader for the suffix; else as for `csv_dataset` and `json_dataset`.
+    """
+    suffix = unpacked_suffix(file)
+    read: Callable[..., Dataset]
+    options: dict[str, Any]
+    if suffix in (".json", ".jsonl", ".ndjson"):
+        read, options = json_dataset, {}
+    elif suffix in (".csv", ".tsv", ".tab"):
+        delimiter = "," if suffix == ".csv" else "\t"
+        options = {"dialect": dialect, "fieldnames": fieldnames, "delimiter": delimiter}
+        read = csv_dataset
+    else:
+        known = ".csv, .tsv, .tab, .json, .jsonl or .ndjson"
+        raise ValueError(f"{public_location(file)}: no reader for '{suffix}' (it reads {known})")
+    return read(
+        file,
+        sample_fields=sample_fields,
+        auto_id=auto_id,
+        shuffle=shuffle,
+        seed=seed,
+        shuffle_choices=shuffle_choices,
+        limit=limit,
+        encoding=encoding,
+        name=name,
+        fs_options=fs_options,
+        **options,
+    )
+
+
+def hf_dataset(
+    path: str,
+    split: str,
+    name: str | None = None,
+    data_dir: str | None = None,
+    revision: str | None = None,
+    sample_fields: FieldSpec | RecordToSample | None = None,
+    auto_id: bool = False,
+    shuffle: bool = False,
+    seed: int | None = None,
+    shuffle_choices: bool | int | None = None,
+    limit: int | None = None,
+    trust: bool = False,
+    cached: bool = True,
+    **kwargs: Any,
+) -> Dataset:
+    """Read a dataset with the `datasets` package: from the Hub, a folder, or a builder's files.
+
+    Args:
+        path: Repository `owner/name`, a local folder, or a builder such as `json` with
+            `data_files`.
+        split: Split, such as `test`.
+        name: Configuration of the dataset.
+        data_dir: Folder within the repository.
+        revision: Commit, tag or branch. A full commit that is in the cache makes no request;
+            anything else is looked up each time, and never answered by another revision.
+        sample_fields: As for `csv_dataset`.
+        auto_id: Number the samples from 1 in the order of the source.
+        shuffle: Shuffle the records, as `datasets.Dataset.shuffle` does.
+        seed: Seed of the shuffle. None is no fixed one.
+        shuffle_choices: Shuffle the choices of each sample: a seed, or True for no fixed one.
+        limit: Records at most, counted after shuffling. None is all; more than there are is all.
+        trust: Accepted for compatibility; a repository's own Python script is never run.
+        cached: False fetches again where `revision` is no full commit.
+        **kwargs: Further arguments of `datasets.load_dataset`.
+
+    Returns:
+        The dataset, in memory.
+
+    Raises:
+        SourceError: no such dataset, configuration, split or revision; the Hub does not answer;
+            the dataset needs a script.
+        MappingError: a record does not become a sample (a ValueError).
+        ValueError: a negative limit.
+    """
+    source = HfSource(
+        path=str(Path(path).absolute()) if Path(path).is_dir() else path,
+        split=split,
+        name=name,
+        data_dir=data_dir,
+        data_files=kwargs.pop("data_files", None),
+        revision=revision,
+        trust=trust,
+        cached=cached,
+    )
+    view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
+    records = list(_hub_records(source, kwargs))
+    samples = _hub_samples(records, sample_fields, view, path)
+    title = Path(path).stem if Path(path).exists() else path
+    # The limit counted records, and was applied to them.
+    return _in_memory(samples, replace(view, limit=None), title, path)
+
+
+def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> Iterator[DatasetRecord]:
+    from registry.cache import Cache
+    from registry.settings import Settings
+    from registry.sources.hub import fetch_hub, pin_hub
+    from registry.sources.pin import Access
+
+    settings = Settings.from_environment()
+    access = Access(cache=Cache(settings.cache_dir), offline=settings.offline)
+    pinned = pin_hub(source, access, **extra)
+    if not source.cached and pinned.revision != source.revision:
+        access = Access(cache=access.cache, offline=access.offline, refresh=True)
+    return decode(fetch_hub(source, pinned, access, **extra), source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _View:
+    """The view arguments of a loader, checked."""
+
+    auto_id: bool
+    shuffle: bool
+    seed: int | None
+    shuffle_choices: bool | int | None
+    limit: int | None
+
+    @classmethod
+    def of(
+        cls,
+        auto_id: bool,
+        shuffle: bool | int,
+        seed: int | None,
+        shuffle_choices: bool | int | None,
+        limit: int | None,
+    ) -> _View:
+        """Check the arguments; an int for `shuffle` is its seed, as Inspect takes it."""
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit must be 0 or more, is {limit}")
+        if shuffle is not True and shuffle is not False:
+            if seed is not None:
+                raise ValueError(f"give the seed once: shuffle={shuffle} or seed={seed}")
+            shuffle, seed = True, shuffle
+        if seed is not None and not shuffle:
+            warnings.warn(f"seed={seed} does nothing without shuffle=True", stacklevel=4)
+        return cls(
+            auto_id=auto_id,
+            shuffle=shuffle,
+            seed=seed,
+            shuffle_choices=shuffle_choices,
+            limit=limit,
+        )
+
+
+def _read_files(
+    source: CsvSource | JsonSource,
+    sample_fields: FieldSpec | RecordToSample | None,
+    view: _View,
+    name: str | None,
+) -> Dataset:
+    """Read the files, map, number, shuffle and limit, in this order."""
+    location = source.path[0]
+    title = name or PurePosixPath(public_location(location).removesuffix("?…")).stem
+    files = open_files(source.path, source.fs_options)
+    records = chain.from_iterable(decode(file, source) for file in files)
+    mapper = record_mapper(sample_fields)
+    groups = map_records(enumerate(records, 1), mapper, dataset=title)
+    resolve = resolver(location, source.fs_options)
+    samples = [resolve_files(sample, resolve) for group in groups for sample in group]
+    if view.auto_id:
+        _number(samples)
+    if view.shuffle:
+        _shuffled(samples, view.seed)
+    where = local_path(location) if is_local(location) else public_location(location)
+    return _in_memory(samples, view, title, where)
+
+
+def _number(samples: Iterable[Sample]) -> None:
+    for number, sample in enumerate(samples, 1):
+        sample.id = number
+
+
+def _shuffled(samples: list[Sample], seed: int | None) -> None:
+    if seed is None:
+        random.shuffle(samples)
+    else:
+        random.Random(seed).shuffle(samples)
+
+
+def _hub_samples(
+    records: list[DatasetRecord],
+    sample_fields: FieldSpec | RecordToSample | None,
+    view: _View,
+    dataset: str,
+) -> list[Sample]:
+    """Shuffle and limit the records, then map them; ids are those of the unshuffled order."""
+    rows = _hub_rows(len(records), view)
+    mapper = record_mapper(sample_fields)
+    if view.auto_id and callable(sample_fields):
+        # A function may make several samples of a record: all before it count.
+        groups = list(map_records(enumerate(records, 1), mapper, dataset=dataset))
+        _number(chain.from_iterable(groups))
+        return [sample for row in rows for sample in groups[row]]
+    numbered = ((row + 1, records[row]) for row in rows)
+    samples = list(chain.from_iterable(map_records(numbered, mapper, dataset=dataset)))
+    if view.auto_id:
+        for row, sample in zip(rows, samples, strict=True):
+            sample.id = row + 1
+    return samples
+
+
+def _hub_rows(count: int, view: _View) -> list[int]:
+    """Return the rows that `datasets.Dataset.shuffle` and then a limit leave."""
+    if not view.shuffle:
+        return list(range(count))[: view.limit]
+    from registry.views import row_order
+
+    rows: list[int] = row_order(count, "hub", view.seed)[: view.limit].tolist()
+    return rows
+
+
+def _in_memory(samples: list[Sample], view: _View, name: str, location: str) -> MemoryDataset:
+    dataset = MemoryDataset(samples, name, location, view.shuffle)
+    if view.shuffle_choices is True:
+        dataset.shuffle_choices()
+    elif view.shuffle_choices is not None and view.shuffle_choices is not False:
+        dataset.shuffle_choices(seed=view.shuffle_choices)
+    if view.limit is not None:
+        del dataset.samples[view.limit :]
+    return dataset

@@ -1,0 +1,80 @@
+"""Operations between positions in a list of choices and their letters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from registry.errors import MappingError
+from registry.fields import parse_expression
+from registry.letters import letter_of
+from registry.mapping.operations.operation import Apply, Example, Operation, need, options
+
+__all__ = ["OPERATIONS"]
+
+
+def _letter(argument: Any, _: Any) -> Apply:
+    base = options(argument, base=0)["base"]
+    if base not in (0, 1):
+        raise ValueError("base is 0 or 1")
+
+    def apply(value: Any, record: dict[str, Any]) -> str:
+        index = _whole_number(value) - base
+        if index < 0:
+            raise MappingError(f"needs an index of {base} or more", value=value)
+        return letter_of(index)
+
+    return apply
+
+
+def _whole_number(value: Any) -> int:
+    digits = value.strip() if isinstance(value, str) else ""
+    if digits.isascii() and digits.isdigit():
+        return int(digits)
+    number: int = need(value, int, "a whole number, or digits")
+    return number
+
+
+def _letter_in(argument: Any, compile_expression: Any) -> Apply:
+    labels_of = compile_expression(parse_expression(argument))
+
+    def apply(value: Any, record: dict[str, Any]) -> str:
+        labels = labels_of(record)
+        if not isinstance(labels, list):
+            raise MappingError("needs a list of labels to look in", value=labels)
+        if value not in labels:
+            raise MappingError(f"not among the labels {labels}", value=value)
+        return letter_of(labels.index(value))
+
+    return apply
+
+
+def _letters_where(argument: Any, _: Any) -> Apply:
+    equals = options(argument, equals=1)["equals"]
+
+    def apply(value: Any, record: dict[str, Any]) -> list[str]:
+        mask = need(value, list, "a list")
+        return [letter_of(index) for index, item in enumerate(mask) if item == equals]
+
+    return apply
+
+
+OPERATIONS = (
+    Operation(
+        "letter",
+        "The letter of an index: A for 0, or for 1 with {base: 1}.",
+        _letter,
+        Example("letter", 2, "C"),
+    ),
+    Operation(
+        "letter_in",
+        "The letter of the value's position in a list that an expression gives.",
+        _letter_in,
+        Example({"letter_in": "labels"}, "2", "B", {"labels": ["1", "2", "3"]}),
+    ),
+    Operation(
+        "letters_where",
+        "The letters of the positions whose item is 1, or what {equals: …} names.",
+        _letters_where,
+        Example("letters_where", [0, 1, 1], ["B", "C"]),
+    ),
+)

@@ -1,0 +1,87 @@
+"""Records → samples for the loaders' `sample_fields`, and the walk over records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from registry.errors import MappingError
+from registry.fields import FieldSpec
+from registry.mapping import values
+from registry.sample import DatasetRecord, RecordToSample, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["map_records", "record_mapper"]
+
+
+def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToSample:
+    """Return the function record → sample(s) that a loader's `sample_fields` stands for."""
+    if sample_fields is None:
+        return _field_mapper(FieldSpec())
+    if isinstance(sample_fields, FieldSpec):
+        return _field_mapper(sample_fields)
+    return sample_fields
+
+
+def map_records(
+    records: Iterable[tuple[int, DatasetRecord]], mapper: RecordToSample, *, dataset: str
+) -> Iterator[list[Sample]]:
+    """Yield the samples of each numbered record; an error says which record of which dataset."""
+    for number, record in records:
+        try:
+            samples = mapper(record)
+        except MappingError as error:
+            raise error.at(dataset=dataset, record=number) from error.__cause__
+        except ValidationError as error:
+            message = f"not a sample: {error}"
+            raise MappingError(message, dataset=dataset, record=number, value=record) from error
+        yield samples if isinstance(samples, list) else [samples]
+
+
+def _field_mapper(spec: FieldSpec) -> Callable[[DatasetRecord], Sample]:
+    read_metadata = _metadata_reader(spec.metadata)
+    parts: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+        ("input", spec.input, values.read_input),
+        ("target", spec.target, values.read_target),
+        ("choices", spec.choices, values.read_choices),
+        ("id", spec.id, values.read_id),
+        ("sandbox", spec.sandbox, values.read_sandbox),
+        ("files", spec.files, values.read_files),
+        ("setup", spec.setup, values.read_setup),
+    )
+
+    def to_sample(record: DatasetRecord) -> Sample:
+        metadata = read_metadata(record)
+        read = {name: reader(record.get(column)) for name, column, reader in parts}
+        return Sample(**read, metadata=metadata)
+
+    return to_sample
+
+
+def _metadata_reader(
+    wanted: list[str] | type[BaseModel] | None,
+) -> Callable[[DatasetRecord], dict[str, Any] | None]:
+    if isinstance(wanted, list) and wanted:
+        return lambda record: {name: record.get(name) for name in wanted}
+    if isinstance(wanted, type):
+        return _model_reader(wanted)
+    return lambda record: values.read_metadata(record.get("metadata"))
+
+
+def _model_reader(model: type[BaseModel]) -> Callable[[DatasetRecord], dict[str, Any] | None]:
+    def read(record: DatasetRecord) -> dict[str, Any]:
+        if not model.model_config.get("frozen", False):
+            raise ValueError(f"Metadata model {model.__name__} must have frozen=True")
+        data = values.read_metadata(record.get("metadata"))
+        if data is None:
+            data = {key: value for key, value in record.items() if key in model.model_fields}
+        try:
+            return model(**data).model_dump()
+        except ValidationError as error:
+            message = f"Could not parse metadata into {model.__name__}: {error}"
+            raise MappingError(message, field="metadata", value=data) from error
+
+    return read

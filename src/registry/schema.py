@@ -1,0 +1,166 @@
+"""Validate documents against the JSON Schemas, and word what is wrong."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from registry.errors import did_you_mean, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
+    from registry.errors import Problem
+    from registry.yamlfile import DataPath, Document
+
+__all__ = ["SCHEMAS", "SchemaName", "read_schema", "validate"]
+
+SchemaName = Literal["index", "manifest"]
+SCHEMAS: tuple[SchemaName, ...] = ("index", "manifest")
+
+_TYPE_WORDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+
+def read_schema(name: SchemaName) -> dict[str, Any]:
+    """Return a schema as JSON data."""
+    package = Path(__file__).parent
+    shipped = package / "schemas"
+    folder = shipped if shipped.is_dir() else package.parents[1] / "schemas"
+    text = (folder / f"{name}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+@functools.cache
+def _validator(name: SchemaName) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    schemas = {known: read_schema(known) for known in SCHEMAS}
+    registry: Registry[Any] = Registry().with_resources(
+        (schema["$id"], Resource.from_contents(schema)) for schema in schemas.values()
+    )
+    return Draft202012Validator(schemas[name], registry=registry)
+
+
+def validate(document: Document, name: SchemaName) -> list[Problem]:
+    """Return all problems of a document, in the order of the file."""
+    problems = [
+        document.problem(path, message, hint)
+        for error in _validator(name).iter_errors(document.value)
+        for path, message, hint in _reports(error)
+    ]
+    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
+
+
+_Report = tuple["DataPath", str, str]
+
+
+def _reports(error: ValidationError) -> Iterator[_Report]:
+    path = tuple(error.absolute_path)
+    word = _WORDINGS.get(str(error.validator))
+    if word is None:
+        yield path, error.message, ""
+        return
+    yield from word(error, path)
+
+
+def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    schema: Any = error.schema
+    instance: Any = error.instance
+    known = schema.get("properties", {})
+    patterns = schema.get("patternProperties", {})
+    for key in instance:
+        if key in known or any(re.search(pattern, key) for pattern in patterns):
+            continue
+        if patterns:
+            hint = "use lower-case letters, digits, '.', '-' and '_'"
+            yield (*path, key), f"'{key}' is no name for a dataset", hint
+        else:
+            hint = did_you_mean(key, known) or f"known keys: {', '.join(known)}"
+            yield (*path, key), f"unknown key '{key}'", hint
+
+
+def _missing(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    # jsonschema makes one error a missing key; the key is the first word it quotes.
+    key = error.message.split("'")[1]
+    yield path, f"the key '{key}' is missing", _describe(error.schema, key)
+
+
+def _describe(schema: Any, key: str) -> str:
+    description = schema.get("properties", {}).get(key, {}).get("description", "")
+    return str(description)
+
+
+def _wrong_type(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    expected: Any = error.validator_value
+    names = expected if isinstance(expected, list) else [expected]
+    wanted = " or ".join(_TYPE_WORDS[name] for name in names if name != "null")
+    yield path, f"must be {wanted}, is {shorten(error.instance)}", ""
+
+
+def _not_one_of(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    allowed: Any = error.validator_value
+    choices = [choice for choice in allowed if choice is not None]
+    hint = did_you_mean(str(error.instance), [str(choice) for choice in choices])
+    listed = ", ".join(map(str, choices))
+    yield path, f"{shorten(error.instance)} is not one of {listed}", hint
+
+
+def _constant(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    yield path, f"must be {error.validator_value!r}, is {shorten(error.instance)}", ""
+
+
+def _forbidden(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    yield path, f"{error.instance!r} is not allowed here", "give a seed, such as 42"
+
+
+def _pattern(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    wanted = error.validator_value
+    yield path, f"{shorten(error.instance)} does not match {wanted}", ""
+
+
+def _empty(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    bound = error.validator_value
+    yield path, "must not be empty" if bound == 1 else f"must have {bound} at least", ""
+
+
+def _below(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    yield path, f"must be {error.validator_value} or more, is {error.instance}", ""
+
+
+def _too_many(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    hint = "write one operation an item" if error.validator == "maxProperties" else ""
+    yield path, f"must have {error.validator_value} at most, is {shorten(error.instance)}", hint
+
+
+_WORDINGS = {
+    "additionalProperties": _unknown_keys,
+    "required": _missing,
+    "type": _wrong_type,
+    "enum": _not_one_of,
+    "const": _constant,
+    "not": _forbidden,
+    "pattern": _pattern,
+    "minLength": _empty,
+    "minItems": _empty,
+    "minProperties": _empty,
+    "maxLength": _too_many,
+    "maxItems": _too_many,
+    "maxProperties": _too_many,
+    "minimum": _below,
+}

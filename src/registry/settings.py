@@ -1,0 +1,80 @@
+"""What the environment says, read once: cache folder, root, offline."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root"]
+
+INDEX_NAME = "datasets.yaml"
+_TRUE = {"1", "true", "yes", "on"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Where things are and whether requests may be made."""
+
+    index: Path
+    """The index file, `datasets.yaml`."""
+    cache_dir: Path
+    """The cache's folder, without the version part."""
+    offline: bool = False
+    """No requests at all."""
+
+    @classmethod
+    def from_environment(
+        cls,
+        *,
+        root: str | Path | None = None,
+        offline: bool | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> Settings:
+        """Combine arguments and environment; an argument that is not None wins.
+
+        Reads REGISTRY_ROOT, REGISTRY_CACHE_DIR, REGISTRY_OFFLINE and HF_HUB_OFFLINE.
+        """
+        if offline is None:
+            offline = any(
+                environ.get(name, "").lower() in _TRUE
+                for name in ("REGISTRY_OFFLINE", "HF_HUB_OFFLINE")
+            )
+        given = root or environ.get("REGISTRY_ROOT")
+        return cls(
+            index=_index_of(Path(given)) if given else find_root(Path.cwd()),
+            cache_dir=_cache_dir(environ),
+            offline=offline,
+        )
+
+
+def _index_of(root: Path) -> Path:
+    path = root.expanduser().absolute()
+    return path / INDEX_NAME if path.is_dir() else path
+
+
+def _cache_dir(environ: Mapping[str, str]) -> Path:
+    if given := environ.get("REGISTRY_CACHE_DIR"):
+        return Path(given).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("registry", appauthor=False))
+
+
+def find_root(start: Path) -> Path:
+    """Return the nearest `datasets.yaml` from `start` upwards, else the built-in one."""
+    for folder in (start, *start.parents):
+        if (folder / INDEX_NAME).is_file():
+            return folder / INDEX_NAME
+    return builtin_root()
+
+
+def builtin_root() -> Path:
+    """Return the index that this package ships; in a checkout, the repository's own."""
+    package = Path(__file__).parent
+    shipped = package / INDEX_NAME
+    return shipped if shipped.is_file() else package.parents[1] / INDEX_NAME

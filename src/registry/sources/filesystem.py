@@ -1,0 +1,194 @@
+"""Local and remote files through fsspec, with errors of ours and without secrets in them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, cast
+from urllib.parse import urlsplit
+
+import fsspec
+
+from registry.errors import AccessError, MissingDependencyError, RegistryError, SourceError
+
+__all__ = [
+    "causes",
+    "filesystem",
+    "is_local",
+    "local_path",
+    "open_location",
+    "public_location",
+    "read_secrets",
+    "source_errors",
+    "status_of",
+]
+
+# What a remote file system raises besides OSError: protocol → module and class names.
+_ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "http": ("aiohttp", ("ClientError",)),
+    "https": ("aiohttp", ("ClientError",)),
+    "s3": ("botocore.exceptions", ("BotoCoreError", "ClientError")),
+    "s3a": ("botocore.exceptions", ("BotoCoreError", "ClientError")),
+    "hf": ("huggingface_hub.errors", ("HfHubHTTPError",)),
+}
+_CREDENTIAL_ERRORS = frozenset(
+    {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
+)
+_CONNECT_SECONDS = 30
+_READ_SECONDS = 60
+
+
+def protocol_of(location: str) -> str:
+    """Return the protocol of a URL, `file` for a path."""
+    return location.partition("://")[0] if "://" in location else "file"
+
+
+def is_local(location: str) -> bool:
+    """Return whether a location is a path or a `file://` URL."""
+    return protocol_of(location) in ("file", "local")
+
+
+def local_path(location: str) -> str:
+    """Return the path of a local location."""
+    return os.path.abspath(location.partition("://")[2] if "://" in location else location)
+
+
+def public_location(location: str) -> str:
+    """Return a location without what may be secret in a URL: user, password and query."""
+    if is_local(location):
+        return location
+    parts = urlsplit(location)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}{'?…' if parts.query else ''}"
+
+
+def read_secrets(options: Mapping[str, Any], *, location: str) -> dict[str, Any]:
+    """Return options with every `{env: NAME}` replaced by that variable's value.
+
+    Raises:
+        AccessError: a variable is not set.
+    """
+    return {key: _read_secret(item, location) for key, item in options.items()}
+
+
+def _read_secret(value: Any, location: str) -> Any:
+    if isinstance(value, dict) and set(value) == {"env"}:
+        name = value["env"]
+        if name not in os.environ:
+            shown = public_location(location)
+            raise AccessError(f"{shown}: the environment variable {name} is not set")
+        return os.environ[name]
+    if isinstance(value, dict):
+        return {key: _read_secret(item, location) for key, item in value.items()}
+    return value
+
+
+def filesystem(location: str, options: Mapping[str, Any]) -> fsspec.AbstractFileSystem:
+    """Return the file system of a remote location; `options` go to its class."""
+    protocol = protocol_of(location)
+    with source_errors(location):
+        return fsspec.filesystem(
+            protocol, skip_instance_cache=True, **{**_defaults(protocol), **options}
+        )
+
+
+def _defaults(protocol: str) -> dict[str, Any]:
+    """Return options that keep listings fresh and bound a silence, not the whole transfer."""
+    if protocol in ("http", "https"):
+        import aiohttp
+
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=_CONNECT_SECONDS, sock_read=_READ_SECONDS
+        )
+        return {"use_listings_cache": False, "client_kwargs": {"timeout": timeout}}
+    return {"use_listings_cache": False} if protocol in ("s3", "s3a") else {}
+
+
+@contextlib.contextmanager
+def open_location(location: str, options: Mapping[str, Any]) -> Iterator[IO[bytes]]:
+    """Open a location for reading bytes."""
+    with source_errors(location):
+        if is_local(location):
+            file = cast("IO[bytes]", open(local_path(location), "rb"))  # noqa: SIM115
+        else:
+            file = cast("IO[bytes]", filesystem(location, options).open(location, "rb"))
+        with file:
+            yield file
+
+
+@contextlib.contextmanager
+def source_errors(location: str) -> Iterator[None]:
+    """Turn what a file system raises into a SourceError that names the location."""
+    try:
+        yield
+    except RegistryError:
+        raise
+    except ImportError as error:
+        protocol = protocol_of(location)
+        message = (
+            f"{public_location(location)}: reading {protocol}:// needs another package: {error}"
+        )
+        raise MissingDependencyError(message) from error
+    except (OSError, TimeoutError) as error:
+        raise _translated(error, location) from error
+    except _error_types(location) as error:
+        raise _translated(error, location) from error
+    except ValueError as error:
+        if not str(error).startswith("Protocol not known"):
+            raise
+        raise SourceError(f"{public_location(location)}: {error}") from error
+
+
+def _error_types(location: str) -> tuple[type[Exception], ...]:
+    if protocol_of(location) not in _ERRORS:
+        return ()
+    module, names = _ERRORS[protocol_of(location)]
+    loaded = importlib.import_module(module)
+    return tuple(getattr(loaded, name) for name in names)
+
+
+def _translated(error: BaseException, location: str) -> SourceError:
+    shown = public_location(location)
+    status = status_of(error)
+    if any(type(link).__name__ in _CREDENTIAL_ERRORS for link in causes(error)):
+        return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
+    if status in (401, 403) or isinstance(error, PermissionError):
+        reason = f"the server answered {status}" if status else _redacted(error, location)
+        return AccessError(f"{shown}: access refused: {reason} (check the credentials)")
+    if status not in (None, 404):
+        return SourceError(f"{shown}: the server answered {status}")
+    if isinstance(error, FileNotFoundError) or status == 404:
+        return SourceError(f"{shown}: no such file")
+    if isinstance(error, IsADirectoryError):
+        return SourceError(f"{shown}: is a folder, not a file (a glob such as '*.csv' reads many)")
+    return SourceError(f"{shown}: {_redacted(error, location)}")
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what it comes from, one after the other."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status of an error of aiohttp, botocore or the Hub, or of its causes."""
+    return next((code for link in causes(error) if (code := _own_status(link))), None)
+
+
+def _own_status(error: BaseException) -> int | None:
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    else:
+        status = getattr(error, "status", None) or getattr(response, "status_code", None)
+    return status if isinstance(status, int) and status >= 400 else None
+
+
+def _redacted(error: BaseException, location: str) -> str:
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    query = urlsplit(location).query if not is_local(location) else ""
+    text = text.replace(location, public_location(location))
+    return text.replace(query, "…") if query else text

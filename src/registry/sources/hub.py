@@ -1,0 +1,277 @@
+"""The Hugging Face Hub as a source, through the `datasets` package.
+
+What `datasets` gives is written to one Arrow file, addressed by the commit that was asked for.
+Each load has a download folder of its own, because with a shared one `load_dataset` may return
+another revision that it finds there when the Hub does not answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from registry.canonical import digest_of
+from registry.decode.bytes import SourceBytes
+from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
+from registry.progress import Progress
+from registry.sources.files import fetch_files, pin_files
+from registry.sources.filesystem import causes, status_of
+from registry.sources.pin import Access, SourcePin
+
+if TYPE_CHECKING:
+    from registry.cache import CacheEntry
+    from registry.spec import HfSource
+
+__all__ = ["GENERIC_BUILDERS", "fetch_hub", "pin_hub"]
+
+GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
+"""Paths that name a format of `datasets` and no repository."""
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_BATCH_ROWS = 4096
+_ASK_SECONDS = 30.0
+
+
+def pin_hub(source: HfSource, access: Access, **extra: Any) -> SourcePin:
+    """Pin a Hub dataset to a commit, a local folder or a builder's files to their bytes.
+
+    A full commit makes no request. Another revision is asked for, unless offline: then it is
+    the commit that it was when last asked for. `extra` are further arguments of `load_dataset`.
+    """
+    identity: dict[str, Any] = {
+        "path": source.path,
+        "name": source.name,
+        "split": source.split,
+        "data_dir": source.data_dir,
+        "data_files": source.data_files,
+        "extra": {key: repr(value) for key, value in sorted(extra.items())},
+    }
+    if source.path in GENERIC_BUILDERS and source.data_files is not None:
+        files = pin_files(_flat(source.data_files), {}, access)
+        return SourcePin({**identity, "data_files": files.identity}, files.files)
+    if is_folder(source.path):
+        folder = _folder_files(Path(source.path))
+        if not folder:
+            raise SourceError(f"{source.path}: the folder has no files")
+        files = pin_files(folder, {}, access)
+        names = [os.path.relpath(name, source.path) for name in folder]
+        return SourcePin({**identity, "path": names, "files": files.identity})
+    revision = _commit(source, access)
+    return SourcePin({**identity, "revision": revision}, revision=revision)
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a path is a local folder; `owner/name` beside one of that name is not."""
+    return path.startswith((".", "/", "~")) or (os.sep == "\\" and ":" in path)
+
+
+def _flat(data_files: Any) -> list[str]:
+    match data_files:
+        case str():
+            return [data_files]
+        case Mapping():
+            return [path for paths in data_files.values() for path in _flat(paths)]
+        case _:
+            return list(data_files)
+
+
+def _folder_files(folder: Path) -> list[str]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [str(path) for path in paths if not path.relative_to(folder).parts[0].startswith(".")]
+
+
+def _commit(source: HfSource, access: Access) -> str:
+    if source.revision is not None and _is_commit(source.revision):
+        return source.revision
+    endpoint = os.environ.get("HF_ENDPOINT", "")
+    key = digest_of({"hub": source.path, "revision": source.revision, "endpoint": endpoint})
+    if access.offline:
+        known = access.cache.recall(key)
+        if known is None:
+            raise _offline(source)
+        return str(known["revision"])
+    commit = _ask_commit(source, source.revision)
+    access.cache.remember(key, {"revision": commit})
+    return commit
+
+
+def _ask_commit(source: HfSource, revision: str | None) -> str:
+    """Return the commit of a revision; says what is wrong with the repository, if anything."""
+    from huggingface_hub import HfApi
+
+    with _hub_errors(source):
+        info = HfApi().dataset_info(source.path, revision=revision, timeout=_ASK_SECONDS)
+    script = f"{source.path.rpartition('/')[2]}.py"
+    files = [file.rfilename for file in info.siblings or ()]
+    if script in files and source.data_files is None:
+        raise SourceError(_script_advice(source, script))
+    if info.sha is None or (_is_commit(revision) and info.sha != revision):
+        raise SourceError(f"{source.path}: asked for {revision}, the Hub answered {info.sha}")
+    return info.sha
+
+
+def _is_commit(revision: str | None) -> bool:
+    return revision is not None and _COMMIT.fullmatch(revision) is not None
+
+
+def _offline(source: HfSource) -> OfflineError:
+    return OfflineError(
+        f"{source.path}: not in the cache, and requests are switched off (offline);"
+        " run `python -m registry sync` once while online"
+    )
+
+
+def fetch_hub(source: HfSource, pinned: SourcePin, access: Access, **extra: Any) -> SourceBytes:
+    """Return the records of a pinned source as an Arrow file of the cache."""
+    entry = _known(pinned, access)
+    if entry is None:
+        with access.cache.working("records", pinned.digest):
+            entry = _known(pinned, access) or _build(source, pinned, access, extra)
+    return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
+
+
+def _known(pinned: SourcePin, access: Access) -> CacheEntry | None:
+    return None if access.refresh else access.cache.find("records", pinned.digest)
+
+
+def _build(
+    source: HfSource, pinned: SourcePin, access: Access, extra: Mapping[str, Any]
+) -> CacheEntry:
+    if pinned.revision is not None:
+        if access.offline:
+            raise _offline(source)
+        # Asked before `datasets` is, which takes half a minute to give up and hides the reason.
+        _ask_commit(source, pinned.revision)
+    with access.cache.temporary() as work, access.cache.temporary() as result:
+        dataset = _load(source, pinned, access, work, extra)
+        rows = _write_arrow(dataset, result / "records.arrow", access)
+        access.cache.discard("records", pinned.digest)
+        meta = {"rows": rows, "source": source.path, "revision": pinned.revision}
+        return access.cache.publish(result, "records", pinned.digest, meta)
+
+
+def _load(
+    source: HfSource, pinned: SourcePin, access: Access, work: Path, extra: Mapping[str, Any]
+) -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        message = f"{source.path}: reading the Hub needs the package `datasets`"
+        raise MissingDependencyError(message) from error
+    with _hub_errors(source), _quiet(datasets):
+        loaded = datasets.load_dataset(
+            source.path,
+            name=source.name,
+            split=source.split,
+            data_dir=source.data_dir,
+            data_files=_local_data_files(source, pinned, access),
+            revision=pinned.revision,
+            cache_dir=str(work),
+            **extra,
+        )
+    if not isinstance(loaded, datasets.Dataset):
+        raise SourceError(f"{source.path}: a stream can't be cached (leave `streaming` out)")
+    return loaded
+
+
+def _local_data_files(source: HfSource, pinned: SourcePin, access: Access) -> Any:
+    """Return the data files; a builder's are the pinned bytes on this machine."""
+    if not pinned.files:
+        return source.data_files
+    fetched = fetch_files({}, pinned, access)
+    if isinstance(source.data_files, Mapping):
+        return _by_split(source.data_files, pinned, fetched)
+    return [file.local_path for file in fetched]
+
+
+def _by_split(
+    data_files: Mapping[str, Any], pinned: SourcePin, fetched: list[SourceBytes]
+) -> dict[str, list[str]]:
+    paths = iter([str(file.local_path) for file in fetched])
+    counts = {split: len(_flat(files)) for split, files in data_files.items()}
+    if sum(counts.values()) != len(fetched):
+        raise SourceError("globs in a map of data_files are not supported; list the files")
+    return {split: [next(paths) for _ in range(count)] for split, count in counts.items()}
+
+
+def _write_arrow(dataset: Any, path: Path, access: Access) -> int:
+    """Write the rows, images and the like undecoded, as one Arrow file; return their number."""
+    import pyarrow as pa
+
+    rows = 0
+    with contextlib.ExitStack() as stack:
+        writer = None
+        for table in dataset.with_format("arrow").iter(_BATCH_ROWS):
+            if writer is None:
+                writer = stack.enter_context(pa.ipc.new_file(str(path), table.schema))
+            writer.write_table(table)
+            rows += table.num_rows
+            access.report(Progress("fetch", rows, len(dataset)))
+        if writer is None:
+            stack.enter_context(pa.ipc.new_file(str(path), dataset.features.arrow_schema))
+    return rows
+
+
+@contextlib.contextmanager
+def _quiet(datasets: Any) -> Iterator[None]:
+    """Keep the progress bars of `datasets` and of the Hub's client off, and restore them."""
+    # The module, and not the class of the same name that its package puts in its place.
+    client = importlib.import_module("huggingface_hub.utils.tqdm")
+    switches: list[Any] = [datasets, client]
+    shown = [not switch.are_progress_bars_disabled() for switch in switches]
+    for switch in switches:
+        switch.disable_progress_bars()
+    try:
+        yield
+    finally:
+        for switch, was_shown in zip(switches, shown, strict=True):
+            if was_shown:
+                switch.enable_progress_bars()
+
+
+@contextlib.contextmanager
+def _hub_errors(source: HfSource) -> Iterator[None]:
+    """Turn what `datasets` and the Hub's client raise into a SourceError with the way out."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        yield
+    except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
+        raise _translated(error, source) from error
+    except (ValueError, RuntimeError) as error:
+        raise SourceError(f"{source.path}: {error}") from error
+
+
+def _translated(error: Exception, source: HfSource) -> SourceError:
+    from huggingface_hub import errors
+
+    kinds = {type(link) for link in causes(error)}
+    where = source.path
+    if kinds & {errors.OfflineModeIsEnabled}:
+        return _offline(source)
+    if kinds & {errors.GatedRepoError}:
+        return AccessError(f"{where}: the dataset is gated (ask for access, then set HF_TOKEN)")
+    if kinds & {errors.RevisionNotFoundError}:
+        return SourceError(f"{where}: no revision '{source.revision}'")
+    if kinds & {errors.RepositoryNotFoundError}:
+        return AccessError(f"{where}: no such dataset, or a private one (then set HF_TOKEN)")
+    status = status_of(error)
+    if status in (401, 403):
+        return AccessError(f"{where}: the Hub refuses access: {status} (check HF_TOKEN)")
+    if status:
+        return SourceError(f"{where}: the Hub answered {status} (try again later)")
+    return SourceError(f"{where}: {type(error).__name__}: {error}")
+
+
+def _script_advice(source: HfSource, script: str) -> str:
+    return (
+        f"{source.path}: this dataset needs its own Python script, {script}, which is never run"
+        " (give a `revision` with Parquet files, such as refs/convert/parquet, or read its data"
+        " files with `data_files`, or with `type: json`, `csv` or `parquet`)"
+    )

@@ -1,0 +1,55 @@
+"""What a source held when it was looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from registry.canonical import digest_of
+from registry.progress import Report, silent
+
+if TYPE_CHECKING:
+    from registry.cache import Cache
+
+__all__ = ["Access", "PinnedFile", "SourcePin"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How sources may be looked at."""
+
+    cache: Cache
+    offline: bool = False
+    """No requests."""
+    refresh: bool = False
+    """Look again, and fetch again, whatever the cache says."""
+    report: Report = silent
+
+
+@dataclass(frozen=True)
+class PinnedFile:
+    """One file of a source."""
+
+    location: str
+    """Path or URL, as the file system takes it; may hold a secret."""
+    sha256: str
+    """Digest of its bytes, 64 hex digits."""
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True)
+class SourcePin:
+    """What a source held: enough to tell whether a cached result is of the same data."""
+
+    identity: dict[str, Any]
+    """What determines the records, as JSON data without secrets."""
+    files: tuple[PinnedFile, ...] = ()
+    """Its files, where it consists of files."""
+    revision: str | None = None
+    """Its commit, where it is a repository."""
+
+    @property
+    def digest(self) -> str:
+        """Digest of the identity."""
+        return digest_of(self.identity)

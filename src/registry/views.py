@@ -1,0 +1,150 @@
+"""Views over a samples file: order and choice order, computed once and stored.
+
+The shuffles are those of the loaders: `random.Random(seed).shuffle` for files,
+`numpy.random.default_rng(seed).permutation` for the Hub, and for choices one
+`random.Random(seed)` that walks the samples in the view's order.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from registry.cache import FORMAT
+from registry.canonical import digest_of
+from registry.dataset import shuffle_positions
+from registry.letters import index_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from registry.cache import Cache, CacheEntry
+
+__all__ = ["Order", "ViewArrays", "choice_orders", "open_view", "row_order"]
+
+Order = Literal["file", "hub"]
+"""Whose shuffle: that of csv_dataset and json_dataset, or that of hf_dataset."""
+
+
+@dataclass(frozen=True)
+class ViewArrays:
+    """A view's arrays; None keeps the order of the file."""
+
+    rows: NDArray[np.int64] | None = None
+    """Row of each sample."""
+    choices: NDArray[np.int32] | None = None
+    """New order of choices: aligned to the flattened column, old positions of each row."""
+    first_bad: int | None = None
+    """First sample, in the view's order, with choices and a target that is no letter of them."""
+
+    def limited(self, limit: int | None, count: int) -> ViewArrays:
+        """Return the view of the first `limit` of `count` samples."""
+        if limit is None or limit >= count:
+            return self
+        rows = np.arange(limit) if self.rows is None else self.rows[:limit]
+        bad = self.first_bad
+        return replace(self, rows=rows, first_bad=bad if bad is not None and bad < limit else None)
+
+
+def open_view(
+    table: pa.Table,
+    cache: Cache,
+    *,
+    samples: str,
+    order: Order,
+    seed: int | None,
+    choice_seed: int | None,
+) -> ViewArrays:
+    """Return the arrays of a view over the samples with the fingerprint `samples`.
+
+    Args:
+        table: The samples.
+        cache: Where the arrays are kept.
+        samples: Fingerprint of the samples.
+        order: Whose shuffle.
+        seed: Seed of the order, None for the file's.
+        choice_seed: Seed of the choices' order, None for the file's.
+    """
+    if seed is None and choice_seed is None:
+        return ViewArrays()
+    key = {"format": FORMAT, "samples": samples, "choices": choice_seed}
+    fingerprint = digest_of({**key, "order": None if seed is None else [order, seed]})
+    entry = cache.find("views", fingerprint)
+    if entry is None:
+        rows = None if seed is None else row_order(table.num_rows, order, seed)
+        choices, bad = choice_orders(table, rows, choice_seed)
+        entry = _publish(cache, fingerprint, ViewArrays(rows, choices, bad))
+    return _read(entry)
+
+
+def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:
+    """Return the rows in the order that a loader's shuffle gives; no seed gives any order."""
+    if order == "hub":
+        return np.random.default_rng(seed).permutation(count)
+    rows = list(range(count))
+    random.Random(seed).shuffle(rows)
+    return np.array(rows, dtype=np.int64)
+
+
+def choice_orders(
+    table: pa.Table, rows: NDArray[np.int64] | None, seed: int | None
+) -> tuple[NDArray[np.int32] | None, int | None]:
+    """Return the choices' orders and the first sample whose target does not fit."""
+    if seed is None:
+        return None, None
+    rng = random.Random(seed)
+    offsets = choice_offsets(table)
+    targets = _targets(table)
+    orders = np.zeros(offsets[-1], dtype=np.int32)
+    first_bad = None
+    for index, row in enumerate(range(table.num_rows) if rows is None else rows.tolist()):
+        start, end = offsets[row], offsets[row + 1]
+        if start == end:
+            continue
+        orders[start:end] = shuffle_positions(end - start, rng)
+        if first_bad is None and not _fits(targets(row), end - start):
+            first_bad = index
+    return orders, first_bad
+
+
+def choice_offsets(table: pa.Table) -> list[int]:
+    """Return where each row's choices start in the flattened column, and the end."""
+    import pyarrow.compute as pc
+
+    lengths = pc.fill_null(pc.list_value_length(table["choices"]), 0)
+    counts = lengths.to_numpy()
+    return [0, *np.cumsum(counts).tolist()]
+
+
+def _targets(table: pa.Table) -> Any:
+    single, several = table["target"].to_pylist(), table["targets"].to_pylist()
+    return lambda row: several[row] if single[row] is None else [single[row]]
+
+
+def _fits(letters: list[str], count: int) -> bool:
+    try:
+        return all(index_of(letter) < count for letter in letters)
+    except ValueError:
+        return False
+
+
+def _publish(cache: Cache, fingerprint: str, arrays: ViewArrays) -> CacheEntry:
+    with cache.temporary() as folder:
+        for name in ("rows", "choices"):
+            array = getattr(arrays, name)
+            if array is not None:
+                np.save(folder / f"{name}.npy", array)
+        return cache.publish(folder, "views", fingerprint, {"first_bad": arrays.first_bad})
+
+
+def _read(entry: CacheEntry) -> ViewArrays:
+    arrays = {
+        name: np.load(entry.folder / f"{name}.npy", mmap_mode="r")
+        for name in ("rows", "choices")
+        if f"{name}.npy" in entry.meta["files"]
+    }
+    return ViewArrays(**arrays, first_bad=entry.meta["first_bad"])

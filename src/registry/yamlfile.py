@@ -1,0 +1,291 @@
+"""Strict YAML with positions: YAML 1.2 scalars, no tags, no duplicate keys, few aliases.
+
+A manifest is read from the parser's events and not with a YAML loader, so that every value keeps
+its place, `no` stays text, `010` is ten, and nothing of the file is ever executed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from registry.errors import ManifestError, Problem
+
+__all__ = ["DataPath", "Document", "Position", "json_path", "parse_yaml", "read_yaml"]
+
+MAX_BYTES = 1 << 20
+MAX_ALIASES = 32
+MAX_DEPTH = 64
+MAX_NODES = 200_000
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INT64 = 1 << 63
+
+DataPath = tuple[str | int, ...]
+"""Where a value is in a document: keys and list indexes."""
+
+# The core schema of YAML 1.2.2, section 10.3.2.
+_SCALARS: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
+    (re.compile(r"|~|null|Null|NULL"), lambda _: None),
+    (re.compile(r"true|True|TRUE"), lambda _: True),
+    (re.compile(r"false|False|FALSE"), lambda _: False),
+    (re.compile(r"[-+]?[0-9]+"), lambda text: _integer(text, 10)),
+    (re.compile(r"0o[0-7]+"), lambda text: _integer(text[2:], 8)),
+    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: _integer(text[2:], 16)),
+    (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
+    (re.compile(r"[-+]?\.(inf|Inf|INF)"), lambda _: math.inf),
+    (re.compile(r"\.(nan|NaN|NAN)"), lambda _: math.nan),
+)
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def _integer(digits: str, base: int) -> int:
+    # Python refuses, and takes quadratic time for, very long numbers; 64 bits are the bound.
+    return int(digits, base) if len(digits) <= 64 else _INT64
+
+
+class Position(NamedTuple):
+    """A place in a file, both 1-based."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed file: its value and where each part of it stands."""
+
+    value: Any
+    """Plain data: dict, list, str, int, float, bool, None."""
+    file: str
+    """The file, as the user named it."""
+    positions: dict[DataPath, Position]
+    """Place of each value: of its key in a mapping, of itself in a list."""
+
+    def position(self, path: DataPath) -> Position:
+        """Return the place of `path`, or of the nearest part around it."""
+        while path and path not in self.positions:
+            path = path[:-1]
+        return self.positions.get(path, Position(1, 1))
+
+    def problem(self, path: DataPath, message: str, hint: str = "") -> Problem:
+        """Return a problem of the value at `path`."""
+        line, column = self.position(path)
+        return Problem(
+            message=message,
+            file=self.file,
+            line=line,
+            column=column,
+            path=json_path(path),
+            hint=hint,
+        )
+
+
+def json_path(path: DataPath) -> str:
+    """Return `path` as a JSON path such as `$.datasets.mmlu.fields['a b'][0]`."""
+    return "$" + "".join(_json_path_step(step) for step in path)
+
+
+def _json_path_step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if _PLAIN_KEY.fullmatch(step) else f"[{step!r}]"
+
+
+def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
+    """Read a YAML file; a ManifestError says what can't be read, and where."""
+    shown = shown_as or str(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _failure(shown, f"can't read the file: {error.strerror}") from error
+    if len(data) > MAX_BYTES:
+        raise _failure(shown, f"the file is larger than {MAX_BYTES >> 20} MiB", "split it")
+    try:
+        return parse_yaml(data.decode("utf-8-sig"), file=shown)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        message = f"byte {data[error.start]:#04x} is not UTF-8"
+        raise _failure(shown, message, "save it as UTF-8", Position(line, column)) from error
+
+
+def parse_yaml(text: str, *, file: str) -> Document:
+    """Parse YAML text; `file` is its name in messages."""
+    return _Composer(text, file).compose()
+
+
+_START = Position(1, 1)
+
+
+def _failure(file: str, message: str, hint: str = "", position: Position = _START) -> ManifestError:
+    line, column = position
+    return ManifestError([Problem(message=message, file=file, line=line, column=column, hint=hint)])
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A value with its place; mappings and lists hold nodes."""
+
+    value: Any
+    position: Position
+    key_positions: dict[str, Position]
+
+
+def _place(event: Any) -> Position:
+    return Position(event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+class _Composer:
+    """Builds nodes from events, keeps anchors, and counts what a hostile file could multiply."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._file = file
+        self._events = yaml.parse(text, Loader=_LOADER)
+        self._anchors: dict[str, _Node] = {}
+        self._aliases = 0
+        self._nodes = 0
+        self._positions: dict[DataPath, Position] = {}
+        self._problems: list[Problem] = []
+
+    def compose(self) -> Document:
+        try:
+            node = self._compose_stream()
+        except yaml.MarkedYAMLError as error:
+            raise self._syntax_error(error) from error
+        except yaml.reader.ReaderError as error:
+            raise _failure(self._file, f"not YAML text: {error.reason}") from error
+        value = self._unfold(node, ())
+        if self._problems:
+            raise ManifestError(self._problems)
+        return Document(value, self._file, self._positions)
+
+    def _compose_stream(self) -> _Node:
+        documents: list[_Node] = []
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent) and documents:
+                raise self._error(_place(event), "a second document", "keep one document a file")
+            if isinstance(event, yaml.NodeEvent):
+                documents.append(self._compose_node(event, depth=0))
+        return documents[0] if documents else _Node(None, Position(1, 1), {})
+
+    def _syntax_error(self, error: yaml.MarkedYAMLError) -> ManifestError:
+        mark = error.problem_mark or error.context_mark
+        position = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
+        message = ", ".join(part for part in (error.context, error.problem) if part)
+        return self._error(position, f"not YAML: {message}")
+
+    def _error(self, position: Position, message: str, hint: str = "") -> ManifestError:
+        return _failure(self._file, message, hint, position)
+
+    def _note(self, position: Position, message: str, hint: str) -> None:
+        """Keep a problem that does not stop the parsing, so that all are reported at once."""
+        line, column = position
+        self._problems.append(
+            Problem(message=message, file=self._file, line=line, column=column, hint=hint)
+        )
+
+    def _compose_node(self, event: Any, depth: int) -> _Node:
+        position = _place(event)
+        if depth > MAX_DEPTH:
+            raise self._error(position, f"nested deeper than {MAX_DEPTH} levels")
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, position)
+        tag = event.tag
+        if tag is not None and tag != "!":
+            self._note(position, f"the tag {tag} is not allowed", "write plain values")
+        node = self._compose_value(event, position, depth)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        return node
+
+    def _alias(self, event: Any, position: Position) -> _Node:
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            raise self._error(position, f"more than {MAX_ALIASES} aliases", "use `extends`")
+        if event.anchor not in self._anchors:
+            raise self._error(position, f"the anchor '{event.anchor}' is not defined above")
+        return self._anchors[event.anchor]
+
+    def _compose_value(self, event: Any, position: Position, depth: int) -> _Node:
+        if isinstance(event, yaml.ScalarEvent):
+            return _Node(self._scalar(event, position), position, {})
+        if isinstance(event, yaml.SequenceStartEvent):
+            items = []
+            while not isinstance(following := next(self._events), yaml.SequenceEndEvent):
+                items.append(self._compose_node(following, depth + 1))
+            return _Node(items, position, {})
+        return self._mapping(position, depth)
+
+    def _scalar(self, event: Any, position: Position) -> Any:
+        if not event.implicit[0]:  # quoted or block text
+            return event.value
+        for pattern, convert in _SCALARS:
+            if pattern.fullmatch(event.value):
+                return self._bounded(convert(event.value), event.value, position)
+        return event.value
+
+    def _bounded(self, value: Any, text: str, position: Position) -> Any:
+        if isinstance(value, float) and not math.isfinite(value):
+            self._note(position, f"{text} is no finite number", f"quote it: '{text}'")
+        if isinstance(value, int) and not -_INT64 <= value < _INT64:
+            self._note(position, "the number needs more than 64 bits", "quote it")
+        return value
+
+    def _mapping(self, position: Position, depth: int) -> _Node:
+        items: dict[str, _Node] = {}
+        merged: list[_Node] = []
+        keys: dict[str, Position] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._compose_node(event, depth + 1)
+            value = self._compose_node(next(self._events), depth + 1)
+            name = self._key(key)
+            if name == "<<" and getattr(event, "implicit", (False,))[0]:
+                merged.append(value)
+            elif name in items:
+                line = keys[name].line
+                message = f"the key '{name}' stands here a second time"
+                self._note(key.position, message, f"the first is on line {line}")
+            else:
+                items[name], keys[name] = value, key.position
+        for node in merged:
+            self._merge(node, items, keys)
+        return _Node(items, position, keys)
+
+    def _key(self, node: _Node) -> str:
+        if isinstance(node.value, str):
+            return node.value
+        shown = "a list or mapping" if isinstance(node.value, list | dict) else repr(node.value)
+        self._note(node.position, f"a key must be text, this is {shown}", "quote it")
+        return str(node.value)
+
+    def _merge(self, node: _Node, items: dict[str, _Node], keys: dict[str, Position]) -> None:
+        """Add what `<<` brings: keys that are not there yet, the first mapping's first."""
+        sources = node.value if isinstance(node.value, list) else [node]
+        for source in sources:
+            if not isinstance(source.value, dict):
+                raise self._error(node.position, "`<<` merges mappings only")
+            for name, value in source.value.items():
+                if name not in items:
+                    items[name], keys[name] = value, source.key_positions[name]
+
+    def _unfold(self, node: _Node, path: DataPath) -> Any:
+        """Turn nodes into plain data and note the place of each."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise self._error(node.position, f"more than {MAX_NODES:,} values")
+        self._positions.setdefault(path, node.position)
+        if isinstance(node.value, list):
+            return [self._unfold(item, (*path, index)) for index, item in enumerate(node.value)]
+        if not isinstance(node.value, dict):
+            return node.value
+        for name, position in node.key_positions.items():
+            self._positions[(*path, name)] = position
+        return {name: self._unfold(item, (*path, name)) for name, item in node.value.items()}
