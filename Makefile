@@ -1,0 +1,38 @@
+# One task runner; CI runs the same commands. Everything goes into .venv.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.PHONY: help demo test check format clean
+
+help:  ## show the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+.venv/.run: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/.dev: .venv/.run
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: .venv/.run  ## install, build the demo datasets and look at them
+	$(BIN)/python -m registry sync --tag demo
+	$(BIN)/python -m registry preview demo-mcq-small -n 2
+	$(BIN)/python -m registry preview demo-chat -n 1
+
+test: .venv/.dev  ## run the tests
+	$(BIN)/python -m pytest --numprocesses 2
+
+check: .venv/.dev  ## format, lint, types, tests: what CI runs
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+	$(MAKE) test
+
+format: .venv/.dev  ## format the code and mend what ruff can
+	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests
+
+clean:  ## remove the environment and what tools left
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
