@@ -86,15 +86,16 @@ class HubEmulator:
         *,
         branch: str = "main",
         private: bool = False,
+        sha: str | None = None,
     ) -> str:
         """Make a commit that holds exactly `files`, move `branch` to it and return its full sha.
 
-        The sha depends on nothing but the repository's name, the commit that `branch` pointed at
-        and the files. A repository once private stays so.
+        Where none is given, the sha depends on nothing but the repository's name, the commit
+        that `branch` pointed at and the files. A repository once private stays so.
         """
         with self._commit_lock:
             repo = self._repos.setdefault(repo_id, _Repo())
-            sha = _commit_sha(repo_id, repo.branches.get(branch), files)
+            sha = sha or _commit_sha(repo_id, repo.branches.get(branch), files)
             repo.private |= private
             repo.commits[sha] = _Commit(repo_id, sha, repo.private, dict(files))
             repo.branches[branch] = sha
