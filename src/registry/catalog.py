@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Catalog(Mapping[str, DatasetSpec]):
     """Datasets as they stand in the files."""
     problems: tuple[Problem, ...] = ()
     """What is wrong in the files; a dataset of a file without problems still resolves."""
+    trust: frozenset[str] = frozenset()
+    """Packages whose functions may be mappers, as the root index says."""
 
     @classmethod
     def open(cls, root: str | Path | None = None) -> Catalog:
@@ -45,7 +47,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         index = Settings.from_environment(root=root).index
         reader = _Reader()
         reader.read_index(index)
-        return cls(index, reader.entries, tuple(reader.problems))
+        return cls(index, reader.entries, tuple(reader.problems), reader.trust[index])
 
     def __getitem__(self, name: str) -> DatasetSpec:
         return self.resolve(name)
@@ -74,7 +76,17 @@ class Catalog(Mapping[str, DatasetSpec]):
                 raise ManifestError(self.problems)
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
         self._check_files_of(name)
-        return resolve(name, self.entries, overrides=overrides, source=source)
+        spec = resolve(name, self.entries, overrides=overrides, source=source)
+        self._check_trust(spec)
+        return spec
+
+    def _check_trust(self, spec: DatasetSpec) -> None:
+        """Refuse a mapper of a package that the root index does not name."""
+        package = (spec.mapper or "").partition(":")[0].partition(".")[0]
+        if package and package not in self.trust:
+            message = f"the package '{package}' is not trusted, so its code is not run"
+            hint = f"add it under `trust` in {shown(self.index)}, if you have read it"
+            raise ManifestError([self.entries[spec.name].problem(("mapper",), message, hint)])
 
     def _check_files_of(self, name: str) -> None:
         files = set()
@@ -103,7 +115,7 @@ class Catalog(Mapping[str, DatasetSpec]):
                 reader.read_index(file.absolute())
             else:
                 reader.read_manifest(file, self.index.parent, Layer("default", {}))
-        return Catalog(self.index, reader.entries, tuple(reader.problems))
+        return replace(self, entries=reader.entries, problems=tuple(reader.problems))
 
 
 class _Reader:
@@ -112,16 +124,17 @@ class _Reader:
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
         self.problems: list[Problem] = []
-        self._indexes: set[Path] = set()
+        self.trust: dict[Path, frozenset[str]] = {}
 
     def read_index(self, path: Path) -> None:
-        if path in self._indexes:
+        if path in self.trust:
             return
-        self._indexes.add(path)
+        self.trust[path] = frozenset()
         document = read_yaml(path, shown_as=shown(path))
         problems = validate(document, "index")
         if problems:
             raise ManifestError(problems)
+        self.trust[path] = frozenset(document.value.get("trust", ()))
         defaults = Layer("default", document.value.get("defaults", {}), document, ("defaults",))
         self._add(document, path.parent, defaults)
         for number, pattern in enumerate(document.value.get("include", [])):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from registry.catalog import Catalog, shown
 from registry.errors import ManifestError, Problem
-from registry.mapping.compiled import compile_fields
-from registry.resolve import resolve
+from registry.mapping.compiled import FieldMapper
 
 __all__ = ["check"]
 
@@ -41,8 +40,8 @@ def _meaning(catalog: Catalog) -> Iterator[Problem]:
         if entry.document.file in broken:
             continue
         try:
-            spec = resolve(name, catalog.entries)
-            compile_fields(spec.fields)
+            spec = catalog.resolve(name)
+            FieldMapper(spec.fields)
         except ManifestError as error:
             yield from error.problems
         except ValueError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +18,23 @@ from registry.catalog import Catalog
 from registry.decode import decode
 from registry.errors import (
     DecodeError,
-    ExpectationError,
     ManifestError,
     MappingError,
     Problem,
     SourceError,
 )
+from registry.expectations import check_count, checked
 from registry.mapping import map_records
-from registry.mapping.compiled import compile_fields
+from registry.mapping.compiled import FieldMapper
+from registry.mapping.hook import load_mapper, mapper_digest
 from registry.progress import Progress, Report, silent
 from registry.relative_files import local_resolver, remote_resolver, resolve_files
 from registry.settings import Settings
 from registry.sources import fetch, pin
 from registry.sources.filesystem import is_local, public_location
 from registry.sources.pin import Access, SourcePin
-from registry.spec import DatasetSpec, HfSource
+from registry.spec import DatasetSpec, HfSource, Source
+from registry.steps import prepare, select, unique, with_columns
 
 if TYPE_CHECKING:
     from registry.dataset import Dataset
@@ -118,43 +120,73 @@ def load(
     report: Report = silent,
 ) -> Opened:
     """Open a resolved dataset from the cache; build it first where it is not there."""
-    floating = isinstance(spec.source, HfSource) and not spec.source.cached
+    floating = any(isinstance(one, HfSource) and not one.cached for one in spec.sources)
     access = Access(
         cache=cache, offline=offline, refresh=refresh or (floating and not offline), report=report
     )
-    pinned = pin(spec.source, access)
-    fingerprint = samples_fingerprint(spec, pinned)
+    pins = pin_all(spec, access)
+    fingerprint = samples_fingerprint(spec, pins)
     entry = None if access.refresh else cache.find("samples", fingerprint)
     cached = entry is not None
     if entry is None:
         with cache.working("samples", fingerprint):
             entry = None if access.refresh else cache.find("samples", fingerprint)
             if entry is None:
-                entry = _build(spec, pinned, access, fingerprint)
-    _check_expectations(spec, entry)
+                entry = _build(spec, pins, access, fingerprint)
+    check_count(spec.expect, entry.meta["samples"], dataset=spec.name)
     return Opened(_open(spec, entry, cache, fingerprint), entry, cached)
 
 
-def samples_fingerprint(spec: DatasetSpec, pinned: SourcePin) -> str:
+@dataclass(frozen=True)
+class Pins:
+    """What the sources of a dataset held when they were looked at."""
+
+    sources: tuple[SourcePin, ...]
+    side: SourcePin | None = None
+    """Of the side file of `join`."""
+
+
+def pin_all(spec: DatasetSpec, access: Access) -> Pins:
+    """Pin every source of a dataset."""
+    side = None if spec.join is None else pin(spec.join.source, access)
+    return Pins(tuple(pin(source, access) for source in spec.sources), side)
+
+
+def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     """Return the digest of all that determines the samples, before any view."""
-    source = spec.source.model_dump(mode="json", exclude={"path", "fs_options", "revision"})
-    remote = None if isinstance(spec.source, HfSource) else _remote_folder(spec)
+    steps = spec.model_dump(mode="json", include={"explode", "where", "fields", "sample"})
     return digest_of(
         {
+            **steps,
             "format": FORMAT,
-            "pin": pinned.identity,
-            "decode": source,
-            "fields": spec.fields.model_dump(mode="json"),
+            "pins": [one.identity for one in pins.sources],
+            "decode": [_decoding(source) for source in spec.sources],
+            "join": _join_identity(spec, pins),
+            "mapper": spec.mapper and [spec.mapper, mapper_digest(spec.mapper)],
+            "expect": spec.expect.model_dump(exclude={"samples"}, exclude_defaults=True),
             "on_duplicate": _duplicate_rule(spec),
-            "remote_folder": remote,
+            "remote_folder": _remote_folder(spec.source),
         }
     )
 
 
-def _remote_folder(spec: DatasetSpec) -> str | None:
-    """Return the URL that relative file names are resolved against while building, if remote."""
-    path = spec.source.path[0]
-    return None if is_local(path) else public_location(path).rpartition("/")[0]
+def _decoding(source: Source) -> dict[str, Any]:
+    """Return what determines how the bytes of a source become records."""
+    return source.model_dump(mode="json", exclude={"path", "fs_options", "revision"})
+
+
+def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:
+    if spec.join is None or pins.side is None:
+        return None
+    how = spec.join.model_dump(mode="json", exclude={"source"})
+    return [how, pins.side.identity, _decoding(spec.join.source)]
+
+
+def _remote_folder(source: Source) -> str | None:
+    """Return the URL that relative file names are resolved against while building, if any."""
+    if isinstance(source, HfSource) or is_local(source.path[0]):
+        return None
+    return public_location(source.path[0]).rpartition("/")[0]
 
 
 def _duplicate_rule(spec: DatasetSpec) -> str:
@@ -162,91 +194,76 @@ def _duplicate_rule(spec: DatasetSpec) -> str:
     return "keep" if spec.view.auto_id else spec.on_duplicate
 
 
-def records_of(spec: DatasetSpec, pinned: SourcePin, access: Access) -> Iterator[DatasetRecord]:
+def peek(spec: DatasetSpec, cache: Cache) -> CacheEntry | None:
+    """Return the cached samples of a dataset, or None; without any request."""
+    try:
+        pins = pin_all(spec, Access(cache=cache, offline=True))
+    except SourceError:
+        return None
+    return cache.find("samples", samples_fingerprint(spec, pins))
+
+
+def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
+    """Yield the samples of local records in their order: no request, no view, nothing cached."""
+    access = Access(cache=cache, offline=True)
+    return map(_finisher(spec), _samples(spec, pin_all(spec, access), access))
+
+
+def _records(source: Source, pinned: SourcePin, access: Access) -> Iterator[DatasetRecord]:
     """Yield the records of a pinned source, file after file."""
-    files = fetch(spec.source, pinned, access)
-    return chain.from_iterable(decode(file, spec.source) for file in files)
+    files = fetch(source, pinned, access)
+    return chain.from_iterable(decode(file, source) for file in files)
 
 
-def _build(spec: DatasetSpec, pinned: SourcePin, access: Access, fingerprint: str) -> CacheEntry:
-    """Write the samples of a source to a new entry of the cache."""
-    samples = _unique(samples_of(spec, pinned, access), spec)
-    with access.cache.temporary() as folder:
-        count = _write(samples, folder / "samples.arrow", access.report)
-        if count == 0 and spec.expect.samples != 0:
-            raise DecodeError("no samples come out of the source", file=location_of(spec))
-        access.cache.discard("samples", fingerprint)
-        meta = {"name": spec.name, "samples": count, "source": location_of(spec)}
-        return access.cache.publish(folder, "samples", fingerprint, meta)
+def _rows(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, DatasetRecord]]:
+    """Yield the records of all sources, numbered through, with the steps before mapping done."""
+    number = count(1)
+    rows = (
+        (next(number), with_columns(record, source.columns))
+        for source, pinned in zip(spec.sources, pins.sources, strict=True)
+        for record in _records(source, pinned, access)
+    )
+    side: Iterable[DatasetRecord] = ()
+    if spec.join is not None and pins.side is not None:
+        side = _records(spec.join.source, pins.side, access)
+    return prepare(rows, spec, side)
 
 
-def samples_of(spec: DatasetSpec, pinned: SourcePin, access: Access) -> Iterator[Sample]:
-    """Yield the samples of a source in its order, before duplicates and views."""
-    records = records_of(spec, pinned, access)
-    mapper = _mapper_of(spec)
-    mapped = map_records(enumerate(records, 1), mapper, dataset=spec.name)
+def _samples(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[Sample]:
+    """Yield the samples of a dataset in the source's order, before duplicates and views."""
+    mapped = map_records(_rows(spec, pins, access), _mapper_of(spec), dataset=spec.name)
     samples = chain.from_iterable(mapped)
-    path = spec.source.path[0]
-    if isinstance(spec.source, HfSource) or is_local(path):
+    if _remote_folder(spec.source) is None or isinstance(spec.source, HfSource):
         return samples
-    resolve = remote_resolver(path, spec.source.fs_options)
+    resolve = remote_resolver(spec.source.path[0], spec.source.fs_options)
     return (resolve_files(sample, resolve) for sample in samples)
 
 
 def _mapper_of(spec: DatasetSpec) -> RecordToSample:
+    if spec.mapper is not None:
+        return load_mapper(spec.mapper)
     try:
-        return compile_fields(spec.fields)
+        return FieldMapper(spec.fields)
     except ValueError as error:
         raise ManifestError(
             [Problem(message=str(error), file=spec.name, path="$.fields")]
         ) from error
 
 
-def peek(spec: DatasetSpec, cache: Cache) -> CacheEntry | None:
-    """Return the cached samples of a dataset, or None; without any request."""
-    try:
-        pinned = pin(spec.source, Access(cache=cache, offline=True))
-    except SourceError:
-        return None
-    return cache.find("samples", samples_fingerprint(spec, pinned))
-
-
-def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
-    """Yield the samples of local records in their order: no request, no view, nothing cached."""
-    access = Access(cache=cache, offline=True)
-    samples = samples_of(spec, pin(spec.source, access), access)
-    return map(_finisher(spec), samples)
-
-
-def _unique(samples: Iterable[Sample], spec: DatasetSpec) -> Iterator[Sample]:
-    """Yield samples with ids that are their own; the rule says what to do with the others."""
-    rule = _duplicate_rule(spec)
-    seen: dict[str | int, int] = {}
-    for number, sample in enumerate(samples, 1):
-        if sample.id is None or rule == "keep":
-            yield sample
-        elif sample.id not in seen:
-            seen[sample.id] = number
-            yield sample
-        elif rule == "suffix":
-            sample.id = _free_id(sample.id, seen)
-            seen[sample.id] = number
-            yield sample
-        elif rule == "error":
-            message = (
-                f"the id is that of sample {seen[sample.id]} already"
-                " (on_duplicate: drop or suffix keeps one or numbers them)"
-            )
-            raise MappingError(
-                message, dataset=spec.name, record=number, field="id", value=sample.id
-            )
-
-
-def _free_id(taken: str | int, seen: dict[str | int, int]) -> str:
-    number = 2
-    while f"{taken}-{number}" in seen:
-        number += 1
-    return f"{taken}-{number}"
+def _build(spec: DatasetSpec, pins: Pins, access: Access, fingerprint: str) -> CacheEntry:
+    """Write the samples of a dataset to a new entry of the cache."""
+    own = unique(_samples(spec, pins, access), _duplicate_rule(spec), dataset=spec.name)
+    samples = checked(select(own, spec.sample), spec.expect, dataset=spec.name)
+    with access.cache.temporary() as folder:
+        try:
+            written = _write(samples, folder / "samples.arrow", access.report)
+        except MappingError as error:
+            raise error.at(dataset=spec.name) from error.__cause__
+        if written == 0 and spec.expect.samples != 0:
+            raise DecodeError("no samples come out of the source", file=location_of(spec))
+        access.cache.discard("samples", fingerprint)
+        meta = {"name": spec.name, "samples": written, "source": location_of(spec)}
+        return access.cache.publish(folder, "samples", fingerprint, meta)
 
 
 def _write(samples: Iterator[Sample], path: Path, report: Report) -> int:
@@ -255,27 +272,19 @@ def _write(samples: Iterator[Sample], path: Path, report: Report) -> int:
 
     from registry.sample_table import SCHEMA, row_of, table_of
 
-    count, rows = 0, []
+    written, rows = 0, []
     with pa.ipc.new_file(str(path), SCHEMA) as writer:
         for sample in samples:
             rows.append(row_of(sample))
             if len(rows) == _BATCH_ROWS:
                 writer.write_table(table_of(rows))
-                count, rows = count + len(rows), []
-                report(Progress("map", count))
+                written, rows = written + len(rows), []
+                report(Progress("map", written))
         if rows:
             writer.write_table(table_of(rows))
-    report(Progress("map", count + len(rows), count + len(rows)))
-    return count + len(rows)
-
-
-def _check_expectations(spec: DatasetSpec, entry: CacheEntry) -> None:
-    wanted, found = spec.expect.samples, entry.meta["samples"]
-    if wanted is not None and wanted != found:
-        raise ExpectationError(
-            f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
-            " (has the source changed? pin its revision, or mend the number)"
-        )
+    written += len(rows)
+    report(Progress("map", written, written))
+    return written
 
 
 def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> Dataset:
@@ -289,7 +298,7 @@ def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) 
         table,
         cache,
         samples=fingerprint,
-        order="hub" if isinstance(spec.source, HfSource) else "file",
+        order="hub" if all(isinstance(one, HfSource) for one in spec.sources) else "file",
         seed=spec.view.seed if spec.view.shuffle else None,
         choice_seed=spec.view.shuffle_choices,
     )

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from registry.errors import ManifestError, Problem, did_you_mean, near_names
-from registry.fields import parse_expression
+from registry.expressions import parse_condition, parse_expression
 from registry.spec import DatasetSpec, View
 from registry.yamlfile import DataPath, Document, json_path
 
@@ -20,7 +20,15 @@ __all__ = ["Entry", "Layer", "resolve"]
 
 # Mappings that a later layer adds to; everything else it replaces.
 _DEEP: frozenset[DataPath] = frozenset(
-    {(), ("source",), ("source", "fs_options"), ("fields",), ("fields", "metadata"), ("expect",)}
+    {
+        (),
+        ("source",),
+        ("source", "fs_options"),
+        ("source", "columns"),
+        ("fields",),
+        ("fields", "metadata"),
+        ("expect",),
+    }
 )
 _VIEW_KEYS = tuple(View.model_fields)
 _SOURCE_KEYS = ("split", "revision")
@@ -215,7 +223,7 @@ def _with_source(merged: _Merged, location: str) -> _Merged:
         )
     kept = old if old.get("type") == kind else {}
     source = {key: item for key, item in kept.items() if key not in ("path", "revision")}
-    value = {key: item for key, item in merged.value.items() if key != "expect"}
+    value = {key: item for key, item in merged.value.items() if key not in ("expect", "concat")}
     layer = Layer("override", {})
     tab = {"delimiter": "\t"} if _suffix(location) in (".tsv", ".tab") else {}
     value["source"] = {**tab, **source, "type": kind, "path": path}
@@ -238,6 +246,7 @@ def _problems(merged: _Merged) -> Iterator[Problem]:
     yield from _view_problems(merged)
     yield from _secret_problems(merged)
     yield from _field_problems(merged)
+    yield from _step_problems(merged)
     if "source" not in merged.value:
         yield merged.problem((), "the dataset has no source", "add `source: {type: …, path: …}`")
 
@@ -288,19 +297,41 @@ def _field_problems(merged: _Merged) -> Iterator[Problem]:
                 yield merged.problem(("fields", *name.split(".", 1)), str(error))
 
 
+def _step_problems(merged: _Merged) -> Iterator[Problem]:
+    value = merged.value
+    if "where" in value:
+        try:
+            parse_condition(value["where"])
+        except ValueError as error:
+            yield merged.problem(("where",), str(error))
+    if "mapper" in value and "fields" in value:
+        message = "`mapper` and `fields` exclude each other"
+        yield merged.problem(("mapper",), message, "keep one; null takes an inherited one away")
+
+
 def _spec(name: str, merged: _Merged, folder: Path) -> DatasetSpec:
     value = dict(merged.value)
     view = {key: value.pop(key) for key in _VIEW_KEYS if key in value}
     if view.get("shuffle_choices") is False:
         del view["shuffle_choices"]
-    source = _with_absolute_paths(value.pop("source"), folder)
+    given = value.pop("source")
+    source = _with_absolute_paths(given, folder)
+    parts = [
+        _with_absolute_paths(_part_of(given, part), folder) for part in value.pop("concat", ())
+    ]
+    if "join" in value:
+        side = _with_absolute_paths(value["join"].get("source", {}), folder)
+        value["join"] = {**value["join"], "source": side}
+    if isinstance(value.get("explode"), str):
+        value["explode"] = {"column": value["explode"]}
     tags = tuple(value.pop("tags", ()))
     try:
         return DatasetSpec(
             **value,
             name=name,
             tags=tags,
-            source=source,  # type: ignore[arg-type]  # pydantic builds the models
+            concat=tuple(parts),  # type: ignore[arg-type]  # pydantic builds the models
+            source=source,  # type: ignore[arg-type]
             view=view,  # type: ignore[arg-type]
             folder=folder,
         )
@@ -310,11 +341,21 @@ def _spec(name: str, merged: _Merged, folder: Path) -> DatasetSpec:
         ) from error
 
 
+def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of `concat`: the source with the part's keys in it."""
+    columns = {**source.get("columns", {}), **part.get("columns", {})}
+    return {**source, **part, **({"columns": columns} if columns else {})}
+
+
 def _path_of(loc: tuple[str | int, ...]) -> DataPath:
     """Return the manifest's path of a pydantic location, which names the union's member too."""
     match loc:
         case ("source", _, *rest):
             return ("source", *rest)
+        case ("concat", index, _, *rest):
+            return ("concat", index, *rest)
+        case ("join", "source", _, *rest):
+            return ("join", "source", *rest)
         case ("view", *rest):
             return tuple(rest)
         case _:

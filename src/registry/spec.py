@@ -11,11 +11,14 @@ __all__ = [
     "CsvSource",
     "DatasetSpec",
     "Expect",
+    "Explode",
     "FieldsSpec",
     "FileSource",
     "HfSource",
+    "Join",
     "JsonSource",
     "ParquetSource",
+    "SampleOf",
     "Source",
     "Text",
     "View",
@@ -36,7 +39,12 @@ Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
 
 
-class FileSource(_Model):
+class _SourceModel(_Model):
+    columns: dict[str, Any] = {}
+    """Columns with a constant value that each record gets."""
+
+
+class FileSource(_SourceModel):
     """Files: one path, several, or globs; local or any fsspec URL."""
 
     path: Texts
@@ -67,6 +75,8 @@ class JsonSource(FileSource):
     type: Literal["json"] = "json"
     encoding: Text = "utf-8"
     """Text encoding; a byte-order mark is accepted."""
+    records: Text | None = None
+    """Key, or dotted path, of the array of objects in a JSON object."""
 
 
 class ParquetSource(FileSource):
@@ -75,7 +85,7 @@ class ParquetSource(FileSource):
     type: Literal["parquet"] = "parquet"
 
 
-class HfSource(_Model):
+class HfSource(_SourceModel):
     """A dataset of the Hugging Face Hub, a local folder, or a generic builder with files."""
 
     type: Literal["hf"] = "hf"
@@ -114,11 +124,54 @@ class FieldsSpec(_Model):
     setup: Any = "setup"
 
 
+class Join(_Model):
+    """A side file: the record with the same key is added as one column."""
+
+    source: Source
+    """The side file."""
+    on: Text
+    """Column of the records that holds the key."""
+    key: Text | None = None
+    """Column of the side file that holds it; None is the same name."""
+    into: Text
+    """Column that the side file's record goes into, as an object."""
+    missing: Literal["error", "null"] = "error"
+    """What to do with a record whose key is not in the side file."""
+
+
+class Explode(_Model):
+    """One record for each item of a list."""
+
+    column: Text
+    """Column, or dotted path, of the list."""
+    item: Text = "item"
+    """Column that the item goes into."""
+    index: Text = "index"
+    """Column that its place goes into, from 0."""
+
+
+class SampleOf(_Model):
+    """A fixed selection of the samples, in their order."""
+
+    n: Annotated[int, Field(ge=0)]
+    """How many."""
+    seed: Annotated[int, Field(ge=0)]
+    """Seed of the selection."""
+    stratify_by: Text | None = None
+    """Key of the metadata; each value keeps its share."""
+
+
 class Expect(_Model):
     """What must hold of the built samples."""
 
     samples: Annotated[int, Field(ge=0)] | None = None
     """How many there are, before the view's limit."""
+    unique_ids: bool = False
+    """Every sample has an id, and no two the same."""
+    target_in_choices: bool = False
+    """Every target is a letter of its sample's choices, or one of them."""
+    nonempty_targets: bool = False
+    """Every target has text."""
 
 
 class View(_Model):
@@ -150,13 +203,30 @@ class DatasetSpec(_Model):
     """Words to choose datasets by."""
     source: Source
     """Where the records come from."""
+    concat: tuple[Source, ...] = ()
+    """Sources whose records follow each other, in place of `source` alone."""
+    join: Join | None = None
+    """A side file."""
+    explode: Explode | None = None
+    """One record becomes several."""
+    where: Any = None
+    """Which records are kept: a condition as the manifest writes it."""
     fields: FieldsSpec = FieldsSpec()
     """How records become samples."""
+    mapper: Text | None = None
+    """`package.module:function` in place of fields; the root index trusts the package."""
     on_duplicate: Literal["error", "drop", "suffix"] = "error"
     """What to do with a sample whose id was seen already."""
+    sample: SampleOf | None = None
+    """A fixed selection of the samples."""
     expect: Expect = Expect()
     """What must hold of the built samples."""
     view: View = View()
     """Order, choice order and limit."""
     folder: Path
     """What relative paths are relative to."""
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources whose records follow each other."""
+        return self.concat or (self.source,)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from registry.decode.bytes import SourceBytes, open_text, unpacked_suffix
-from registry.errors import DecodeError, shorten
+from registry.errors import DecodeError, did_you_mean, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ def read_json(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
         if unpacked_suffix(file.location) in _LINE_SUFFIXES:
             yield from _read_lines(text, file)
         else:
-            yield from _read_whole(text.read(), file)
+            yield from _read_whole(text.read(), file, options.records)
 
 
 def _read_lines(lines: Iterable[str], file: SourceBytes) -> Iterator[DatasetRecord]:
@@ -35,8 +35,10 @@ def _read_lines(lines: Iterable[str], file: SourceBytes) -> Iterator[DatasetReco
             yield _as_record(_parse(line.rstrip("\n"), file, first_line=number), file, number)
 
 
-def _read_whole(text: str, file: SourceBytes) -> Iterator[DatasetRecord]:
+def _read_whole(text: str, file: SourceBytes, records: str | None) -> Iterator[DatasetRecord]:
     data = _parse(text, file, first_line=1)
+    if records is not None:
+        data = _under(data, records, file)
     if isinstance(data, dict):
         yield data
     elif isinstance(data, list):
@@ -45,6 +47,17 @@ def _read_whole(text: str, file: SourceBytes) -> Iterator[DatasetRecord]:
     else:
         message = f"must be an array of objects, or one object, is {shorten(data)}"
         raise DecodeError(message, file=file.location, line=1)
+
+
+def _under(data: Any, path: str, file: SourceBytes) -> Any:
+    """Return what stands under a key, or a dotted path of keys, of an object."""
+    for key in [path] if isinstance(data, dict) and path in data else path.split("."):
+        if not isinstance(data, dict) or key not in data:
+            known = list(data) if isinstance(data, dict) else []
+            hint = did_you_mean(key, known) or f"keys: {', '.join(known)}"
+            raise DecodeError(f"no key '{key}' ({hint})", file=file.location)
+        data = data[key]
+    return data
 
 
 def _parse(text: str, file: SourceBytes, *, first_line: int) -> Any:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from registry.errors import MappingError, did_you_mean
-from registry.fields import Column, Expression, ListOf, Pipe, parse_expression
+from registry.expressions import Column, Expression, parse_expression
 from registry.mapping import values
-from registry.mapping.expression import MISSING, Evaluator, compile_expression, look_up, no_column
+from registry.mapping.expression import Evaluator, compile_expression
+from registry.mapping.row import MISSING, Row, look_up, no_column
 from registry.sample import DatasetRecord, Sample
 from registry.spec import FieldsSpec
 
-__all__ = ["compile_fields", "map_fields"]
+__all__ = ["FieldMapper", "map_fields"]
 
 Reader = Callable[[Any], Any]
 
@@ -28,7 +29,29 @@ _READERS: dict[str, Reader] = {
 }
 
 
-def map_fields(fields: Mapping[str, Any]) -> Callable[[DatasetRecord], Sample]:
+class FieldMapper:
+    """A RecordToSample made of the field language; it also knows the number of a record."""
+
+    def __init__(self, fields: FieldsSpec) -> None:
+        """Compile the fields; a ValueError says which one can't be."""
+        self._parts = {
+            name: _compile_part(name, getattr(fields, name))
+            for name in _READERS
+            if getattr(fields, name) is not None
+        }
+        self._metadata = _compile_metadata(fields.metadata)
+
+    def __call__(self, record: DatasetRecord) -> Sample:
+        """Map a record that is the first, or whose number does not matter."""
+        return self.map(Row(record))
+
+    def map(self, row: Row) -> Sample:
+        """Map a record with its number."""
+        read = {name: part(row) for name, part in self._parts.items()}
+        return Sample(**read, metadata=self._metadata(row))
+
+
+def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
     """Return the RecordToSample of a manifest's `fields`, for use with the loaders.
 
     Args:
@@ -43,38 +66,22 @@ def map_fields(fields: Mapping[str, Any]) -> Callable[[DatasetRecord], Sample]:
         if key not in FieldsSpec.model_fields:
             hint = did_you_mean(key, FieldsSpec.model_fields)
             raise TypeError(f"a sample has no field '{key}' {hint}".strip())
-    return compile_fields(FieldsSpec(**fields))
-
-
-def compile_fields(fields: FieldsSpec) -> Callable[[DatasetRecord], Sample]:
-    """Return the function that maps a record to a sample."""
-    parts = {
-        name: _compile_part(name, getattr(fields, name))
-        for name in _READERS
-        if getattr(fields, name) is not None
-    }
-    metadata = _compile_metadata(fields.metadata)
-
-    def to_sample(record: DatasetRecord) -> Sample:
-        read = {name: part(record) for name, part in parts.items()}
-        return Sample(**read, metadata=metadata(record))
-
-    return to_sample
+    return FieldMapper(FieldsSpec(**fields))
 
 
 def _compile_part(name: str, raw: Any) -> Evaluator:
-    expression = parse_expression(raw)
-    evaluate = _compile_for(name, raw)
+    expression = _parsed(name, raw)
+    evaluate = _compiled(name, expression)
     read = _READERS[name]
-    strict = name in ("target", "choices") and isinstance(expression, ListOf | Pipe)
+    is_made = not isinstance(expression, Column)
 
-    def part(record: DatasetRecord) -> Any:
+    def part(row: Row) -> Any:
         try:
-            value = evaluate(record)
+            value = evaluate(row)
             if value is MISSING:
-                _check_may_miss(name, expression, record)
+                _check_may_miss(name, expression, row)
                 value = None
-            if strict:
+            if is_made and name in ("target", "choices"):
                 _check_no_null(value)
             return read(value)
         except MappingError as error:
@@ -83,53 +90,78 @@ def _compile_part(name: str, raw: Any) -> Evaluator:
     return part
 
 
-def _compile_for(name: str, raw: Any) -> Evaluator:
+def _parsed(name: str, raw: Any) -> Expression:
     try:
-        return compile_expression(parse_expression(raw))
+        return parse_expression(raw)
     except ValueError as error:
         raise ValueError(f"field {name}: {error}") from error
 
 
-def _check_may_miss(name: str, expression: Expression, record: DatasetRecord) -> None:
+def _compiled(name: str, expression: Expression) -> Evaluator:
+    try:
+        return compile_expression(expression)
+    except ValueError as error:
+        raise ValueError(f"field {name}: {error}") from error
+
+
+def _check_may_miss(name: str, expression: Expression, row: Row) -> None:
     """Let a column be missing, as the loaders do; only the input must be there."""
     if name == "input" and isinstance(expression, Column):
-        raise no_column(expression.name, record)
+        raise no_column(expression.name, row.record)
 
 
 def _check_no_null(value: Any) -> None:
     """Refuse nulls in a list that the manifest makes: text of them would be `None`."""
-    items = value if isinstance(value, list) else [value]
-    for index, item in enumerate(items):
+    for index, item in enumerate(value if isinstance(value, list) else ()):
         if values.is_missing(item):
             raise MappingError(f"item {index} is null (add drop_null to leave it out)", value=value)
 
 
-def _compile_metadata(raw: Any) -> Callable[[DatasetRecord], dict[str, Any] | None]:
+Metadata = dict[str, Any]
+
+
+def _compile_metadata(raw: Any) -> Callable[[Row], Metadata | None]:
     if raw is None:
-        return lambda record: None
+        return lambda row: None
     if isinstance(raw, str):
-        return lambda record: _spread(look_up(record, raw))
+        return _compile_spread(raw)
     if isinstance(raw, list | tuple):
-        return lambda record: {name: _or_none(look_up(record, name)) for name in raw}
+        return lambda row: {name: _or_none(look_up(row.record, name)) for name in raw}
     return _compile_metadata_map(raw)
 
 
-def _spread(value: Any) -> dict[str, Any] | None:
-    return None if value is MISSING else values.read_metadata(value)
+def _compile_spread(name: str) -> Callable[[Row], Metadata | None]:
+    """Return the function that gives a column that holds an object, or with `*` the record."""
+    if name == "*":
+        return lambda row: dict(row.record)
+
+    def spread(row: Row) -> Metadata | None:
+        try:
+            return values.read_metadata(_or_none(look_up(row.record, name)))
+        except MappingError as error:
+            raise error.at(field="metadata") from error.__cause__
+
+    return spread
 
 
 def _or_none(value: Any) -> Any:
     return None if value is MISSING else value
 
 
-def _compile_metadata_map(raw: Mapping[str, Any]) -> Callable[[DatasetRecord], dict[str, Any]]:
-    parts = {key: _compile_for(f"metadata.{key}", item) for key, item in raw.items()}
+def _compile_metadata_map(raw: Mapping[str, Any]) -> Callable[[Row], Metadata]:
+    """Compile a map of expressions; the key `*` spreads a column, or the record, into it."""
+    spread = _compile_spread(raw["*"]) if "*" in raw else lambda row: None
+    parts = {
+        key: _compiled(f"metadata.{key}", _parsed(f"metadata.{key}", item))
+        for key, item in raw.items()
+        if key != "*"
+    }
 
-    def evaluate(record: DatasetRecord) -> dict[str, Any]:
-        metadata = {}
+    def evaluate(row: Row) -> Metadata:
+        metadata = dict(spread(row) or {})
         for key, part in parts.items():
             try:
-                metadata[key] = _or_none(part(record))
+                metadata[key] = _or_none(part(row))
             except MappingError as error:
                 raise error.at(field=f"metadata.{key}") from error.__cause__
         return metadata

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ValidationError
 from registry.errors import MappingError
 from registry.fields import FieldSpec
 from registry.mapping import values
+from registry.mapping.compiled import FieldMapper
+from registry.mapping.row import Row
 from registry.sample import DatasetRecord, RecordToSample, Sample
 
 if TYPE_CHECKING:
@@ -32,13 +34,19 @@ def map_records(
     """Yield the samples of each numbered record; an error says which record of which dataset."""
     for number, record in records:
         try:
-            samples = mapper(record)
+            samples = _mapped(mapper, record, number)
         except MappingError as error:
             raise error.at(dataset=dataset, record=number) from error.__cause__
         except ValidationError as error:
             message = f"not a sample: {error}"
             raise MappingError(message, dataset=dataset, record=number, value=record) from error
         yield samples if isinstance(samples, list) else [samples]
+
+
+def _mapped(mapper: RecordToSample, record: DatasetRecord, number: int) -> Sample | list[Sample]:
+    if isinstance(mapper, FieldMapper):
+        return mapper.map(Row(record, number))
+    return mapper(record)
 
 
 def _field_mapper(spec: FieldSpec) -> Callable[[DatasetRecord], Sample]:

@@ -1,45 +1,55 @@
 """The operations of the field language: one table, one module a family.
 
-An operation is a function `(value, argument, record) -> value` with a row in a module's table.
-It raises MappingError for a value that it can't work on, and nothing else.
+An operation has a row in its module's table. What it builds is a function `(value, row) -> value`
+that raises MappingError for a value that it can't work on, and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from registry.errors import did_you_mean
-from registry.mapping.operations import letters, lists, texts
+from registry.mapping.operations import chat, choices, letters, lists, numbers, texts
 
 if TYPE_CHECKING:
-    from registry.fields import Expression, OperationCall
-    from registry.mapping.operations.operation import Apply, Operation
+    from registry.expressions import OperationCall
+    from registry.mapping.operations.operation import Apply, Compiler, Operation
 
-__all__ = ["OPERATIONS", "compile_operation"]
+__all__ = ["FAMILIES", "OPERATIONS", "build_operation", "find_operation"]
+
+FAMILIES = {
+    "Text": texts,
+    "Numbers, dates and JSON": numbers,
+    "Lists and maps": lists,
+    "Choosing": choices,
+    "Letters": letters,
+    "Chat and media": chat,
+}
+"""The modules, with the titles of their part of the documentation."""
 
 OPERATIONS: dict[str, Operation] = {
-    operation.name: operation
-    for family in (texts, lists, letters)
-    for operation in family.OPERATIONS
+    operation.name: operation for family in FAMILIES.values() for operation in family.OPERATIONS
 }
 """All operations by name."""
 
 
-def compile_operation(
-    call: OperationCall, compile_expression: Callable[[Expression], Callable[[Any], Any]]
-) -> Apply:
-    """Return the function `(value, record) -> value` of one step of a pipe.
+def find_operation(call: OperationCall) -> Operation:
+    """Return an operation by its name; a ValueError has the nearest one."""
+    operation = OPERATIONS.get(call.name)
+    if operation is None:
+        hint = did_you_mean(call.name, OPERATIONS)
+        raise ValueError(f"no operation '{call.name}' {hint}".strip())
+    return operation
+
+
+def build_operation(call: OperationCall, compiler: Compiler) -> Apply:
+    """Return the function `(value, row) -> value` of one step of a pipe.
 
     Raises:
         ValueError: no such operation, or an argument that does not fit.
     """
-    operation = OPERATIONS.get(call.name)
-    if operation is None:
-        raise ValueError(
-            f"no operation '{call.name}' {did_you_mean(call.name, OPERATIONS)}".strip()
-        )
+    operation = find_operation(call)
     try:
-        return operation.build(call.arguments, compile_expression)
+        return operation.build(call.arguments, compiler)
     except (TypeError, ValueError) as error:
         raise ValueError(f"operation {call.name}: {error}") from error

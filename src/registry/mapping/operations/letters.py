@@ -5,22 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from registry.errors import MappingError
-from registry.fields import parse_expression
 from registry.letters import letter_of
-from registry.mapping.operations.operation import Apply, Example, Operation, need, options
+from registry.mapping.operations.operation import (
+    Apply,
+    Compiler,
+    Example,
+    Operation,
+    need,
+    options,
+)
 
 __all__ = ["OPERATIONS"]
+
+_MOST_CHOICES = 1_000
 
 
 def _letter(argument: Any, _: Any) -> Apply:
     base = options(argument, base=0)["base"]
-    if base not in (0, 1):
+    if base not in (0, 1) or isinstance(base, bool):
         raise ValueError("base is 0 or 1")
 
-    def apply(value: Any, record: dict[str, Any]) -> str:
+    def apply(value: Any, row: Any) -> str:
         index = _whole_number(value) - base
-        if index < 0:
-            raise MappingError(f"needs an index of {base} or more", value=value)
+        if not 0 <= index < _MOST_CHOICES:
+            message = f"needs an index from {base} to {_MOST_CHOICES - 1 + base}"
+            raise MappingError(message, value=value)
         return letter_of(index)
 
     return apply
@@ -28,17 +37,17 @@ def _letter(argument: Any, _: Any) -> Apply:
 
 def _whole_number(value: Any) -> int:
     digits = value.strip() if isinstance(value, str) else ""
-    if digits.isascii() and digits.isdigit():
+    if digits.isascii() and digits.isdigit() and len(digits) < 10:
         return int(digits)
     number: int = need(value, int, "a whole number, or digits")
     return number
 
 
-def _letter_in(argument: Any, compile_expression: Any) -> Apply:
-    labels_of = compile_expression(parse_expression(argument))
+def _letter_in(argument: Any, compiler: Compiler) -> Apply:
+    labels_of = compiler.expression(argument)
 
-    def apply(value: Any, record: dict[str, Any]) -> str:
-        labels = labels_of(record)
+    def apply(value: Any, row: Any) -> str:
+        labels = labels_of(row)
         if not isinstance(labels, list):
             raise MappingError("needs a list of labels to look in", value=labels)
         if value not in labels:
@@ -48,12 +57,12 @@ def _letter_in(argument: Any, compile_expression: Any) -> Apply:
     return apply
 
 
-def _letters_where(argument: Any, _: Any) -> Apply:
-    equals = options(argument, equals=1)["equals"]
+def _letters_where(argument: Any, compiler: Compiler) -> Apply:
+    holds = compiler.condition({"equals": 1} if argument is None else argument)
 
-    def apply(value: Any, record: dict[str, Any]) -> list[str]:
+    def apply(value: Any, row: Any) -> list[str]:
         mask = need(value, list, "a list")
-        return [letter_of(index) for index, item in enumerate(mask) if item == equals]
+        return [letter_of(index) for index, item in enumerate(mask) if holds(item, row)]
 
     return apply
 
@@ -73,7 +82,7 @@ OPERATIONS = (
     ),
     Operation(
         "letters_where",
-        "The letters of the positions whose item is 1, or what {equals: …} names.",
+        "The letters of the positions whose item is 1, or meets the comparisons given.",
         _letters_where,
         Example("letters_where", [0, 1, 1], ["B", "C"]),
     ),

@@ -1,11 +1,21 @@
-"""Operations on lists."""
+"""Operations on lists and maps."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from registry.errors import MappingError
-from registry.mapping.operations.operation import Apply, Example, Operation, need, options
+from registry.expressions import parse_operations
+from registry.mapping.operations.operation import (
+    Apply,
+    Compiler,
+    Example,
+    Operation,
+    need,
+    no_argument,
+    options,
+    text_of,
+)
 from registry.mapping.values import is_missing
 
 __all__ = ["OPERATIONS"]
@@ -15,31 +25,31 @@ def _index(argument: Any, _: Any) -> Apply:
     if not isinstance(argument, int) or isinstance(argument, bool):
         raise ValueError("takes a whole number")
 
-    def apply(value: Any, record: dict[str, Any]) -> Any:
+    def apply(value: Any, row: Any) -> Any:
+        items = need(value, (list, str), "a list or text")
         try:
-            return need(value, (list, str), "a list or text")[argument]
+            return items[argument]
         except IndexError:
-            message = f"no item {argument} among {len(value)}"
-            raise MappingError(message, value=value) from None
+            raise MappingError(f"no item {argument} among {len(items)}", value=value) from None
 
     return apply
 
 
 def _slice(argument: Any, _: Any) -> Apply:
     bounds = argument if isinstance(argument, list) else []
-    if len(bounds) != 2 or not all(item is None or isinstance(item, int) for item in bounds):
+    if len(bounds) != 2 or not all(item is None or type(item) is int for item in bounds):
         raise ValueError("takes [start, end], whole numbers or null")
     start, end = bounds
-    return lambda value, record: need(value, (list, str), "a list or text")[start:end]
+    return lambda value, row: need(value, (list, str), "a list or text")[start:end]
 
 
 def _join(argument: Any, _: Any) -> Apply:
     if not isinstance(argument, str):
         raise ValueError("takes the separator as text")
 
-    def apply(value: Any, record: dict[str, Any]) -> str:
+    def apply(value: Any, row: Any) -> str:
         items = need(value, list, "a list of texts")
-        return argument.join(need(item, str, "a list of texts") for item in items)
+        return argument.join(text_of(item) for item in items)
 
     return apply
 
@@ -50,10 +60,56 @@ def _drop_null(argument: Any, _: Any) -> Apply:
     def is_dropped(item: Any) -> bool:
         return is_missing(item) or (blank and isinstance(item, str) and not item.strip())
 
-    def apply(value: Any, record: dict[str, Any]) -> list[Any]:
-        return [item for item in need(value, list, "a list") if not is_dropped(item)]
+    def apply(value: Any, row: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: item for key, item in value.items() if not is_dropped(item)}
+        return [item for item in need(value, list, "a list or map") if not is_dropped(item)]
 
     return apply
+
+
+def _each(argument: Any, compiler: Compiler) -> Apply:
+    listed = argument if isinstance(argument, list) else [argument]
+    step = compiler.steps(parse_operations(listed))
+    return lambda value, row: [step(item, row) for item in need(value, list, "a list")]
+
+
+def _pluck(argument: Any, _: Any) -> Apply:
+    if not isinstance(argument, str):
+        raise ValueError("takes the key as text")
+
+    def apply(value: Any, row: Any) -> list[Any]:
+        items = need(value, list, "a list of maps")
+        for item in items:
+            if argument not in need(item, dict, "a list of maps"):
+                raise MappingError(f"an item has no key '{argument}'", value=item)
+        return [item[argument] for item in items]
+
+    return apply
+
+
+def _keys(argument: Any, _: Any) -> Apply:
+    no_argument(argument)
+    return lambda value, row: list(need(value, dict, "a map"))
+
+
+def _items(argument: Any, _: Any) -> Apply:
+    """Give the values, or each key and value joined with the separator."""
+    if argument is None:
+        return lambda value, row: list(need(value, dict, "a map").values())
+    if not isinstance(argument, str):
+        raise ValueError("takes the text between key and value")
+
+    def apply(value: Any, row: Any) -> list[str]:
+        pairs = need(value, dict, "a map").items()
+        return [f"{key}{argument}{text_of(item)}" for key, item in pairs]
+
+    return apply
+
+
+def _len(argument: Any, _: Any) -> Apply:
+    no_argument(argument)
+    return lambda value, row: len(need(value, (list, dict, str), "a list, map or text"))
 
 
 OPERATIONS = (
@@ -76,9 +132,29 @@ OPERATIONS = (
         Example({"join": " "}, ["two", "words"], "two words"),
     ),
     Operation(
+        "each",
+        "Apply operations to each item of a list.",
+        _each,
+        Example({"each": [{"slice": [3, None]}]}, ["(A)5", "(B)6"], ["5", "6"]),
+    ),
+    Operation(
         "drop_null",
-        "Leave nulls out of a list; {blank: true} leaves out blank texts too.",
+        "Leave nulls out of a list or map; {blank: true} leaves out blank texts too.",
         _drop_null,
         Example({"drop_null": {"blank": True}}, ["Paris", None, ""], ["Paris"]),
     ),
+    Operation(
+        "pluck",
+        "One key of each map in a list.",
+        _pluck,
+        Example({"pluck": "text"}, [{"text": "red"}, {"text": "blue"}], ["red", "blue"]),
+    ),
+    Operation("keys", "The keys of a map.", _keys, Example("keys", {"a": 1, "b": 2}, ["a", "b"])),
+    Operation(
+        "items",
+        "The values of a map; with a text, key and value joined by it.",
+        _items,
+        Example({"items": ") "}, {"A": "red", "B": "blue"}, ["A) red", "B) blue"]),
+    ),
+    Operation("len", "How many items or characters.", _len, Example("len", ["a", "b"], 2)),
 )

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from registry.errors import MappingError
 
 if TYPE_CHECKING:
-    from registry.fields import Expression
+    from registry.expressions import OperationCall
+    from registry.mapping.row import Row
 
-__all__ = ["NO_ARGUMENT", "Apply", "Example", "Operation", "need", "no_argument", "options"]
+__all__ = [
+    "Apply",
+    "Compiler",
+    "Example",
+    "Operation",
+    "need",
+    "no_argument",
+    "options",
+    "text_of",
+]
 
-Apply = Callable[[Any, dict[str, Any]], Any]
-"""A step of a pipe: value and record → value."""
+Apply = Callable[[Any, "Row"], Any]
+"""A step of a pipe: value and row → value."""
 
-Build = Callable[[Any, "Callable[[Expression], Callable[[Any], Any]]"], Apply]
-"""Makes a step from the argument in the manifest and the compiler of expressions."""
+
+class Compiler(Protocol):
+    """What an operation may use to compile expressions in its argument."""
+
+    def expression(self, raw: Any) -> Callable[[Row], Any]:
+        """Compile an expression as a manifest writes it; missing columns give MISSING."""
+
+    def steps(self, calls: Sequence[OperationCall]) -> Apply:
+        """Compile operations to one step."""
+
+    def condition(self, raw: Any) -> Callable[[Any, Row], bool]:
+        """Compile the comparisons of a condition."""
+
+
+Build = Callable[[Any, Compiler], Apply]
+"""Makes a step from the argument in the manifest."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +67,8 @@ class Operation:
     """One line of documentation."""
     build: Build
     example: Example
+    takes_missing: bool = False
+    """Whether it also works on a column that the record does not have, as on null."""
 
 
 def need(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
@@ -52,12 +78,18 @@ def need(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
     raise MappingError(f"needs {what}", value=value)
 
 
-NO_ARGUMENT = None
+def text_of(value: Any) -> str:
+    """Return text, or a number's text; a MappingError for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise MappingError("needs text", value=value)
 
 
 def no_argument(argument: Any) -> None:
     """Refuse an argument."""
-    if argument is not NO_ARGUMENT:
+    if argument is not None:
         raise ValueError(f"takes no argument, got {argument!r}")
 
 

@@ -1,0 +1,53 @@
+"""A record with what is known about it: what expressions are evaluated on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from registry.errors import MappingError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["MISSING", "Row", "look_up", "no_column"]
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""What an expression gives for a column that the record does not have."""
+
+
+class Row(NamedTuple):
+    """One record of a source."""
+
+    record: Mapping[str, Any]
+    """Column → value."""
+    number: int = 1
+    """Number of the record in its source, from 1."""
+
+
+def look_up(record: Mapping[str, Any], name: str) -> Any:
+    """Return a column by its exact name, else by a dotted path into it; else MISSING."""
+    if name in record:
+        return record[name]
+    head, dot, rest = name.partition(".")
+    while dot:
+        if head in record:
+            inner = record[head]
+            found = look_up(inner, rest) if isinstance(inner, dict) else MISSING
+            if found is not MISSING:
+                return found
+        more, dot, rest = rest.partition(".")
+        head = f"{head}.{more}"
+    return MISSING
+
+
+def no_column(name: str, record: Mapping[str, Any]) -> MappingError:
+    """Return the error for a column that is not there, with what is."""
+    hint = did_you_mean(name, record)
+    shown = ", ".join(list(map(str, record))[:12]) + (", …" if len(record) > 12 else "")
+    return MappingError(f"no column '{name}' ({hint or f'columns: {shown}'})")
