@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check format docs clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -33,6 +33,9 @@ check: .venv/.dev  ## format, lint, types, tests: what CI runs
 format: .venv/.dev  ## format the code and mend what ruff can
 	$(BIN)/ruff format src tests
 	$(BIN)/ruff check --fix src tests
+
+docs: .venv/.run  ## write the page of the operations
+	$(BIN)/python -m registry.reference
 
 clean:  ## remove the environment and what tools left
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

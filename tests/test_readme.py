@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from registry.mapping.operations import OPERATIONS
 from registry.schema import validate
 from registry.yamlfile import parse_yaml
 
@@ -42,12 +41,6 @@ def test_every_verb_of_the_readme_exists() -> None:
 
     named = set(re.findall(r"python -m registry (\w+)", README))
     assert named - set(command.list_commands(None)) == set()  # type: ignore[arg-type]
-
-
-def test_the_guide_names_every_operation() -> None:
-    guide = (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
-    _, _, table = guide.partition("| operation |")
-    assert set(re.findall(r"^\| `(\w+)` \| `", table, re.MULTILINE)) == set(OPERATIONS)
 
 
 def test_the_make_targets_of_the_readme_exist() -> None:

@@ -102,6 +102,14 @@ class Catalog(Mapping[str, DatasetSpec]):
         if problems:
             raise ManifestError(problems)
 
+    def manifest_folder(self) -> Path | None:
+        """Return the folder of the first glob that the index includes, or None."""
+        document = read_yaml(self.index, shown_as=shown(self.index))
+        globs = [
+            item for item in document.value.get("include", []) if not item.startswith(_PACKAGE)
+        ]
+        return self.index.parent / Path(globs[0]).parent if globs else None
+
     def including(self, files: Iterable[Path]) -> Catalog:
         """Return this catalog with those of the files that it does not hold yet."""
         reader = _Reader()

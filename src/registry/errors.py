@@ -90,7 +90,7 @@ class Problem:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         where = " ".join(part for part in (place, self.path) if part)
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{where}: {self.message}{hint}"
+        return f"{where}: {self.message}{hint}" if where else f"{self.message}{hint}"
 
     def to_dict(self) -> dict[str, object]:
         """Return the problem as JSON data."""

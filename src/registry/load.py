@@ -5,7 +5,7 @@ name → catalog → resolve → pin → [cached? open] → fetch → decode →
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
@@ -29,6 +29,7 @@ from registry.mapping.compiled import FieldMapper
 from registry.mapping.hook import load_mapper, mapper_digest
 from registry.progress import Progress, Report, silent
 from registry.relative_files import local_resolver, remote_resolver, resolve_files
+from registry.resolve import spec_of_source
 from registry.settings import Settings
 from registry.sources import fetch, pin
 from registry.sources.filesystem import is_local, public_location
@@ -40,7 +41,16 @@ if TYPE_CHECKING:
     from registry.dataset import Dataset
     from registry.sample import DatasetRecord, RecordToSample, Sample
 
-__all__ = ["Opened", "get_dataset", "list_datasets", "load", "peek", "preview_records"]
+__all__ = [
+    "Access",
+    "Opened",
+    "get_dataset",
+    "list_datasets",
+    "load",
+    "look_at",
+    "peek",
+    "preview_records",
+]
 
 _BATCH_ROWS = 4096
 
@@ -213,6 +223,15 @@ def _records(source: Source, pinned: SourcePin, access: Access) -> Iterator[Data
     """Yield the records of a pinned source, file after file."""
     files = fetch(source, pinned, access)
     return chain.from_iterable(decode(file, source) for file in files)
+
+
+def look_at(
+    source: Mapping[str, Any], folder: Path, access: Access
+) -> tuple[SourcePin, list[DatasetRecord]]:
+    """Return the pin and the records of a source that no manifest describes yet."""
+    spec = spec_of_source(source, folder)
+    pinned = pin(spec, access)
+    return pinned, list(_records(spec, pinned, access))
 
 
 def _rows(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, DatasetRecord]]:

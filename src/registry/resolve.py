@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from registry.errors import ManifestError, Problem, did_you_mean, near_names
 from registry.expressions import parse_condition, parse_expression
-from registry.spec import DatasetSpec, View
+from registry.spec import DatasetSpec, Source, View
 from registry.yamlfile import DataPath, Document, json_path
 
-__all__ = ["Entry", "Layer", "resolve"]
+__all__ = ["Entry", "Layer", "resolve", "source_type", "spec_of_source"]
 
 # Mappings that a later layer adds to; everything else it replaces.
 _DEEP: frozenset[DataPath] = frozenset(
@@ -212,7 +212,7 @@ def _with_source(merged: _Merged, location: str) -> _Merged:
     """Replace the location; a file decides its type by its suffix."""
     path = os.path.abspath(location) if is_local(location) else location
     old = merged.value.get("source", {})
-    kind = _SUFFIX_TYPES.get(_suffix(location))
+    kind = source_type(location)
     if kind is None and os.path.isdir(path):
         kind = "hf"
     if kind is None:
@@ -228,6 +228,21 @@ def _with_source(merged: _Merged, location: str) -> _Merged:
     tab = {"delimiter": "\t"} if _suffix(location) in (".tsv", ".tab") else {}
     value["source"] = {**tab, **source, "type": kind, "path": path}
     return _Merged(value, {**merged.layers, ("source",): layer, ("source", "path"): layer})
+
+
+def source_type(location: str) -> str | None:
+    """Return the type of source that a file's suffix stands for, or None."""
+    return _SUFFIX_TYPES.get(_suffix(location))
+
+
+def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
+    """Return a source as a manifest in `folder` would have it.
+
+    Raises:
+        ManifestError: a key is missing or not valid.
+    """
+    entry: dict[str, Any] = {"source": dict(source)}
+    return _spec("source", _Merged(entry, {(): Layer("source", entry)}), folder).source
 
 
 def _suffix(location: str) -> str:

@@ -23,6 +23,7 @@ _VERBS = {
     "show": "show a dataset with nothing left open",
     "preview": "show samples of a dataset",
     "validate": "check manifests",
+    "add": "write a manifest after a look at its source",
     "cache": "look at the cache, or clear it",
 }
 

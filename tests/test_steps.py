@@ -1,0 +1,240 @@
+"""Join, explode, where, duplicates, selection and expectations, through `get_dataset`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import ExpectationError, ManifestError, MappingError, get_dataset
+
+Write = Callable[[str, list[dict[str, Any]]], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a catalog of one dataset, `d`, over records in JSON Lines; give its folder."""
+
+    def make(keys: str, records: list[dict[str, Any]]) -> Path:
+        lines = "\n".join(json.dumps(record) for record in records)
+        (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
+        indented = "\n".join(f"    {line}" for line in keys.strip().splitlines())
+        has_own = keys.strip().startswith("source:")
+        source = "" if has_own else "    source: {type: json, path: data.jsonl}\n"
+        text = f"version: 1\ndatasets:\n  d:\n{source}{indented}\n"
+        (tmp_path / "datasets.yaml").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return make
+
+
+def rows(count: int = 4) -> list[dict[str, Any]]:
+    return [
+        {"input": f"q{number}", "target": "AB"[number % 2], "id": number, "kind": "xyz"[number % 3]}
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("{value: kind, equals: x}", [0, 3]),
+        ("{value: kind, in: [y, z]}", [1, 2, 4, 5]),
+        ("{value: id, at_least: 4}", [4, 5]),
+        ("{value: id, greater: 1, less: 4}", [2, 3]),
+        ("{value: input, regex: '[05]$'}", [0, 5]),
+        ("{not: {value: kind, equals: x}}", [1, 2, 4, 5]),
+        ("{any: [{value: id, equals: 0}, {value: target, equals: B}]}", [0, 1, 3, 5]),
+        ("[{value: kind, equals: x}, {value: target, equals: A}]", [0]),
+        ("{value: nowhere, empty: true}", [0, 1, 2, 3, 4, 5]),
+        ("{value: {from: input, do: [upper]}, equals: Q1}", [1]),
+    ],
+)
+def test_where_keeps_what_its_condition_holds_of(
+    write: Write, condition: str, kept: list[int]
+) -> None:
+    dataset = get_dataset("d", root=write(f"where: {condition}", rows(6)))
+    assert [sample.id for sample in dataset] == kept
+
+
+def test_true_is_not_one_in_a_condition(write: Write) -> None:
+    records = [{"input": "a", "flag": True}, {"input": "b", "flag": 1}]
+    dataset = get_dataset("d", root=write("where: {value: flag, equals: 1}", records))
+    assert [sample.input for sample in dataset] == ["b"]
+
+
+def test_where_that_compares_text_with_a_number_names_the_record(write: Write) -> None:
+    root = write("where: {value: input, less: 3}", rows(1))
+    with pytest.raises(MappingError, match="d: record 1, field where: can't be compared with 3"):
+        get_dataset("d", root=root)
+
+
+def test_explode_makes_a_record_of_each_item_with_its_place(write: Write) -> None:
+    keys = """
+explode: {column: parts, item: part, index: place}
+fields: {input: part.text, id: {template: "{name}-{place}"}}
+"""
+    records = [{"name": "a", "parts": [{"text": "x"}, {"text": "y"}]}, {"name": "b", "parts": []}]
+    dataset = get_dataset("d", root=write(keys, records))
+    assert [(sample.input, sample.id) for sample in dataset] == [("x", "a-0"), ("y", "a-1")]
+
+
+def test_explode_of_what_is_no_list_names_the_record(write: Write) -> None:
+    with pytest.raises(
+        MappingError, match="record 2, field explode: the column 'p' must be a list"
+    ):
+        get_dataset("d", root=write("explode: p", [{"p": []}, {"p": 3}]))
+
+
+def test_join_adds_the_side_record_as_one_column(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "side.csv").write_text("name,rubric\nx,short\ny,long\nz,none\n", encoding="utf-8")
+    keys = """
+join: {source: {type: csv, path: side.csv}, on: kind, key: name, into: side}
+fields: {metadata: {rubric: side.rubric}}
+"""
+    dataset = get_dataset("d", root=write(keys, rows(3)))
+    assert [sample.metadata for sample in dataset] == [
+        {"rubric": "short"},
+        {"rubric": "long"},
+        {"rubric": "none"},
+    ]
+
+
+@pytest.mark.parametrize(("missing", "fails"), [("error", True), ("null", False)])
+def test_a_key_that_the_side_file_lacks(
+    write: Write, tmp_path: Path, missing: str, fails: bool
+) -> None:
+    (tmp_path / "side.csv").write_text("kind,rubric\nx,short\n", encoding="utf-8")
+    source = "{type: csv, path: side.csv}"
+    root = write(f"join: {{source: {source}, on: kind, into: side, missing: '{missing}'}}", rows(2))
+    if fails:
+        with pytest.raises(MappingError, match="record 2, field join: .* value: 'y'"):
+            get_dataset("d", root=root)
+    else:
+        assert len(get_dataset("d", root=root)) == 2
+
+
+def test_a_changed_side_file_is_another_dataset(write: Write, tmp_path: Path) -> None:
+    keys = """
+join: {source: {type: csv, path: side.csv}, on: kind, into: side}
+fields: {metadata: {rubric: side.rubric}}
+"""
+    root = write(keys, rows(1))
+    for rubric in ("short", "longer"):
+        (tmp_path / "side.csv").write_text(f"kind,rubric\nx,{rubric}\n", encoding="utf-8")
+        assert get_dataset("d", root=root)[0].metadata == {"rubric": rubric}
+
+
+def test_concat_reads_its_parts_in_order_with_their_constant_columns(
+    write: Write, tmp_path: Path
+) -> None:
+    keys = """
+source: {type: json, path: data.jsonl}
+concat:
+  - {path: more.jsonl, columns: {part: more}}
+  - {columns: {part: data}}
+fields: {metadata: [part], id: {row_number: 1, width: 2}}
+"""
+    (tmp_path / "more.jsonl").write_text('{"input": "first"}', encoding="utf-8")
+    dataset = get_dataset("d", root=write(keys, rows(2)))
+    found = [(sample.input, sample.id, sample.metadata) for sample in dataset]
+    assert found == [
+        ("first", "01", {"part": "more"}),
+        ("q0", "02", {"part": "data"}),
+        ("q1", "03", {"part": "data"}),
+    ]
+
+
+def test_records_under_a_key_of_a_json_object(write: Write, tmp_path: Path) -> None:
+    data = {"meta": 1, "body": {"questions": rows(3)}}
+    (tmp_path / "one.json").write_text(json.dumps(data), encoding="utf-8")
+    keys = "source: {type: json, path: one.json, records: body.questions}"
+    assert len(get_dataset("d", root=write(keys, []))) == 3
+
+
+def test_sample_is_a_fixed_selection_that_keeps_the_shares(write: Write) -> None:
+    keys = """
+sample: {n: 10, seed: 1, stratify_by: kind}
+fields: {metadata: [kind]}
+"""
+    root = write(keys, rows(100))
+    ids = [sample.id for sample in get_dataset("d", root=root)]
+    kinds = Counter(
+        sample.metadata["kind"] for sample in get_dataset("d", root=root) if sample.metadata
+    )
+    assert ids == sorted(ids, key=lambda number: int(number or 0))
+    assert kinds == {"x": 4, "y": 3, "z": 3}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("expect: {samples: 3}", "d: expect.samples is 3, the source gives 4"),
+        (
+            "expect: {unique_ids: true}\nfields: {id: null}",
+            "expect.unique_ids .* sample 1 .id None",
+        ),
+        ("expect: {target_in_choices: true}", r"expect.target_in_choices .* 3 .* and 1 more"),
+        ("expect: {nonempty_targets: true}\nfields: {target: null}", "expect.nonempty_targets"),
+    ],
+)
+def test_an_expectation_that_does_not_hold_names_the_first_offenders(
+    write: Write, tmp_path: Path, keys: str, message: str
+) -> None:
+    root = write(keys, rows(4))
+    with pytest.raises(ExpectationError, match=message):
+        get_dataset("d", root=root)
+
+
+@pytest.mark.parametrize(
+    ("rule", "ids"), [("drop", ["a", "b"]), ("suffix", ["a", "a-2", "b", "a-3"])]
+)
+def test_samples_with_the_same_id(write: Write, rule: str, ids: list[str]) -> None:
+    records = [{"input": "q", "id": name} for name in ("a", "a", "b", "a")]
+    dataset = get_dataset("d", root=write(f"on_duplicate: {rule}", records))
+    assert [sample.id for sample in dataset] == ids
+
+
+def test_the_same_id_twice_is_an_error_with_both_places(write: Write) -> None:
+    records = [{"input": "q", "id": name} for name in ("b", "a", "a")]
+    with pytest.raises(MappingError, match="d: field id: samples 2 and 3 have the same id"):
+        get_dataset("d", root=write("", records))
+
+
+MAPPER = """
+from registry import Sample
+
+def to_samples(record):
+    return [Sample(input=record["input"], id=f"{record['id']}-{turn}") for turn in (1, 2)]
+"""
+
+
+def test_a_mapper_of_a_trusted_package_makes_several_samples(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trusted_evals.py").write_text(MAPPER, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    root = write("mapper: trusted_evals:to_samples", rows(2))
+    index = root / "datasets.yaml"
+    index.write_text("trust: [trusted_evals]\n" + index.read_text(encoding="utf-8"))
+    assert [sample.id for sample in get_dataset("d", root=root)] == ["0-1", "0-2", "1-1", "1-2"]
+
+
+def test_a_mapper_that_is_not_trusted_is_refused_before_import(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "strange_evals.py").write_text("raise SystemExit('ran')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        ManifestError, match=r"\$\.datasets\.d\.mapper: the package 'strange_evals'"
+    ):
+        get_dataset("d", root=write("mapper: strange_evals:f", rows(1)))
+
+
+def test_mapper_and_fields_exclude_each_other(write: Write) -> None:
+    with pytest.raises(ManifestError, match="`mapper` and `fields` exclude each other"):
+        get_dataset("d", root=write("mapper: a:b\nfields: {input: x}", rows(1)))
