@@ -112,7 +112,7 @@ def test_a_key_that_the_side_file_lacks(
     source = "{type: csv, path: side.csv}"
     root = write(f"join: {{source: {source}, on: kind, into: side, missing: '{missing}'}}", rows(2))
     if fails:
-        with pytest.raises(MappingError, match="record 2, field join: .* value: 'y'"):
+        with pytest.raises(MappingError, match=r"record 2, field join: .* value: 'y'"):
             get_dataset("d", root=root)
     else:
         assert len(get_dataset("d", root=root)) == 2

@@ -24,7 +24,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from registry.errors import CacheError
-from registry.files import lock, publish_folder, temporary_folder, write_whole
+from registry.files import (
+    file_sha256,
+    is_read_only,
+    lock,
+    publish_folder,
+    temporary_folder,
+    write_whole,
+)
 
 __all__ = ["FORMAT", "Cache", "CacheEntry", "Kind"]
 
@@ -33,6 +40,15 @@ FORMAT = 1
 
 Kind = Literal["samples", "views", "records"]
 _META = "meta.json"
+_KEYS: dict[Kind, tuple[str, ...]] = {
+    "samples": ("fingerprint", "name", "samples", "source"),
+    "views": ("fingerprint", "first_bad"),
+    "records": ("fingerprint", "rows"),
+}
+
+
+def _unreadable(error: OSError) -> CacheError:
+    return CacheError(f"can't read the cache: {error} (REGISTRY_CACHE_DIR sets another folder)")
 
 
 @dataclass(frozen=True)
@@ -65,25 +81,37 @@ class Cache:
         folder = self._folder(kind, fingerprint)
         try:
             meta = json.loads((folder / _META).read_bytes())
-            sizes = {name: (folder / name).stat().st_size for name in meta["files"]}
+            whole = all(
+                (folder / name).stat().st_size == file["size"]
+                for name, file in meta["files"].items()
+            )
+            whole = whole and all(key in meta for key in _KEYS[kind])
         except FileNotFoundError:
-            if folder.is_dir():
-                self._quarantine(folder)
+            whole = not folder.is_dir()
+            meta = None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            whole = False
+        except OSError as error:
+            raise _unreadable(error) from error
+        if not whole:
+            self.quarantine(kind, fingerprint)
             return None
-        except PermissionError as error:
-            raise CacheError(f"can't read the cache: {error}") from error
-        except (ValueError, KeyError, TypeError, NotADirectoryError):
-            self._quarantine(folder)
-            return None
-        if sizes != meta["files"]:
-            self._quarantine(folder)
-            return None
-        return CacheEntry(folder, meta)
+        return None if meta is None else CacheEntry(folder, meta)
+
+    def verify(self, kind: Kind, entry: CacheEntry) -> bool:
+        """Read an entry's files and hold them against their digests; put a damaged one aside."""
+        for name, file in entry.meta["files"].items():
+            if file_sha256(entry.folder / name) != file["sha256"]:
+                self.quarantine(kind, entry.meta["fingerprint"])
+                return False
+        return True
 
     def _folder(self, kind: Kind, fingerprint: str) -> Path:
         return self._top / kind / fingerprint.removeprefix("sha256:")
 
-    def working(self, kind: Kind, fingerprint: str) -> AbstractContextManager[None]:
+    def working(
+        self, kind: Kind | Literal["blobs"], fingerprint: str
+    ) -> AbstractContextManager[None]:
         """Hold the lock that saves other processes the work on one entry."""
         return lock(self._top / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock")
 
@@ -92,18 +120,30 @@ class Cache:
         return temporary_folder(self._top / "tmp")
 
     def publish(
-        self, folder: Path, kind: Kind, fingerprint: str, meta: dict[str, Any]
+        self,
+        folder: Path,
+        kind: Kind,
+        fingerprint: str,
+        meta: dict[str, Any],
+        *,
+        replace: bool = False,
     ) -> CacheEntry:
-        """Turn a finished folder of `temporary` into an entry; `meta.json` is written last."""
-        files = {path.name: path.stat().st_size for path in folder.iterdir()}
+        """Turn a finished folder of `temporary` into an entry; `meta.json` is written last.
+
+        Where there is an entry already it stays, unless it is to be replaced.
+        """
+        files = {
+            path.name: {"size": path.stat().st_size, "sha256": file_sha256(path)}
+            for path in folder.iterdir()
+        }
         whole = {**meta, "format": FORMAT, "fingerprint": fingerprint, "files": files}
         text = json.dumps(whole, indent=1, sort_keys=True).encode()
         write_whole(folder / _META, lambda file: file.write(text))
-        publish_folder(folder, self._folder(kind, fingerprint))
-        entry = self.find(kind, fingerprint)
-        if entry is None:
-            raise CacheError(f"an entry vanished while it was written: {fingerprint}")
-        return entry
+        if replace:
+            self.discard(kind, fingerprint)
+        target = self._folder(kind, fingerprint)
+        publish_folder(folder, target)
+        return CacheEntry(target, whole)
 
     def discard(self, kind: Kind, fingerprint: str) -> None:
         """Take an entry out; readers that have it open keep it."""
@@ -111,8 +151,9 @@ class Cache:
         with contextlib.suppress(FileNotFoundError), self.temporary() as temporary:
             folder.rename(temporary / "discarded")
 
-    def _quarantine(self, folder: Path) -> None:
+    def quarantine(self, kind: Kind, fingerprint: str) -> None:
         """Put a damaged entry aside; without permission to, it only counts as absent."""
+        folder = self._folder(kind, fingerprint)
         target = self._top / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -131,19 +172,24 @@ class Cache:
         path.replace(target)
         return target
 
-    def recall(self, key: str) -> dict[str, Any] | None:
-        """Return what was remembered of a source, or None."""
+    def recall(self, key: str, *fields: str) -> dict[str, Any] | None:
+        """Return what was remembered of a source, or None; damaged memory counts as none."""
         try:
             data = json.loads(self._memory(key).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
-        return data if isinstance(data, dict) else None
+        except OSError as error:
+            raise _unreadable(error) from error
+        return data if isinstance(data, dict) and all(field in data for field in fields) else None
 
     def remember(self, key: str, data: dict[str, Any]) -> None:
         """Remember what a source held; a cache that can't be written forgets it."""
         text = json.dumps(data, sort_keys=True).encode()
-        with contextlib.suppress(PermissionError):
+        try:
             write_whole(self._memory(key), lambda file: file.write(text))
+        except OSError as error:
+            if not is_read_only(error):
+                raise CacheError(f"can't write to the cache: {error}") from error
 
     def _memory(self, key: str) -> Path:
         return self._top / "sources" / f"{key.removeprefix('sha256:')}.json"

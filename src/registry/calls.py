@@ -6,6 +6,7 @@ import pprint
 from collections.abc import Iterator
 from typing import Any
 
+from registry.locations import has_secret, public_location
 from registry.spec import CsvSource, DatasetSpec, FieldsSpec, HfSource, JsonSource, ParquetSource
 
 __all__ = ["loader_call"]
@@ -50,15 +51,17 @@ def _argument(name: str, value: Any) -> str:
 
 
 def _source_call(source: Any) -> tuple[str, dict[str, Any]]:
-    given = source.model_dump(exclude_defaults=True, exclude={"type", "path", "skip_rows"})
+    given = source.model_dump(
+        exclude_defaults=True, exclude={"type", "path", "skip_rows", "records", "columns"}
+    )
     given = {key: list(item) if isinstance(item, tuple) else item for key, item in given.items()}
     if "fs_options" in given:
         given["fs_options"] = _Code(_with_environment(given["fs_options"]))
     match source:
         case CsvSource():
-            return "csv_dataset", {"csv_file": source.path[0], **given}
+            return "csv_dataset", {"csv_file": public_location(source.path[0]), **given}
         case JsonSource():
-            return "json_dataset", {"json_file": source.path[0], **given}
+            return "json_dataset", {"json_file": public_location(source.path[0]), **given}
         case ParquetSource():
             files = list(source.path)
             return "hf_dataset", {"path": "parquet", "split": "train", "data_files": files}
@@ -97,6 +100,12 @@ def _is_field_spec(given: dict[str, Any]) -> bool:
 
 
 def _notes(spec: DatasetSpec) -> Iterator[str]:
+    if not isinstance(spec.source, HfSource) and any(map(has_secret, spec.source.path)):
+        yield "put in what the URL has behind `?`, or as its user"
+    steps = ("concat", "join", "explode", "where", "mapper", "sample")
+    done = [name for name in steps if getattr(spec, name)]
+    if done:
+        yield f"apply {', '.join(done)} of the manifest"
     if spec.on_duplicate == "drop":
         yield "leave out samples whose id was seen already"
     if spec.on_duplicate == "suffix":
@@ -105,4 +114,4 @@ def _notes(spec: DatasetSpec) -> Iterator[str]:
     if isinstance(source, CsvSource) and source.skip_rows:
         yield f"pass over the first {source.skip_rows} rows"
     if not isinstance(source, HfSource | ParquetSource) and len(source.path) > 1:
-        yield f"read {len(source.path) - 1} more paths: {', '.join(source.path[1:])}"
+        yield f"read {len(source.path) - 1} more paths: {', '.join(map(public_location, source.path[1:]))}"

@@ -177,9 +177,10 @@ class ContentDocument(ContentBase):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or not isinstance(data.get("document"), str):
+        document = data.get("document") if isinstance(data, dict) else None
+        if not isinstance(document, str) or not document:
             return data
-        mime_type, filename = _describe(data["document"], data.get("mime_type"))
+        mime_type, filename = _describe(document, data.get("mime_type"))
         return {
             **data,
             "mime_type": data.get("mime_type") or mime_type,

@@ -27,22 +27,24 @@ def check_count(expect: Expect, found: int, *, dataset: str) -> None:
         )
 
 
-def checked(samples: Iterable[Sample], expect: Expect, *, dataset: str) -> Iterator[Sample]:
-    """Yield samples; at the end raise an ExpectationError with the first that do not fit."""
+def checked(
+    samples: Iterable[tuple[int, Sample]], expect: Expect, *, dataset: str
+) -> Iterator[tuple[int, Sample]]:
+    """Yield samples, each with its record's number; then raise for those that do not fit."""
     checks = _checks(expect)
     offenders: dict[str, list[str]] = {name: [] for name in checks}
-    for number, sample in enumerate(samples, 1):
+    for number, sample in samples:
         for name, holds in checks.items():
             if not holds(sample):
                 offenders[name].append(_describe(sample, number))
-        yield sample
+        yield number, sample
     problems = [_problem(name, found) for name, found in offenders.items() if found]
     if problems:
         raise ExpectationError("; ".join(f"{dataset}: {problem}" for problem in problems))
 
 
 def _describe(sample: Sample, number: int) -> str:
-    return f"sample {number} (id {sample.id!r}, target {sample.target!r})"
+    return f"record {number} (id {sample.id!r}, target {sample.target!r})"
 
 
 def _problem(name: str, found: list[str]) -> str:

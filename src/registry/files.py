@@ -16,10 +16,30 @@ from registry.errors import CacheError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["file_sha256", "lock", "publish_folder", "temporary_folder", "write_whole"]
+__all__ = [
+    "file_sha256",
+    "is_disk_fault",
+    "is_read_only",
+    "lock",
+    "publish_folder",
+    "temporary_folder",
+    "write_whole",
+]
 
 _CHUNK = 1 << 20
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
+_DISK_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def is_disk_fault(error: BaseException) -> bool:
+    """Return whether an error means that a disk is full or broken."""
+    return isinstance(error, OSError) and error.errno in _DISK_FAULTS
+
+
+def is_read_only(error: OSError) -> bool:
+    """Return whether an error means that writing is not allowed."""
+    return error.errno in _READ_ONLY
 
 
 def file_sha256(path: Path) -> str:
@@ -40,6 +60,10 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
         ) from error
     try:
         yield folder
+    except OSError as error:
+        if not is_disk_fault(error):
+            raise
+        raise CacheError(f"can't write to the cache: {error.strerror or error}") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

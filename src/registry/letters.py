@@ -12,8 +12,9 @@ def letter_of(index: int) -> str:
 
 def index_of(letter: str) -> int:
     """Return the 0-based index of a letter; a ValueError says that it is none."""
-    if len(letter) == 1 and letter.isalpha():
-        return ord(letter.upper()) - ord("A")
-    if letter.isnumeric() and int(letter) > 0:
+    upper = letter.upper()
+    if len(letter) == len(upper) == 1 and letter.isalpha():
+        return ord(upper) - ord("A")
+    if letter.isdecimal() and int(letter) > 0:
         return 25 + int(letter)
     raise ValueError(f"'{letter}' is no letter of a choice")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from registry.errors import (
     SourceError,
 )
 from registry.expectations import check_count, checked
+from registry.locations import is_local, public_location
 from registry.mapping import map_records
 from registry.mapping.compiled import FieldMapper
 from registry.mapping.hook import load_mapper, mapper_digest
@@ -32,7 +33,7 @@ from registry.relative_files import local_resolver, remote_resolver, resolve_fil
 from registry.resolve import spec_of_source
 from registry.settings import Settings
 from registry.sources import fetch, pin
-from registry.sources.filesystem import is_local, public_location
+from registry.sources.hub import is_commit
 from registry.sources.pin import Access, SourcePin
 from registry.spec import DatasetSpec, HfSource, Source
 from registry.steps import prepare, select, unique, with_columns
@@ -127,24 +128,41 @@ def load(
     *,
     offline: bool = False,
     refresh: bool = False,
+    verify: bool = False,
     report: Report = silent,
 ) -> Opened:
-    """Open a resolved dataset from the cache; build it first where it is not there."""
-    floating = any(isinstance(one, HfSource) and not one.cached for one in spec.sources)
-    access = Access(
-        cache=cache, offline=offline, refresh=refresh or (floating and not offline), report=report
-    )
+    """Open a resolved dataset from the cache; build it first where it is not there.
+
+    Sizes are compared on every open; `verify` also reads the samples and compares their digest.
+    """
+    again = refresh or (not offline and any(_builds_anew(source) for source in spec.sources))
+    access = Access(cache=cache, offline=offline, refresh=again, report=report)
     pins = pin_all(spec, access)
     fingerprint = samples_fingerprint(spec, pins)
-    entry = None if access.refresh else cache.find("samples", fingerprint)
+    entry = _cached(access, fingerprint, verify=verify)
     cached = entry is not None
     if entry is None:
         with cache.working("samples", fingerprint):
-            entry = None if access.refresh else cache.find("samples", fingerprint)
-            if entry is None:
-                entry = _build(spec, pins, access, fingerprint)
+            entry = _cached(access, fingerprint) or _build(spec, pins, access, fingerprint)
     check_count(spec.expect, entry.meta["samples"], dataset=spec.name)
     return Opened(_open(spec, entry, cache, fingerprint), entry, cached)
+
+
+def _builds_anew(source: Source) -> bool:
+    return isinstance(source, HfSource) and not source.cached and not is_commit(source.revision)
+
+
+def _cached(access: Access, fingerprint: str, *, verify: bool = False) -> CacheEntry | None:
+    """Return the samples in the cache; damaged ones go to quarantine."""
+    from registry.sample_table import is_readable
+
+    entry = None if access.refresh else access.cache.find("samples", fingerprint)
+    if entry is None or (verify and not access.cache.verify("samples", entry)):
+        return None
+    if not is_readable(entry.folder / "samples.arrow"):
+        access.cache.quarantine("samples", fingerprint)
+        return None
+    return entry
 
 
 @dataclass(frozen=True)
@@ -216,7 +234,8 @@ def peek(spec: DatasetSpec, cache: Cache) -> CacheEntry | None:
 def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
     """Yield the samples of local records in their order: no request, no view, nothing cached."""
     access = Access(cache=cache, offline=True)
-    return map(_finisher(spec), _samples(spec, pin_all(spec, access), access))
+    finish = _finisher(spec)
+    return (finish(sample) for _, sample in _samples(spec, pin_all(spec, access), access))
 
 
 def _records(source: Source, pinned: SourcePin, access: Access) -> Iterator[DatasetRecord]:
@@ -248,14 +267,13 @@ def _rows(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, 
     return prepare(rows, spec, side)
 
 
-def _samples(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[Sample]:
-    """Yield the samples of a dataset in the source's order, before duplicates and views."""
-    mapped = map_records(_rows(spec, pins, access), _mapper_of(spec), dataset=spec.name)
-    samples = chain.from_iterable(mapped)
+def _samples(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, Sample]]:
+    """Yield samples in the source's order, each with the number of its record."""
+    samples = map_records(_rows(spec, pins, access), _mapper_of(spec), dataset=spec.name)
     if _remote_folder(spec.source) is None or isinstance(spec.source, HfSource):
         return samples
     resolve = remote_resolver(spec.source.path[0], spec.source.fs_options)
-    return (resolve_files(sample, resolve) for sample in samples)
+    return ((number, resolve_files(sample, resolve)) for number, sample in samples)
 
 
 def _mapper_of(spec: DatasetSpec) -> RecordToSample:
@@ -274,36 +292,39 @@ def _build(spec: DatasetSpec, pins: Pins, access: Access, fingerprint: str) -> C
     own = unique(_samples(spec, pins, access), _duplicate_rule(spec), dataset=spec.name)
     samples = checked(select(own, spec.sample), spec.expect, dataset=spec.name)
     with access.cache.temporary() as folder:
-        try:
-            written = _write(samples, folder / "samples.arrow", access.report)
-        except MappingError as error:
-            raise error.at(dataset=spec.name) from error.__cause__
+        written = _write(samples, folder / "samples.arrow", spec.name, access.report)
         if written == 0 and spec.expect.samples != 0:
             raise DecodeError("no samples come out of the source", file=location_of(spec))
-        access.cache.discard("samples", fingerprint)
         meta = {"name": spec.name, "samples": written, "source": location_of(spec)}
-        return access.cache.publish(folder, "samples", fingerprint, meta)
+        return access.cache.publish(folder, "samples", fingerprint, meta, replace=access.refresh)
 
 
-def _write(samples: Iterator[Sample], path: Path, report: Report) -> int:
+def _write(samples: Iterable[tuple[int, Sample]], path: Path, dataset: str, report: Report) -> int:
     """Write samples to an Arrow file, a batch at a time; return their number."""
     import pyarrow as pa
 
     from registry.sample_table import SCHEMA, row_of, table_of
 
-    written, rows = 0, []
+    written = 0
     with pa.ipc.new_file(str(path), SCHEMA) as writer:
-        for sample in samples:
-            rows.append(row_of(sample))
-            if len(rows) == _BATCH_ROWS:
-                writer.write_table(table_of(rows))
-                written, rows = written + len(rows), []
-                report(Progress("map", written))
-        if rows:
+        for batch in _batches(samples):
+            rows = []
+            for number, sample in batch:
+                try:
+                    rows.append(row_of(sample))
+                except MappingError as error:
+                    raise error.at(dataset=dataset, record=number) from error.__cause__
             writer.write_table(table_of(rows))
-    written += len(rows)
+            written += len(rows)
+            report(Progress("map", written))
     report(Progress("map", written, written))
     return written
+
+
+def _batches(samples: Iterable[tuple[int, Sample]]) -> Iterator[list[tuple[int, Sample]]]:
+    iterator = iter(samples)
+    while batch := list(islice(iterator, _BATCH_ROWS)):
+        yield batch
 
 
 def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from registry.dataset import MemoryDataset
 from registry.decode import decode
-from registry.decode.bytes import unpacked_suffix
+from registry.locations import is_local, local_path, public_location, unpacked_suffix
 from registry.mapping import map_records, record_mapper
 from registry.relative_files import resolve_files, resolver
 from registry.sample import Sample
 from registry.sources.files import open_files
-from registry.sources.filesystem import is_local, local_path, public_location
+from registry.sources.hub import GENERIC_BUILDERS
 from registry.spec import CsvSource, HfSource, JsonSource
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def csv_dataset(
         dialect=dialect,  # type: ignore[arg-type]  # checked by the model
         # excel-tab has a delimiter of its own, which the default must not replace.
         delimiter=None if delimiter == "," else delimiter,
-        fieldnames=tuple(fieldnames) if fieldnames else None,
+        fieldnames=None if fieldnames is None else tuple(fieldnames),
     )
     view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
     return _read_files(source, sample_fields, view, name)
@@ -236,7 +237,7 @@ def hf_dataset(
         ValueError: a negative limit.
     """
     source = HfSource(
-        path=str(Path(path).absolute()) if Path(path).is_dir() else path,
+        path=_folder_or_name(path),
         split=split,
         name=name,
         data_dir=data_dir,
@@ -251,6 +252,12 @@ def hf_dataset(
     title = Path(path).stem if Path(path).exists() else path
     # The limit counted records, and was applied to them.
     return _in_memory(samples, replace(view, limit=None), title, path)
+
+
+def _folder_or_name(path: str) -> str:
+    """Return a folder's absolute path, which tells it from a repository; else the name."""
+    is_folder = path not in GENERIC_BUILDERS and Path(path).is_dir()
+    return str(Path(path).absolute()) if is_folder else path
 
 
 def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> Iterator[DatasetRecord]:
@@ -281,27 +288,38 @@ class _View:
     def of(
         cls,
         auto_id: bool,
-        shuffle: bool | int,
+        shuffle: bool | int | None,
         seed: int | None,
         shuffle_choices: bool | int | None,
         limit: int | None,
     ) -> _View:
-        """Check the arguments; an int for `shuffle` is its seed, as Inspect takes it."""
+        """Check the arguments."""
         if limit is not None and limit < 0:
             raise ValueError(f"limit must be 0 or more, is {limit}")
-        if shuffle is not True and shuffle is not False:
-            if seed is not None:
-                raise ValueError(f"give the seed once: shuffle={shuffle} or seed={seed}")
-            shuffle, seed = True, shuffle
-        if seed is not None and not shuffle:
+        shuffled, seed = _resolve_shuffle(shuffle, seed)
+        if seed is not None and not shuffled:
             warnings.warn(f"seed={seed} does nothing without shuffle=True", stacklevel=4)
         return cls(
             auto_id=auto_id,
-            shuffle=shuffle,
+            shuffle=shuffled,
             seed=seed,
             shuffle_choices=shuffle_choices,
             limit=limit,
         )
+
+
+def _resolve_shuffle(shuffle: bool | int | None, seed: int | None) -> tuple[bool, int | None]:
+    """Return whether to shuffle, and the seed; a whole number for `shuffle` is its seed."""
+    given = None if seed is None else int(seed)
+    if shuffle is None or isinstance(shuffle, bool) or type(shuffle).__name__ == "bool":
+        return bool(shuffle), given  # numpy's bool is none of Python's
+    if not isinstance(shuffle, numbers.Integral):
+        raise TypeError(f"shuffle must be true, false or a seed, is {shuffle!r}")
+    if int(shuffle) < 0:
+        raise ValueError(f"a seed must be 0 or more, is {shuffle}")
+    if given is not None:
+        raise ValueError(f"give the seed once: shuffle={shuffle} or seed={seed}")
+    return True, int(shuffle)
 
 
 def _read_files(
@@ -314,11 +332,11 @@ def _read_files(
     location = source.path[0]
     title = name or PurePosixPath(public_location(location).removesuffix("?…")).stem
     files = open_files(source.path, source.fs_options)
-    records = chain.from_iterable(decode(file, source) for file in files)
+    records = chain.from_iterable(decode(file, source, strict=False) for file in files)
     mapper = record_mapper(sample_fields)
-    groups = map_records(enumerate(records, 1), mapper, dataset=title)
+    mapped = map_records(enumerate(records, 1), mapper, dataset=title)
     resolve = resolver(location, source.fs_options)
-    samples = [resolve_files(sample, resolve) for group in groups for sample in group]
+    samples = [resolve_files(sample, resolve) for _, sample in mapped]
     if view.auto_id:
         _number(samples)
     if view.shuffle:
@@ -350,14 +368,19 @@ def _hub_samples(
     mapper = record_mapper(sample_fields)
     if view.auto_id and callable(sample_fields):
         # A function may make several samples of a record: all before it count.
-        groups = list(map_records(enumerate(records, 1), mapper, dataset=dataset))
-        _number(chain.from_iterable(groups))
-        return [sample for row in rows for sample in groups[row]]
-    numbered = ((row + 1, records[row]) for row in rows)
-    samples = list(chain.from_iterable(map_records(numbered, mapper, dataset=dataset)))
-    if view.auto_id:
-        for row, sample in zip(rows, samples, strict=True):
-            sample.id = row + 1
+        mapped = list(map_records(enumerate(records, 1), mapper, dataset=dataset))
+        _number(sample for _, sample in mapped)
+        groups: dict[int, list[Sample]] = {}
+        for number, sample in mapped:
+            groups.setdefault(number, []).append(sample)
+        return [sample for row in rows for sample in groups.get(row + 1, [])]
+    samples = []
+    for number, sample in map_records(
+        ((row + 1, records[row]) for row in rows), mapper, dataset=dataset
+    ):
+        if view.auto_id:
+            sample.id = number
+        samples.append(sample)
     return samples
 
 

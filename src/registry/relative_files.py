@@ -12,12 +12,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from registry.locations import is_local, local_path, public_location
 from registry.messages import ChatMessage, ChatMessageUser
 from registry.sample import Sample, SandboxEnvironmentSpec
 from registry.sources.filesystem import (
     filesystem,
-    is_local,
-    local_path,
     read_secrets,
     source_errors,
 )
@@ -54,13 +53,14 @@ def local_resolver(location: str) -> Resolve:
 def remote_resolver(location: str, options: Mapping[str, Any]) -> Resolve:
     """Return the resolver for a dataset on a remote file system."""
     folder = location.partition("?")[0].rpartition("/")[0]
+    shown = public_location(location).removesuffix("?…").rpartition("/")[0]
     known: dict[str, str] = {}
 
     def look(value: str) -> str:
         path = f"{folder}/{value}"
         with source_errors(location):
             exists = filesystem(location, read_secrets(options, location=location)).exists(path)
-        return path if exists else value
+        return f"{shown}/{value}" if exists else value
 
     def resolve(value: str) -> str:
         if len(value) > _LONGEST_PATH or not _PATH_LIKE.fullmatch(value) or ".." in value:

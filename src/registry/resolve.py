@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from registry.errors import ManifestError, Problem, did_you_mean, near_names
 from registry.expressions import parse_condition, parse_expression
+from registry.locations import is_local, local_path, public_location, unpacked_suffix
 from registry.spec import DatasetSpec, Source, View
 from registry.yamlfile import DataPath, Document, json_path
 
@@ -43,7 +44,6 @@ _SUFFIX_TYPES = {
     ".ndjson": "json",
     ".parquet": "parquet",
 }
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
 @dataclass(frozen=True)
@@ -210,14 +210,14 @@ def _merge_into(
 
 def _with_source(merged: _Merged, location: str) -> _Merged:
     """Replace the location; a file decides its type by its suffix."""
-    path = os.path.abspath(location) if is_local(location) else location
+    path = local_path(location) if is_local(location) else location
     old = merged.value.get("source", {})
     kind = source_type(location)
     if kind is None and os.path.isdir(path):
         kind = "hf"
     if kind is None:
         known = ", ".join(_SUFFIX_TYPES)
-        message = f"can't tell the type of {location}"
+        message = f"can't tell the type of {public_location(location)}"
         raise ManifestError(
             [Problem(message=message, file="source", hint=f"known suffixes: {known}")]
         )
@@ -225,14 +225,14 @@ def _with_source(merged: _Merged, location: str) -> _Merged:
     source = {key: item for key, item in kept.items() if key not in ("path", "revision")}
     value = {key: item for key, item in merged.value.items() if key not in ("expect", "concat")}
     layer = Layer("override", {})
-    tab = {"delimiter": "\t"} if _suffix(location) in (".tsv", ".tab") else {}
+    tab = {"delimiter": "\t"} if unpacked_suffix(location) in (".tsv", ".tab") else {}
     value["source"] = {**tab, **source, "type": kind, "path": path}
     return _Merged(value, {**merged.layers, ("source",): layer, ("source", "path"): layer})
 
 
 def source_type(location: str) -> str | None:
     """Return the type of source that a file's suffix stands for, or None."""
-    return _SUFFIX_TYPES.get(_suffix(location))
+    return _SUFFIX_TYPES.get(unpacked_suffix(location))
 
 
 def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
@@ -243,18 +243,6 @@ def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
     """
     entry: dict[str, Any] = {"source": dict(source)}
     return _spec("source", _Merged(entry, {(): Layer("source", entry)}), folder).source
-
-
-def _suffix(location: str) -> str:
-    path = location.partition("?")[0].lower() if "://" in location else location.lower()
-    for packed in _PACKED:
-        path = path.removesuffix(packed)
-    return os.path.splitext(path)[1]
-
-
-def is_local(location: str) -> bool:
-    """Return whether a path or URL is a path of this machine."""
-    return "://" not in location
 
 
 def _problems(merged: _Merged) -> Iterator[Problem]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["SCHEMA", "read_table", "row_of", "sample_of", "table_of"]
+__all__ = ["SCHEMA", "is_readable", "read_table", "row_of", "sample_of", "table_of"]
 
 SCHEMA = pa.schema(
     [
@@ -117,6 +117,16 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Return rows as a table."""
     columns = {name: [row.get(name) for row in rows] for name in SCHEMA.names}
     return pa.table(columns, schema=SCHEMA)
+
+
+def is_readable(path: Path) -> bool:
+    """Return whether a file is one of samples, by its frame; the samples are not read."""
+    try:
+        with pa.memory_map(str(path)) as data:
+            schema: pa.Schema = pa.ipc.open_file(data).schema
+    except (pa.ArrowException, OSError):
+        return False
+    return bool(schema.equals(SCHEMA))
 
 
 def read_table(path: Path) -> pa.Table:

@@ -63,7 +63,9 @@ class CsvSource(FileSource):
     """Dialect of Python's csv module."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """One character between cells; the dialect's own where not given."""
-    fieldnames: Texts | None = None
+    fieldnames: (
+        Annotated[tuple[str, ...], BeforeValidator(_as_tuple), Field(min_length=1)] | None
+    ) = None
     """Column names of a file without a header."""
     skip_rows: Annotated[int, Field(ge=0)] = 0
     """Rows before the header that are passed over."""

@@ -102,12 +102,17 @@ def _where(rows: Iterator[Numbered], condition: Any) -> Iterator[Numbered]:
             yield number, record
 
 
-def unique(samples: Iterable[Sample], rule: DuplicateRule, *, dataset: str) -> Iterator[Sample]:
-    """Yield samples with ids that are their own; the rule says what to do with the others."""
+def unique(
+    samples: Iterable[tuple[int, Sample]], rule: DuplicateRule, *, dataset: str
+) -> Iterator[tuple[int, Sample]]:
+    """Yield samples with ids that are their own; the rule says what to do with the others.
+
+    Samples come with the numbers of the records that they are made of.
+    """
     seen: dict[str | int, int] = {}
-    for number, sample in enumerate(samples, 1):
+    for number, sample in samples:
         if sample.id is None or rule == "keep":
-            yield sample
+            yield number, sample
             continue
         if sample.id in seen:
             if rule == "drop":
@@ -116,15 +121,15 @@ def unique(samples: Iterable[Sample], rule: DuplicateRule, *, dataset: str) -> I
                 raise _duplicate(sample, number, seen[sample.id], dataset)
             sample.id = _free_id(sample.id, seen)
         seen[sample.id] = number
-        yield sample
+        yield number, sample
 
 
 def _duplicate(sample: Sample, number: int, first: int, dataset: str) -> MappingError:
     message = (
-        f"samples {first} and {number} have the same id"
+        f"the id is that of record {first} already"
         " (`on_duplicate: drop` keeps the first, `suffix` numbers them)"
     )
-    return MappingError(message, dataset=dataset, field="id", value=sample.id)
+    return MappingError(message, dataset=dataset, record=number, field="id", value=sample.id)
 
 
 def _free_id(taken: str | int, seen: Mapping[str | int, int]) -> str:
@@ -134,12 +139,14 @@ def _free_id(taken: str | int, seen: Mapping[str | int, int]) -> str:
     return f"{taken}-{number}"
 
 
-def select(samples: Iterable[Sample], wanted: SampleOf | None) -> Iterable[Sample]:
+def select(
+    samples: Iterable[tuple[int, Sample]], wanted: SampleOf | None
+) -> Iterable[tuple[int, Sample]]:
     """Return a fixed selection of the samples, in their order; all of them for None."""
     if wanted is None:
         return samples
     listed = list(samples)
-    strata = [_stratum(sample, wanted.stratify_by) for sample in listed]
+    strata = [_stratum(sample, wanted.stratify_by) for _, sample in listed]
     shares = _shares(Counter(strata), wanted.n)
     places = list(range(len(listed)))
     random.Random(wanted.seed).shuffle(places)
@@ -148,7 +155,7 @@ def select(samples: Iterable[Sample], wanted: SampleOf | None) -> Iterable[Sampl
         if shares[strata[place]] > 0:
             shares[strata[place]] -= 1
             kept.add(place)
-    return (sample for place, sample in enumerate(listed) if place in kept)
+    return (pair for place, pair in enumerate(listed) if place in kept)
 
 
 def _stratum(sample: Sample, key: str | None) -> str:

@@ -102,7 +102,12 @@ def _sync_one(
     start = time.perf_counter()
     try:
         opened = load(
-            catalog[name], cache, offline=offline, refresh=refresh, report=partial(report, name)
+            catalog[name],
+            cache,
+            offline=offline,
+            refresh=refresh,
+            verify=True,
+            report=partial(report, name),
         )
     except RegistryError as error:
         seconds = time.perf_counter() - start

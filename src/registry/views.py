@@ -7,6 +7,7 @@ The shuffles are those of the loaders: `random.Random(seed).shuffle` for files,
 
 from __future__ import annotations
 
+import contextlib
 import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +18,7 @@ import pyarrow as pa
 from registry.cache import FORMAT
 from registry.canonical import digest_of
 from registry.dataset import shuffle_positions
+from registry.errors import CacheError
 from registry.letters import index_of
 
 if TYPE_CHECKING:
@@ -77,17 +79,33 @@ def open_view(
     if entry is None:
         rows = None if seed is None else row_order(table.num_rows, order, seed)
         choices, bad = choice_orders(table, rows, choice_seed)
-        entry = _publish(cache, fingerprint, ViewArrays(rows, choices, bad))
-    return _read(entry)
+        arrays = ViewArrays(rows, choices, bad)
+        _publish(cache, fingerprint, arrays)
+        return arrays
+    try:
+        return _read(entry)
+    except (ValueError, OSError):
+        cache.quarantine("views", fingerprint)
+        return open_view(
+            table, cache, samples=samples, order=order, seed=seed, choice_seed=choice_seed
+        )
 
 
 def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:
     """Return the rows in the order that a loader's shuffle gives; no seed gives any order."""
     if order == "hub":
-        return np.random.default_rng(seed).permutation(count)
+        return np.random.default_rng(_global_seed() if seed is None else seed).permutation(count)
     rows = list(range(count))
     random.Random(seed).shuffle(rows)
     return np.array(rows, dtype=np.int64)
+
+
+def _global_seed() -> int:
+    """Draw a seed from numpy's global state, as `datasets.Dataset.shuffle` does."""
+    state: Any = np.random.get_state(legacy=True)  # noqa: NPY002 (that state it is)
+    keys, place = state[1], state[2]
+    np.random.random()  # noqa: NPY002
+    return int(keys[place] if place < len(keys) else keys[0])
 
 
 def choice_orders(
@@ -132,13 +150,14 @@ def _fits(letters: list[str], count: int) -> bool:
         return False
 
 
-def _publish(cache: Cache, fingerprint: str, arrays: ViewArrays) -> CacheEntry:
-    with cache.temporary() as folder:
+def _publish(cache: Cache, fingerprint: str, arrays: ViewArrays) -> None:
+    """Keep a view; a cache that can't be written has it computed each time."""
+    with contextlib.suppress(CacheError), cache.temporary() as folder:
         for name in ("rows", "choices"):
             array = getattr(arrays, name)
             if array is not None:
                 np.save(folder / f"{name}.npy", array)
-        return cache.publish(folder, "views", fingerprint, {"first_bad": arrays.first_bad})
+        cache.publish(folder, "views", fingerprint, {"first_bad": arrays.first_bad})
 
 
 def _read(entry: CacheEntry) -> ViewArrays:

@@ -11,6 +11,7 @@ from registry.calls import loader_call
 from registry.cli import CLEAN, options
 from registry.cli.render import print_json, size_text
 from registry.load import peek
+from registry.locations import public_location
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
@@ -44,7 +45,19 @@ def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
     """Return the spec as a manifest writes it, without what says nothing."""
     data = spec.model_dump(mode="json", exclude_none=True, exclude={"folder", "name"})
     view = {key: value for key, value in data.pop("view").items() if value is not False}
+    data["source"] = _source_data(data["source"])
+    data["concat"] = [_source_data(part) for part in data["concat"]]
+    if "join" in data:
+        data["join"]["source"] = _source_data(data["join"]["source"])
     return {key: value for key, value in {**data, **view}.items() if value not in ({}, [])}
+
+
+def _source_data(source: dict[str, Any]) -> dict[str, Any]:
+    """Return a source with its type first, and its URLs without what may be secret."""
+    path = source["path"]
+    shown = path if isinstance(path, str) else [public_location(one) for one in path]
+    kept = {key: value for key, value in source.items() if value != {}}
+    return {"type": source["type"], **kept, "path": shown}
 
 
 def _as_yaml(spec: DatasetSpec) -> str:

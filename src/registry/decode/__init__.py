@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from registry.decode.csv import read_csv
 from registry.decode.json import read_json
 from registry.decode.parquet import read_arrow, read_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from registry.decode.bytes import SourceBytes
     from registry.sample import DatasetRecord
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["DECODERS", "decode"]
 
-DECODERS: dict[str, Callable[[SourceBytes, Source], Iterator[DatasetRecord]]] = {
+
+class Decoder(Protocol):
+    """Yields the records of a file."""
+
+    def __call__(
+        self, file: SourceBytes, source: Source, *, strict: bool
+    ) -> Iterator[DatasetRecord]: ...
+
+
+DECODERS: dict[str, Decoder] = {
     "csv": read_csv,
     "json": read_json,
     "parquet": read_parquet,
@@ -25,10 +34,15 @@ DECODERS: dict[str, Callable[[SourceBytes, Source], Iterator[DatasetRecord]]] = 
 }
 
 
-def decode(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
+def decode(file: SourceBytes, source: Source, *, strict: bool = True) -> Iterator[DatasetRecord]:
     """Yield the records of one file of a source, in the file's order.
+
+    Args:
+        file: The file.
+        source: Its type and options.
+        strict: Refuse what would lose data; the loaders don't, as Inspect's don't.
 
     Raises:
         DecodeError: the file is not what the source's type says; with the line where known.
     """
-    return DECODERS[source.type](file, source)
+    return DECODERS[source.type](file, source, strict=strict)

@@ -8,20 +8,19 @@ import contextlib
 import gzip
 import io
 import lzma
-import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 from registry.errors import DecodeError
+from registry.locations import packed_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-__all__ = ["PACKED_SUFFIXES", "SourceBytes", "open_bytes", "open_text", "unpacked_suffix"]
+__all__ = ["SourceBytes", "open_bytes", "open_text"]
 
 
 @dataclass(frozen=True)
@@ -53,26 +52,13 @@ _OPENERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     ".xz": lambda file: cast("IO[bytes]", lzma.open(file)),  # noqa: SIM115
     ".zst": _open_zstandard,
 }
-PACKED_SUFFIXES = tuple(_OPENERS)
 _HTML = (b"<!doctype html", b"<html")
-
-
-def _path_of(location: str) -> str:
-    path = urlsplit(location).path if "://" in location else location
-    return path.lower()
-
-
-def unpacked_suffix(location: str) -> str:
-    """Return the suffix below any compression's, lower-case: `.jsonl` of `x.jsonl.gz?sig=…`."""
-    path = _path_of(location)
-    stem, suffix = os.path.splitext(path)
-    return os.path.splitext(stem)[1] if suffix in _OPENERS else suffix
 
 
 @contextlib.contextmanager
 def open_bytes(file: SourceBytes) -> Iterator[IO[bytes]]:
     """Open the bytes with any compression taken off; damage is a DecodeError."""
-    opener = _OPENERS.get(os.path.splitext(_path_of(file.location))[1])
+    opener = _OPENERS.get(packed_suffix(file.location))
     with file.open() as raw:
         try:
             yield raw if opener is None else opener(raw)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["read_csv"]
 
 # A row that no file holds, sent behind the last line: inside an open quote it does not come out.
-_END = "\x00end of registry's input\x00"
+# Private characters, so that no delimiter is among them.
+_END = "\ue000\ue0ff\ue000"
 _LARGEST_CELL = (1 << 31) - 1
 
 
@@ -27,30 +28,41 @@ class _Reader(Protocol):
     def __next__(self) -> list[str]: ...
 
 
-def read_csv(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
-    """Yield a dict of texts a row; rows without any visible character are passed over."""
+def read_csv(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
+    """Yield a dict of texts a row; rows without any visible character are passed over.
+
+    Strict refuses what the loaders let pass: a file without a header, a column twice.
+    """
     options = cast("CsvSource", source)
     # The limit is the process's; cells of long texts go beyond its default of 128 KiB.
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
     with open_text(file, options.encoding) as text:
-        yield from _read(text, file, options)
+        yield from _read(text, file, options, strict=strict)
 
 
-def _read(lines: Iterator[str], file: SourceBytes, options: CsvSource) -> Iterator[DatasetRecord]:
+def _read(
+    lines: Iterator[str], file: SourceBytes, options: CsvSource, *, strict: bool
+) -> Iterator[DatasetRecord]:
     rows = _rows(lines, file, options)
     for _ in range(options.skip_rows):
         if next(rows, None) is None:
             break
-    header: list[str] | None = list(options.fieldnames or ()) or next(
-        (row for _, row in rows if row), None
-    )
-    if header is None:
-        raise DecodeError("the file has no header row", file=file.location)
+    header = options.fieldnames or next((tuple(row) for _, row in rows), ())
+    if strict:
+        _check_header(header, file)
     for line, row in rows:
         if row and len(row) != len(header):
             raise _ragged(file, line, row, header)
         if any(cell.strip() for cell in row):
             yield dict(zip(header, row, strict=True))
+
+
+def _check_header(header: tuple[str, ...], file: SourceBytes) -> None:
+    if not header:
+        raise DecodeError("the file has no header row", file=file.location)
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise DecodeError(f"the column '{twice}' stands twice in the header", file=file.location)
 
 
 def _rows(
@@ -85,7 +97,7 @@ def _unclosed(file: SourceBytes, line: int) -> DecodeError:
     return DecodeError(message, file=file.location, line=line)
 
 
-def _ragged(file: SourceBytes, line: int, row: list[str], header: list[str]) -> DecodeError:
+def _ragged(file: SourceBytes, line: int, row: list[str], header: tuple[str, ...]) -> DecodeError:
     message = f"the row has {len(row)} cells, the header has {len(header)}"
     if len(row) > len(header):
         detail = f"left over: {shorten(row[len(header) :])}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from registry.decode.bytes import SourceBytes, open_text, unpacked_suffix
+from registry.decode.bytes import SourceBytes, open_text
 from registry.errors import DecodeError, did_you_mean, shorten
+from registry.locations import unpacked_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ __all__ = ["read_json"]
 _LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 
 
-def read_json(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
+def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield one object a line, or the objects of an array; blank lines are passed over."""
     options = cast("JsonSource", source)
     with open_text(file, options.encoding) as text:

@@ -18,7 +18,7 @@ __all__ = ["read_arrow", "read_parquet"]
 _BATCH_ROWS = 1024
 
 
-def read_parquet(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
+def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield the rows of a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -32,7 +32,7 @@ def read_parquet(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
             raise DecodeError(message, file=file.location) from error
 
 
-def read_arrow(file: SourceBytes, source: Source) -> Iterator[DatasetRecord]:
+def read_arrow(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield the rows of an Arrow IPC file on this machine."""
     import pyarrow as pa
 

@@ -30,8 +30,8 @@ def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToS
 
 def map_records(
     records: Iterable[tuple[int, DatasetRecord]], mapper: RecordToSample, *, dataset: str
-) -> Iterator[list[Sample]]:
-    """Yield the samples of each numbered record; an error says which record of which dataset."""
+) -> Iterator[tuple[int, Sample]]:
+    """Yield samples with the numbers of their records; an error says which record it is."""
     for number, record in records:
         try:
             samples = _mapped(mapper, record, number)
@@ -40,7 +40,8 @@ def map_records(
         except ValidationError as error:
             message = f"not a sample: {error}"
             raise MappingError(message, dataset=dataset, record=number, value=record) from error
-        yield samples if isinstance(samples, list) else [samples]
+        for sample in samples if isinstance(samples, list) else [samples]:
+            yield number, sample
 
 
 def _mapped(mapper: RecordToSample, record: DatasetRecord, number: int) -> Sample | list[Sample]:

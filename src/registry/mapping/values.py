@@ -33,6 +33,8 @@ __all__ = [
     "read_target",
 ]
 
+_LARGEST_ID = 2.0**63
+
 _MESSAGES: dict[str, tuple[Callable[..., ChatMessage], tuple[str, ...]]] = {
     "system": (ChatMessageSystem, ()),
     "user": (ChatMessageUser, ()),
@@ -103,7 +105,9 @@ def read_id(value: Any) -> int | str | None:
     """Return the identifier: a number or text as it is, 1.0 as 1."""
     if value is None or (isinstance(value, int | str) and not isinstance(value, bool)):
         return value
-    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_ID:
         return int(value)
     raise MappingError("an id must be a whole number or text", field="id", value=value)
 
@@ -113,7 +117,7 @@ def read_metadata(value: Any) -> dict[str, Any] | None:
     if is_missing(value):
         return None
     data = _from_json(value, "metadata") if isinstance(value, str) else value
-    if isinstance(data, dict):
+    if data is None or isinstance(data, dict):
         return data
     raise MappingError("must be an object, or JSON text of one", field="metadata", value=value)
 

@@ -14,17 +14,21 @@ from typing import IO, Any
 from fsspec.callbacks import Callback
 
 from registry.canonical import digest_of
-from registry.decode.bytes import SourceBytes, unpacked_suffix
+from registry.decode.bytes import SourceBytes
 from registry.errors import AccessError, OfflineError, SourceError
 from registry.files import file_sha256
+from registry.locations import (
+    is_local,
+    local_path,
+    packed_suffix,
+    protocol_of,
+    public_location,
+    unpacked_suffix,
+)
 from registry.progress import Progress
 from registry.sources.filesystem import (
     filesystem,
-    is_local,
-    local_path,
     open_location,
-    protocol_of,
-    public_location,
     read_secrets,
     source_errors,
 )
@@ -36,7 +40,21 @@ _MAGIC = frozenset("*?[")
 _VALIDATORS = ("ETag", "etag", "VersionId", "Last-Modified", "LastModified", "mtime", "Content-MD5")
 # A file changed within this time of being hashed may change again under the same time stamp.
 _RACY_SECONDS = 2.0
-_OWN_CREDENTIALS = frozenset({"key", "anon", "profile"})
+
+
+class _Clients:
+    """File systems for one source: one a protocol, made when it is needed."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._made: dict[str, Any] = {}
+
+    def of(self, location: str) -> Any:
+        protocol = protocol_of(location)
+        if protocol not in self._made:
+            options = read_secrets(self._options, location=location)
+            self._made[protocol] = filesystem(location, options)
+        return self._made[protocol]
 
 
 def expand(paths: Sequence[str], options: Mapping[str, Any]) -> list[str]:
@@ -45,10 +63,11 @@ def expand(paths: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     Raises:
         SourceError: a glob matches nothing, or can't be used with the file system.
     """
-    return [location for path in paths for location in _expand_one(path, options)]
+    clients = _Clients(options)
+    return [location for path in paths for location in _expand_one(path, clients)]
 
 
-def _expand_one(path: str, options: Mapping[str, Any]) -> list[str]:
+def _expand_one(path: str, clients: _Clients) -> list[str]:
     if not _is_glob(path) or (is_local(path) and os.path.exists(local_path(path))):
         return [path]
     if is_local(path):
@@ -56,7 +75,7 @@ def _expand_one(path: str, options: Mapping[str, Any]) -> list[str]:
             name for name in glob.glob(local_path(path), recursive=True) if os.path.isfile(name)
         ]
     else:
-        files = filesystem(path, read_secrets(options, location=path))
+        files = clients.of(path)
         with source_errors(path):
             found = [files.unstrip_protocol(name) for name in files.glob(path)]
     if not found:
@@ -76,8 +95,12 @@ def pin_files(paths: Sequence[str], options: Mapping[str, Any], access: Access) 
     """Return the digests of the files; remote ones are fetched where they are not known."""
     for path in paths:
         _check_credentials(path, options)
+    clients = _Clients(options)
     files = tuple(
-        _pin_one(location, options, access) for location in _locations(paths, options, access)
+        _pin_local(location, access)
+        if is_local(location)
+        else _pin_remote(location, _memory_key(location, options), clients, access)
+        for location in _locations(paths, options, access)
     )
     # The bytes and the suffix decide what is decoded; where they lie does not.
     identity = {"files": [[file.sha256, _form(file.location)] for file in files]}
@@ -85,8 +108,7 @@ def pin_files(paths: Sequence[str], options: Mapping[str, Any], access: Access) 
 
 
 def _form(location: str) -> str:
-    path = public_location(location).removesuffix("?…")
-    return f"{unpacked_suffix(path)} {os.path.splitext(path)[1].lower()}"
+    return unpacked_suffix(location) + packed_suffix(location)
 
 
 def _locations(paths: Sequence[str], options: Mapping[str, Any], access: Access) -> list[str]:
@@ -98,7 +120,7 @@ def _locations(paths: Sequence[str], options: Mapping[str, Any], access: Access)
         found = expand(paths, options)
         access.cache.remember(key, {"locations": found})
         return found
-    known = access.cache.recall(key)
+    known = access.cache.recall(key, "locations")
     if known is None:
         raise _offline(paths[0])
     return list(known["locations"])
@@ -120,17 +142,12 @@ def _offline(location: str) -> OfflineError:
 def _check_credentials(path: str, options: Mapping[str, Any]) -> None:
     """Refuse to send this machine's own credentials to a server that a manifest names."""
     endpoint = options.get("endpoint_url") or options.get("client_kwargs", {}).get("endpoint_url")
-    if endpoint and not _OWN_CREDENTIALS.intersection(options):
+    named = options.get("anon") is True or (options.get("key") and options.get("secret"))
+    if endpoint and not named:
         raise AccessError(
             f"{public_location(path)}: this machine's own credentials are not sent to the"
             f" endpoint_url of a manifest; give key and secret as {{env: NAME}}, or anon: true"
         )
-
-
-def _pin_one(location: str, options: Mapping[str, Any], access: Access) -> PinnedFile:
-    if is_local(location):
-        return _pin_local(location, access)
-    return _pin_remote(location, options, access)
 
 
 def _pin_local(location: str, access: Access) -> PinnedFile:
@@ -138,7 +155,7 @@ def _pin_local(location: str, access: Access) -> PinnedFile:
     with source_errors(location):
         state = _state(path)
         key = digest_of({"local": str(path)})
-        known = access.cache.recall(key)
+        known = access.cache.recall(key, "state", "sha256", "settled")
         if known and known["state"] == state and known["settled"]:
             return PinnedFile(location, known["sha256"], state[0])
         sha256 = file_sha256(path)
@@ -152,19 +169,41 @@ def _state(path: Path) -> list[int]:
     return [stat.st_size, stat.st_mtime_ns, stat.st_ino]
 
 
-def _pin_remote(location: str, options: Mapping[str, Any], access: Access) -> PinnedFile:
-    key = digest_of({"location": location, "options": dict(options)})
-    known = access.cache.recall(key)
+def _memory_key(location: str, options: Mapping[str, Any]) -> str:
+    return digest_of({"location": location, "options": dict(options)})
+
+
+def _pin_remote(location: str, key: str, clients: _Clients, access: Access) -> PinnedFile:
     if access.offline:
+        known = _remembered(key, access)
         if known is None:
             raise _offline(location)
         return PinnedFile(location, known["sha256"], known["size"])
-    files = filesystem(location, read_secrets(options, location=location))
     with source_errors(location):
-        state = _remote_state(files.info(location))
-    if known and state["validators"] and known["state"] == state and not access.refresh:
-        return PinnedFile(location, known["sha256"], known["size"])
-    pinned = _download(location, files, state, access)
+        state = _remote_state(clients.of(location).info(location))
+    known = _remembered(key, access)
+    if not _is_current(known, state, access):
+        # One process fetches; the others find its bytes when the lock is theirs.
+        with access.cache.working("blobs", key):
+            latest = _remembered(key, access)
+            if latest == known or not _is_current(latest, state, access):
+                return _fetch_new(location, key, state, clients, access)
+            known = latest
+    return PinnedFile(location, known["sha256"], known["size"])
+
+
+def _remembered(key: str, access: Access) -> Any:
+    return access.cache.recall(key, "state", "sha256", "size")
+
+
+def _is_current(known: Any, state: dict[str, Any], access: Access) -> bool:
+    return bool(known and state["validators"] and known["state"] == state and not access.refresh)
+
+
+def _fetch_new(
+    location: str, key: str, state: dict[str, Any], clients: _Clients, access: Access
+) -> PinnedFile:
+    pinned = _download(location, clients, state["size"], access)
     access.cache.remember(key, {"state": state, "sha256": pinned.sha256, "size": pinned.size})
     return pinned
 
@@ -174,15 +213,16 @@ def _remote_state(info: Mapping[str, Any]) -> dict[str, Any]:
     return {"size": info.get("size"), "validators": validators}
 
 
-def _download(location: str, files: Any, state: dict[str, Any], access: Access) -> PinnedFile:
+def _download(location: str, clients: _Clients, expected: int | None, access: Access) -> PinnedFile:
     """Fetch a remote file into the blobs; a transfer of another length is an error."""
+    files = clients.of(location)
     with access.cache.temporary() as folder:
         path = folder / "download"
         with source_errors(location):
-            files.get_file(location, str(path), callback=_Counter(access, state["size"]))
+            files.get_file(location, str(path), callback=_Counter(access, expected))
         size = path.stat().st_size
-        if state["size"] not in (None, size):
-            message = f"the transfer gave {size} of {state['size']} bytes"
+        if expected not in (None, size):
+            message = f"the transfer gave {size} of {expected} bytes"
             raise SourceError(f"{public_location(location)}: {message} (try again)")
         sha256 = file_sha256(path)
         access.cache.keep_blob(path, sha256)
@@ -202,25 +242,26 @@ class _Counter(Callback):  # type: ignore[misc]  # fsspec has no types
 
 def fetch_files(options: Mapping[str, Any], pinned: SourcePin, access: Access) -> list[SourceBytes]:
     """Return the files of a pin, remote ones from the blobs."""
-    return [_fetch_one(file, options, access) for file in pinned.files]
+    clients = _Clients(options)
+    return [_fetch_one(file, clients, access) for file in pinned.files]
 
 
-def _fetch_one(file: PinnedFile, options: Mapping[str, Any], access: Access) -> SourceBytes:
+def _fetch_one(file: PinnedFile, clients: _Clients, access: Access) -> SourceBytes:
     shown = public_location(file.location)
     if is_local(file.location):
         path = Path(local_path(file.location))
         return SourceBytes(shown, partial(_open_unchanged, path, file), str(path))
     path = access.cache.blob(file.sha256)
-    if not path.exists():
+    # A blob is read for a build, which takes longer than to hash it.
+    if not path.exists() or file_sha256(path) != file.sha256:
         if access.offline:
             raise _offline(file.location)
-        _download_again(file, options, access)
+        _download_again(file, clients, access)
     return SourceBytes.of_file(shown.removesuffix("?…"), path)
 
 
-def _download_again(file: PinnedFile, options: Mapping[str, Any], access: Access) -> None:
-    files = filesystem(file.location, read_secrets(options, location=file.location))
-    again = _download(file.location, files, {"size": file.size}, access)
+def _download_again(file: PinnedFile, clients: _Clients, access: Access) -> None:
+    again = _download(file.location, clients, file.size, access)
     if again.sha256 != file.sha256:
         shown = public_location(file.location)
         raise SourceError(f"{shown}: changed while it was read (try again)")

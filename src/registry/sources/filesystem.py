@@ -6,20 +6,19 @@ import contextlib
 import importlib
 import os
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, cast
+from typing import IO, Any, NoReturn, cast
 from urllib.parse import urlsplit
 
 import fsspec
 
 from registry.errors import AccessError, MissingDependencyError, RegistryError, SourceError
+from registry.files import is_disk_fault
+from registry.locations import has_secret, is_local, local_path, protocol_of, public_location
 
 __all__ = [
     "causes",
     "filesystem",
-    "is_local",
-    "local_path",
     "open_location",
-    "public_location",
     "read_secrets",
     "source_errors",
     "status_of",
@@ -36,32 +35,16 @@ _ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
 _CREDENTIAL_ERRORS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
 )
+_CONNECTION_ERRORS = frozenset(
+    {
+        "ClientConnectorError",
+        "ClientConnectorDNSError",
+        "EndpointConnectionError",
+        "TooManyRedirects",
+    }
+)
 _CONNECT_SECONDS = 30
 _READ_SECONDS = 60
-
-
-def protocol_of(location: str) -> str:
-    """Return the protocol of a URL, `file` for a path."""
-    return location.partition("://")[0] if "://" in location else "file"
-
-
-def is_local(location: str) -> bool:
-    """Return whether a location is a path or a `file://` URL."""
-    return protocol_of(location) in ("file", "local")
-
-
-def local_path(location: str) -> str:
-    """Return the path of a local location."""
-    return os.path.abspath(location.partition("://")[2] if "://" in location else location)
-
-
-def public_location(location: str) -> str:
-    """Return a location without what may be secret in a URL: user, password and query."""
-    if is_local(location):
-        return location
-    parts = urlsplit(location)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}{'?…' if parts.query else ''}"
 
 
 def read_secrets(options: Mapping[str, Any], *, location: str) -> dict[str, Any]:
@@ -132,9 +115,11 @@ def source_errors(location: str) -> Iterator[None]:
         )
         raise MissingDependencyError(message) from error
     except (OSError, TimeoutError) as error:
-        raise _translated(error, location) from error
+        if is_disk_fault(error):
+            raise
+        _raise_translated(error, location)
     except _error_types(location) as error:
-        raise _translated(error, location) from error
+        _raise_translated(error, location)
     except ValueError as error:
         if not str(error).startswith("Protocol not known"):
             raise
@@ -149,6 +134,11 @@ def _error_types(location: str) -> tuple[type[Exception], ...]:
     return tuple(getattr(loaded, name) for name in names)
 
 
+def _raise_translated(error: BaseException, location: str) -> NoReturn:
+    # The errors of file systems repeat the URL; a traceback must not show its secrets.
+    raise _translated(error, location) from (None if has_secret(location) else error)
+
+
 def _translated(error: BaseException, location: str) -> SourceError:
     shown = public_location(location)
     status = status_of(error)
@@ -159,6 +149,8 @@ def _translated(error: BaseException, location: str) -> SourceError:
         return AccessError(f"{shown}: access refused: {reason} (check the credentials)")
     if status not in (None, 404):
         return SourceError(f"{shown}: the server answered {status}")
+    if any(type(link).__name__ in _CONNECTION_ERRORS for link in causes(error)):
+        return SourceError(f"{shown}: the server can't be reached")
     if isinstance(error, FileNotFoundError) or status == 404:
         return SourceError(f"{shown}: no such file")
     if isinstance(error, IsADirectoryError):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from registry.cache import CacheEntry
     from registry.spec import HfSource
 
-__all__ = ["GENERIC_BUILDERS", "fetch_hub", "pin_hub"]
+__all__ = ["GENERIC_BUILDERS", "fetch_hub", "is_commit", "pin_hub"]
 
 GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
 """Paths that name a format of `datasets` and no repository."""
@@ -86,12 +86,12 @@ def _folder_files(folder: Path) -> list[str]:
 
 
 def _commit(source: HfSource, access: Access) -> str:
-    if source.revision is not None and _is_commit(source.revision):
+    if source.revision is not None and is_commit(source.revision):
         return source.revision
     endpoint = os.environ.get("HF_ENDPOINT", "")
     key = digest_of({"hub": source.path, "revision": source.revision, "endpoint": endpoint})
     if access.offline:
-        known = access.cache.recall(key)
+        known = access.cache.recall(key, "revision")
         if known is None:
             raise _offline(source)
         return str(known["revision"])
@@ -110,12 +110,13 @@ def _ask_commit(source: HfSource, revision: str | None) -> str:
     files = [file.rfilename for file in info.siblings or ()]
     if script in files and source.data_files is None:
         raise SourceError(_script_advice(source, script))
-    if info.sha is None or (_is_commit(revision) and info.sha != revision):
+    if info.sha is None or (is_commit(revision) and info.sha != revision):
         raise SourceError(f"{source.path}: asked for {revision}, the Hub answered {info.sha}")
     return info.sha
 
 
-def _is_commit(revision: str | None) -> bool:
+def is_commit(revision: str | None) -> bool:
+    """Return whether a revision is a full commit, which never moves."""
     return revision is not None and _COMMIT.fullmatch(revision) is not None
 
 
@@ -136,7 +137,9 @@ def fetch_hub(source: HfSource, pinned: SourcePin, access: Access, **extra: Any)
 
 
 def _known(pinned: SourcePin, access: Access) -> CacheEntry | None:
-    return None if access.refresh else access.cache.find("records", pinned.digest)
+    """Return the records in the cache, if they are whole: they are read for a build only."""
+    entry = None if access.refresh else access.cache.find("records", pinned.digest)
+    return entry if entry is not None and access.cache.verify("records", entry) else None
 
 
 def _build(
@@ -150,9 +153,8 @@ def _build(
     with access.cache.temporary() as work, access.cache.temporary() as result:
         dataset = _load(source, pinned, access, work, extra)
         rows = _write_arrow(dataset, result / "records.arrow", access)
-        access.cache.discard("records", pinned.digest)
         meta = {"rows": rows, "source": source.path, "revision": pinned.revision}
-        return access.cache.publish(result, "records", pinned.digest, meta)
+        return access.cache.publish(result, "records", pinned.digest, meta, replace=access.refresh)
 
 
 def _load(
