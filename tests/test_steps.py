@@ -176,7 +176,7 @@ fields: {metadata: [kind]}
         ("expect: {samples: 3}", "d: expect.samples is 3, the source gives 4"),
         (
             "expect: {unique_ids: true}\nfields: {id: null}",
-            "expect.unique_ids .* sample 1 .id None",
+            "expect.unique_ids .* record 1 .id None",
         ),
         ("expect: {target_in_choices: true}", r"expect.target_in_choices .* 3 .* and 1 more"),
         ("expect: {nonempty_targets: true}\nfields: {target: null}", "expect.nonempty_targets"),
@@ -201,7 +201,7 @@ def test_samples_with_the_same_id(write: Write, rule: str, ids: list[str]) -> No
 
 def test_the_same_id_twice_is_an_error_with_both_places(write: Write) -> None:
     records = [{"input": "q", "id": name} for name in ("b", "a", "a")]
-    with pytest.raises(MappingError, match="d: field id: samples 2 and 3 have the same id"):
+    with pytest.raises(MappingError, match="d: record 3, field id: the id is that of record 2 already"):
         get_dataset("d", root=write("", records))
 
 

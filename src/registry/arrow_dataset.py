@@ -182,12 +182,17 @@ class ArrowDataset(Dataset):
         """Shuffle the choices of each sample in place; see `Dataset.shuffle_choices`."""
         seed = random.SystemRandom().getrandbits(64) if seed is None else seed
         rows = np.asarray(self._order(), dtype=np.int64)
+        old = self._view
         orders, bad = choice_orders(self._rows.table, rows, seed)
         before = self._view.choices
         if orders is not None and before is not None:
             orders = _composed(before, orders, self._rows.offsets, rows)
         self._view = replace(self._view, choices=orders, first_bad=bad)
-        self._refuse_bad_target()
+        try:
+            self._refuse_bad_target()
+        except ValueError:
+            self._view = old
+            raise
 
     def _set_rows(self, rows: Any) -> None:
         rows = np.asarray(rows, dtype=np.int64)

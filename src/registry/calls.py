@@ -114,4 +114,5 @@ def _notes(spec: DatasetSpec) -> Iterator[str]:
     if isinstance(source, CsvSource) and source.skip_rows:
         yield f"pass over the first {source.skip_rows} rows"
     if not isinstance(source, HfSource | ParquetSource) and len(source.path) > 1:
-        yield f"read {len(source.path) - 1} more paths: {', '.join(map(public_location, source.path[1:]))}"
+        others = ", ".join(map(public_location, source.path[1:]))
+        yield f"read {len(source.path) - 1} more paths: {others}"

@@ -23,7 +23,7 @@ _PLAIN = (str, int, bool, type(None))
 
 # Subclasses before their bases: a datetime is a date too.
 _TAGGED: tuple[tuple[type, str, Callable[[Any], Any], Callable[[Any], Any]], ...] = (
-    (float, "$float", repr, float),
+    (float, "$float", float.__repr__, float),
     (datetime, "$datetime", datetime.isoformat, datetime.fromisoformat),
     (date, "$date", date.isoformat, date.fromisoformat),
     (time, "$time", time.isoformat, time.fromisoformat),
@@ -41,8 +41,10 @@ _DECODERS = {tag: decode for _, tag, _, decode in _TAGGED}
 
 def encode_value(value: Any) -> Any:
     """Return `value` as plain JSON data; a TypeError names a type that has no form."""
-    if type(value) in _PLAIN or (type(value) is float and math.isfinite(value)):
+    if type(value) in _PLAIN:
         return value
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
     if isinstance(value, list):
         return [encode_value(item) for item in value]
     if isinstance(value, tuple):
@@ -52,8 +54,10 @@ def encode_value(value: Any) -> Any:
     for kind, tag, encode, _ in _TAGGED:
         if isinstance(value, kind):
             return {tag: encode(value)}
-    if isinstance(value, str | int):  # a subclass, such as an enum's member
-        return encode_value(value.__str__() if isinstance(value, str) else int(value))
+    if isinstance(value, str):  # a subclass, such as an enum's member
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
     raise TypeError(f"a value of type {type(value).__name__} can't be kept")
 
 

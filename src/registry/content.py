@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import mimetypes
+import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Discriminator, JsonValue, model_validator
@@ -190,11 +191,12 @@ class ContentDocument(ContentBase):
 
 def _describe(document: str, given_type: str | None) -> tuple[str, str]:
     if document.startswith("data:"):
-        header = document.removeprefix("data:").partition(",")[0]
-        mime_type = given_type or header.partition(";")[0] or _UNKNOWN_TYPE
+        header = re.match("data:([^;]+);", document)
+        mime_type = given_type or (header[1] if header else _UNKNOWN_TYPE)
         return mime_type, f"document.{mime_type.rpartition('/')[2]}"
-    guessed, _ = mimetypes.guess_type(document)
-    return guessed or _UNKNOWN_TYPE, PurePosixPath(document).name
+    path = Path(document)
+    guessed, _ = mimetypes.guess_type(str(path))
+    return guessed or _UNKNOWN_TYPE, path.name
 
 
 class ContentData(ContentBase):

@@ -58,7 +58,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def shorten(value: object, *, width: int = 80) -> str:
     """Return the repr of `value`, cut in the middle to `width` characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deeply"
     if len(text) <= width:
         return text
     half = (width - 1) // 2

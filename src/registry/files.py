@@ -63,7 +63,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     except OSError as error:
         if not is_disk_fault(error):
             raise
-        raise CacheError(f"can't write to the cache: {error.strerror or error}") from error
+        raise CacheError(f"can't write to the cache in {parent}: {error}") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

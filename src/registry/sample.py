@@ -37,12 +37,14 @@ SandboxEnvironmentType = str | tuple[str, str] | SandboxEnvironmentSpec
 """A spec, or short for one: `"docker"`, `("docker", "compose.yaml")`."""
 
 
-def _sandbox_spec(sandbox: SandboxEnvironmentType | None) -> SandboxEnvironmentSpec | None:
+def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:
     match sandbox:
         case str():
             return SandboxEnvironmentSpec(sandbox)
-        case (str(kind), str(config)):
+        case (str(kind), config):
             return SandboxEnvironmentSpec(kind, config)
+        case {"type": str(kind), **rest}:  # what model_dump made of one
+            return SandboxEnvironmentSpec(kind, rest.get("config"))
         case SandboxEnvironmentSpec():
             return sandbox
         case _:

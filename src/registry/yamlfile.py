@@ -6,6 +6,7 @@ its place, `no` stays text, `010` is ten, and nothing of the file is ever execut
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections.abc import Callable
@@ -108,11 +109,12 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
         raise _failure(shown, f"can't read the file: {error.strerror}") from error
     if len(data) > MAX_BYTES:
         raise _failure(shown, f"the file is larger than {MAX_BYTES >> 20} MiB", "split it")
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return parse_yaml(data.decode("utf-8-sig"), file=shown)
+        return parse_yaml(data.decode("utf-8"), file=shown)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - data.rfind(b"\n", 0, error.start)
+        *above, before = data[: error.start].decode("utf-8").split("\n")
+        line, column = len(above) + 1, len(before) + 1
         message = f"byte {data[error.start]:#04x} is not UTF-8"
         raise _failure(shown, message, "save it as UTF-8", Position(line, column)) from error
 
@@ -148,6 +150,7 @@ class _Composer:
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
+        self._text = text
         self._events = yaml.parse(text, Loader=_LOADER)
         self._anchors: dict[str, _Node] = {}
         self._aliases = 0
@@ -161,7 +164,10 @@ class _Composer:
         except yaml.MarkedYAMLError as error:
             raise self._syntax_error(error) from error
         except yaml.reader.ReaderError as error:
-            raise _failure(self._file, f"not YAML text: {error.reason}") from error
+            raise self._unreadable(error) from error
+        except UnicodeEncodeError as error:
+            message = "not YAML text: half of a surrogate pair"
+            raise _failure(self._file, message) from error
         value = self._unfold(node, ())
         if self._problems:
             raise ManifestError(self._problems)
@@ -175,6 +181,18 @@ class _Composer:
             if isinstance(event, yaml.NodeEvent):
                 documents.append(self._compose_node(event, depth=0))
         return documents[0] if documents else _Node(None, Position(1, 1), {})
+
+    def _unreadable(self, error: yaml.reader.ReaderError) -> ManifestError:
+        """Return the error of a character that YAML does not allow, with its place."""
+        *above, before = self._text[: self._text_place(error)].split("\n")
+        position = Position(len(above) + 1, len(before) + 1)
+        return self._error(position, f"not YAML text: {error.reason}")
+
+    def _text_place(self, error: yaml.reader.ReaderError) -> int:
+        """Return the index of the character in the text; libyaml counts bytes."""
+        if isinstance(error.position, int):
+            return len(self._text.encode()[: error.position].decode(errors="ignore"))
+        return 0
 
     def _syntax_error(self, error: yaml.MarkedYAMLError) -> ManifestError:
         mark = error.problem_mark or error.context_mark
@@ -225,7 +243,7 @@ class _Composer:
         return self._mapping(position, depth)
 
     def _scalar(self, event: Any, position: Position) -> Any:
-        if not event.implicit[0]:  # quoted or block text
+        if not event.implicit[0] or event.tag == "!":  # quoted or block text
             return event.value
         for pattern, convert in _SCALARS:
             if pattern.fullmatch(event.value):
@@ -279,6 +297,8 @@ class _Composer:
     def _unfold(self, node: _Node, path: DataPath) -> Any:
         """Turn nodes into plain data and note the place of each."""
         self._nodes += 1
+        if len(path) > MAX_DEPTH:
+            raise self._error(node.position, f"nested deeper than {MAX_DEPTH} levels")
         if self._nodes > MAX_NODES:
             raise self._error(node.position, f"more than {MAX_NODES:,} values")
         self._positions.setdefault(path, node.position)

@@ -47,9 +47,12 @@ def _read(
     for _ in range(options.skip_rows):
         if next(rows, None) is None:
             break
-    header = options.fieldnames or next((tuple(row) for _, row in rows), ())
+    header, at = options.fieldnames, None
+    if header is None:
+        at, first = next(rows, (None, []))
+        header = tuple(first)
     if strict:
-        _check_header(header, file)
+        _check_header(header, file, at)
     for line, row in rows:
         if row and len(row) != len(header):
             raise _ragged(file, line, row, header)
@@ -57,12 +60,13 @@ def _read(
             yield dict(zip(header, row, strict=True))
 
 
-def _check_header(header: tuple[str, ...], file: SourceBytes) -> None:
+def _check_header(header: tuple[str, ...], file: SourceBytes, line: int | None) -> None:
     if not header:
-        raise DecodeError("the file has no header row", file=file.location)
+        raise DecodeError("the file has no header row", file=file.location, line=line)
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
-        raise DecodeError(f"the column '{twice}' stands twice in the header", file=file.location)
+        message = f"the column '{twice}' stands twice in the header"
+        raise DecodeError(message, file=file.location, line=line)
 
 
 def _rows(

@@ -32,16 +32,22 @@ def map_records(
     records: Iterable[tuple[int, DatasetRecord]], mapper: RecordToSample, *, dataset: str
 ) -> Iterator[tuple[int, Sample]]:
     """Yield samples with the numbers of their records; an error says which record it is."""
-    for number, record in records:
-        try:
-            samples = _mapped(mapper, record, number)
-        except MappingError as error:
-            raise error.at(dataset=dataset, record=number) from error.__cause__
-        except ValidationError as error:
-            message = f"not a sample: {error}"
-            raise MappingError(message, dataset=dataset, record=number, value=record) from error
-        for sample in samples if isinstance(samples, list) else [samples]:
-            yield number, sample
+    try:
+        for number, record in records:
+            for sample in _samples_of(mapper, record, number):
+                yield number, sample
+    except MappingError as error:
+        raise error.at(dataset=dataset) from error.__cause__
+
+
+def _samples_of(mapper: RecordToSample, record: DatasetRecord, number: int) -> list[Sample]:
+    try:
+        samples = _mapped(mapper, record, number)
+    except MappingError as error:
+        raise error.at(record=number) from error.__cause__
+    except ValidationError as error:
+        raise MappingError(f"not a sample: {error}", record=number, value=record) from error
+    return samples if isinstance(samples, list) else [samples]
 
 
 def _mapped(mapper: RecordToSample, record: DatasetRecord, number: int) -> Sample | list[Sample]:

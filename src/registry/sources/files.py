@@ -29,6 +29,7 @@ from registry.progress import Progress
 from registry.sources.filesystem import (
     filesystem,
     open_location,
+    option_errors,
     read_secrets,
     source_errors,
 )
@@ -76,7 +77,7 @@ def _expand_one(path: str, clients: _Clients) -> list[str]:
         ]
     else:
         files = clients.of(path)
-        with source_errors(path):
+        with option_errors(path):
             found = [files.unstrip_protocol(name) for name in files.glob(path)]
     if not found:
         raise SourceError(f"{public_location(path)}: no file matches")
@@ -141,7 +142,7 @@ def _offline(location: str) -> OfflineError:
 
 def _check_credentials(path: str, options: Mapping[str, Any]) -> None:
     """Refuse to send this machine's own credentials to a server that a manifest names."""
-    endpoint = options.get("endpoint_url") or options.get("client_kwargs", {}).get("endpoint_url")
+    endpoint = options.get("endpoint_url") or _nested(options).get("endpoint_url")
     named = options.get("anon") is True or (options.get("key") and options.get("secret"))
     if endpoint and not named:
         raise AccessError(
@@ -150,9 +151,14 @@ def _check_credentials(path: str, options: Mapping[str, Any]) -> None:
         )
 
 
+def _nested(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    inner = options.get("client_kwargs")
+    return inner if isinstance(inner, Mapping) else {}
+
+
 def _pin_local(location: str, access: Access) -> PinnedFile:
     path = Path(local_path(location))
-    with source_errors(location):
+    with option_errors(location):
         state = _state(path)
         key = digest_of({"local": str(path)})
         known = access.cache.recall(key, "state", "sha256", "settled")
@@ -179,7 +185,7 @@ def _pin_remote(location: str, key: str, clients: _Clients, access: Access) -> P
         if known is None:
             raise _offline(location)
         return PinnedFile(location, known["sha256"], known["size"])
-    with source_errors(location):
+    with option_errors(location):
         state = _remote_state(clients.of(location).info(location))
     known = _remembered(key, access)
     if not _is_current(known, state, access):

@@ -19,6 +19,7 @@ __all__ = [
     "causes",
     "filesystem",
     "open_location",
+    "option_errors",
     "read_secrets",
     "source_errors",
     "status_of",
@@ -71,7 +72,7 @@ def _read_secret(value: Any, location: str) -> Any:
 def filesystem(location: str, options: Mapping[str, Any]) -> fsspec.AbstractFileSystem:
     """Return the file system of a remote location; `options` go to its class."""
     protocol = protocol_of(location)
-    with source_errors(location):
+    with option_errors(location):
         return fsspec.filesystem(
             protocol, skip_instance_cache=True, **{**_defaults(protocol), **options}
         )
@@ -87,6 +88,22 @@ def _defaults(protocol: str) -> dict[str, Any]:
         )
         return {"use_listings_cache": False, "client_kwargs": {"timeout": timeout}}
     return {"use_listings_cache": False} if protocol in ("s3", "s3a") else {}
+
+
+@contextlib.contextmanager
+def option_errors(location: str) -> Iterator[None]:
+    """Turn what a file system raises for options or a URL that make no sense into a SourceError.
+
+    Only for the first call of a client, which is when it looks at its options.
+    """
+    try:
+        with source_errors(location):
+            yield
+    except (TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, RegistryError):
+            raise
+        message = f"the location or its fs_options make no sense: {_redacted(error, location)}"
+        _raise_as(SourceError(f"{public_location(location)}: {message}"), error, location)
 
 
 @contextlib.contextmanager
@@ -135,8 +152,12 @@ def _error_types(location: str) -> tuple[type[Exception], ...]:
 
 
 def _raise_translated(error: BaseException, location: str) -> NoReturn:
+    _raise_as(_translated(error, location), error, location)
+
+
+def _raise_as(ours: SourceError, error: BaseException, location: str) -> NoReturn:
     # The errors of file systems repeat the URL; a traceback must not show its secrets.
-    raise _translated(error, location) from (None if has_secret(location) else error)
+    raise ours from (None if has_secret(location) else error)
 
 
 def _translated(error: BaseException, location: str) -> SourceError:

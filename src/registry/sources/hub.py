@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from registry.canonical import digest_of
 from registry.decode.bytes import SourceBytes
 from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
+from registry.locations import public_location
 from registry.progress import Progress
 from registry.sources.files import fetch_files, pin_files
 from registry.sources.filesystem import causes, status_of
@@ -51,7 +52,9 @@ def pin_hub(source: HfSource, access: Access, **extra: Any) -> SourcePin:
         "data_files": source.data_files,
         "extra": {key: repr(value) for key, value in sorted(extra.items())},
     }
-    if source.path in GENERIC_BUILDERS and source.data_files is not None:
+    if source.path in GENERIC_BUILDERS:
+        if source.data_files is None:
+            raise SourceError(f"the builder {source.path} needs `data_files`")
         files = pin_files(_flat(source.data_files), {}, access)
         return SourcePin({**identity, "data_files": files.identity}, files.files)
     if is_folder(source.path):
@@ -165,7 +168,7 @@ def _load(
     except ImportError as error:
         message = f"{source.path}: reading the Hub needs the package `datasets`"
         raise MissingDependencyError(message) from error
-    with _hub_errors(source), _quiet(datasets):
+    with _hub_errors(source, pinned), _quiet(datasets):
         loaded = datasets.load_dataset(
             source.path,
             name=source.name,
@@ -221,33 +224,46 @@ def _write_arrow(dataset: Any, path: Path, access: Access) -> int:
 
 @contextlib.contextmanager
 def _quiet(datasets: Any) -> Iterator[None]:
-    """Keep the progress bars of `datasets` and of the Hub's client off, and restore them."""
+    """Keep progress bars off, and other hosts out: `datasets` reports what is loaded to one."""
     # The module, and not the class of the same name that its package puts in its place.
     client = importlib.import_module("huggingface_hub.utils.tqdm")
     switches: list[Any] = [datasets, client]
     shown = [not switch.are_progress_bars_disabled() for switch in switches]
     for switch in switches:
         switch.disable_progress_bars()
+    reports = ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT")
+    before = {name: getattr(datasets.config, name) for name in reports}
+    for name in reports:
+        setattr(datasets.config, name, False)
     try:
         yield
     finally:
+        for name, value in before.items():
+            setattr(datasets.config, name, value)
         for switch, was_shown in zip(switches, shown, strict=True):
             if was_shown:
                 switch.enable_progress_bars()
 
 
 @contextlib.contextmanager
-def _hub_errors(source: HfSource) -> Iterator[None]:
+def _hub_errors(source: HfSource, pinned: SourcePin | None = None) -> Iterator[None]:
     """Turn what `datasets` and the Hub's client raise into a SourceError with the way out."""
     import httpx2
+    from datasets.exceptions import DatasetsError
     from huggingface_hub.errors import HfHubHTTPError
 
+    files = ", ".join(public_location(file.location) for file in pinned.files) if pinned else ""
+    where = f"{source.path} of {files}" if files else source.path
     try:
         yield
+    except DatasetsError as error:
+        if isinstance(error, OSError):
+            raise _translated(error, source) from error
+        raise SourceError(f"{where}: {error.__cause__ or error}") from error
     except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
         raise _translated(error, source) from error
     except (ValueError, RuntimeError) as error:
-        raise SourceError(f"{source.path}: {error}") from error
+        raise SourceError(f"{where}: {error}") from error
 
 
 def _translated(error: Exception, source: HfSource) -> SourceError:

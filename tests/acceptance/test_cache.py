@@ -1,0 +1,542 @@
+"""The cache under damage, races, kills and a full disk: an entry is whole, or it is not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import registry.cache
+import registry.files
+import registry.load
+from registry import (
+    CacheError,
+    Dataset,
+    ExpectationError,
+    MappingError,
+    OfflineError,
+    RegistryError,
+    get_dataset,
+)
+from tests.servers.hub import HubEmulator, parquet_repo
+
+if TYPE_CHECKING:
+    from tests.conftest import Https, OneDataset
+
+ROWS = [{"q": f"What is {number}?", "a": str(number)} for number in range(50)]
+NOBODY = "65534"
+
+
+def jsonl(rows: Sequence[dict[str, str]] = ROWS) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def questions(dataset: Dataset) -> list[str]:
+    return [str(sample.input) for sample in dataset]
+
+
+QUESTIONS = [row["q"] for row in ROWS]
+
+
+@pytest.fixture
+def root(one_dataset: OneDataset) -> Path:
+    """Write a catalog with the dataset `data` of a local file, last changed some time ago."""
+    folder = one_dataset({"type": "json", "path": "data.jsonl"})
+    write_settled(folder / "data.jsonl", jsonl())
+    return folder
+
+
+def write_settled(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def entries(cache_dir: Path, kind: str = "samples") -> list[Path]:
+    folder = cache_dir / "v1" / kind
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def the_entry(cache_dir: Path, kind: str = "samples") -> Path:
+    (entry,) = entries(cache_dir, kind)
+    return entry
+
+
+def refuse_to_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Any:
+        raise AssertionError("a dataset was built")
+
+    monkeypatch.setattr(registry.load, "_build", fail)
+
+
+def in_python(code: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """Run code in a process of its own, with the environment of the test."""
+    command = [*options.pop("prefix", ()), sys.executable, "-c", code, *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe, **options)
+
+
+READ = """
+import sys
+import aiohttp, pyarrow
+from registry import get_dataset
+print("ready", flush=True)
+sys.stdin.readline()
+print(*(sample.input for sample in get_dataset("data", root=sys.argv[1])), sep="\\n")
+"""
+
+
+def test_a_second_load_decodes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = questions(get_dataset("data", root=root))
+    refuse_to_build(monkeypatch)
+    assert questions(get_dataset("data", root=root)) == first == QUESTIONS
+
+
+def test_datasets_of_one_source_share_its_samples(
+    hub: HubEmulator, one_dataset: OneDataset, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha = hub.commit("org/name", parquet_repo({"cfg": {"test": ROWS}}))
+    source = {"type": "hf", "path": "org/name", "split": "test", "revision": sha}
+    root = one_dataset(source)
+    get_dataset("data", root=root)
+    refuse_to_build(monkeypatch)
+    small = get_dataset("data", root=root, shuffle=True, seed=42, limit=10)
+    assert len(small) == len(set(questions(small)) & set(QUESTIONS)) == 10
+    assert len(get_dataset("data", root=root, limit=10)) == 10
+    root = one_dataset(source, shuffle=True, seed=42, limit=10, tags=["small"], description="Few.")
+    assert questions(get_dataset("data", root=root)) == questions(small)
+    assert len(entries(cache_dir)) == len(entries(cache_dir, "views")) == 1
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def empty(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def zero(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def flip(path: Path) -> None:
+    """Change one letter of the text that the file holds; its length stays."""
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"What", b"Whot", 1))
+
+
+def writing(text: str) -> Callable[[Path], object]:
+    return lambda path: path.write_text(text)
+
+
+DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "samples cut": ("samples.arrow", cut),
+    "samples empty": ("samples.arrow", empty),
+    "samples gone": ("samples.arrow", Path.unlink),
+    "samples zeroed": ("samples.arrow", zero),
+    "samples flipped": ("samples.arrow", flip),
+    "meta cut": ("meta.json", cut),
+    "meta empty": ("meta.json", empty),
+    "meta gone": ("meta.json", Path.unlink),
+    "meta zeroed": ("meta.json", zero),
+    "meta of nothing": ("meta.json", writing("{}")),
+    "meta without files": ("meta.json", writing('{"files": {}}')),
+    "meta without content": ("meta.json", writing('{"files": null}')),
+    "meta of another kind": ("meta.json", writing("[]")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_entry_is_put_aside_and_built_again(
+    root: Path, cache_dir: Path, damage: str
+) -> None:
+    name, harm = DAMAGES[damage]
+    get_dataset("data", root=root)
+    entry = the_entry(cache_dir)
+    harm(entry / name)
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+    assert the_entry(cache_dir) == entry
+    assert [path.name.partition("-")[0] for path in entries(cache_dir, "quarantine")] == [
+        entry.name
+    ]
+
+
+@pytest.mark.parametrize("name", ["rows.npy", "choices.npy", "meta.json"])
+@pytest.mark.parametrize("harm", [cut, empty, zero, Path.unlink])
+def test_a_damaged_view_is_computed_again(
+    root: Path, cache_dir: Path, name: str, harm: Callable[[Path], object]
+) -> None:
+    view: dict[str, Any] = {"shuffle": True, "seed": 1, "shuffle_choices": 2}
+    first = questions(get_dataset("data", root=root, **view))
+    harm(the_entry(cache_dir, "views") / name)
+    assert questions(get_dataset("data", root=root, **view)) == first
+
+
+@pytest.mark.parametrize("harm", [cut, empty, Path.unlink, zero])
+def test_damaged_records_of_the_hub_are_fetched_again(
+    hub: HubEmulator,
+    one_dataset: OneDataset,
+    cache_dir: Path,
+    harm: Callable[[Path], object],
+) -> None:
+    sha = hub.commit("org/name", parquet_repo({"cfg": {"test": ROWS}}))
+    source = {"type": "hf", "path": "org/name", "split": "test", "revision": sha}
+    get_dataset("data", root=one_dataset(source))
+    harm(the_entry(cache_dir, "records") / "records.arrow")
+    other = one_dataset(source, fields={"input": "a", "target": "q"})
+    assert questions(get_dataset("data", root=other)) == [row["a"] for row in ROWS]
+
+
+@pytest.mark.parametrize("harm", [cut, empty, Path.unlink, flip])
+def test_damaged_bytes_of_a_remote_file_are_fetched_again(
+    https: Https, one_dataset: OneDataset, cache_dir: Path, harm: Callable[[Path], object]
+) -> None:
+    source = {"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")}
+    get_dataset("data", root=one_dataset(source))
+    harm(the_entry(cache_dir, "blobs"))
+    other = one_dataset(source, fields={"input": "q", "target": "q"})
+    assert questions(get_dataset("data", root=other)) == QUESTIONS
+    harm(the_entry(cache_dir, "blobs"))
+    other = one_dataset(source, fields={"input": "q", "target": {"const": "x"}})
+    with pytest.raises(OfflineError, match="not in the cache"):
+        get_dataset("data", root=other, offline=True)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 80, b"[]", b"{}", b'{"state": 1}'])
+def test_a_damaged_memory_of_a_source_is_forgotten(
+    https: Https, one_dataset: OneDataset, cache_dir: Path, content: bytes
+) -> None:
+    root = one_dataset({"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")})
+    get_dataset("data", root=root)
+    the_entry(cache_dir, "sources").write_bytes(content)
+    with pytest.raises(OfflineError, match="not in the cache"):
+        get_dataset("data", root=root, offline=True)
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+def test_refresh_looks_at_the_source_and_builds_again(
+    https: Https, one_dataset: OneDataset, cache_dir: Path
+) -> None:
+    root = one_dataset({"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")})
+    held = get_dataset("data", root=root)
+    before = the_entry(cache_dir).stat().st_ino
+    https.put("/data.jsonl", jsonl(ROWS[::-1]), etag="1")
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+    assert questions(get_dataset("data", root=root, refresh=True)) == QUESTIONS[::-1]
+    assert before in {path.stat().st_ino for path in entries(cache_dir)}
+    assert questions(held) == QUESTIONS
+    get_dataset("data", root=root, refresh=True)
+    assert questions(get_dataset("data", root=root, offline=True)) == QUESTIONS[::-1]
+
+
+def test_a_dataset_that_is_open_survives_the_end_of_the_cache(root: Path, cache_dir: Path) -> None:
+    dataset = get_dataset("data", root=root, shuffle=True, seed=1)
+    wanted = questions(dataset)
+    shutil.rmtree(cache_dir)
+    assert questions(dataset) == wanted
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+# Of a settled file with the same time nothing but its bytes could tell that it has changed.
+@pytest.mark.parametrize(("settled", "same_time"), [(True, False), (False, False), (False, True)])
+def test_a_local_file_changed_in_place_is_noticed(
+    root: Path, settled: bool, same_time: bool
+) -> None:
+    file = root / "data.jsonl"
+    if not settled:
+        file.write_bytes(jsonl())
+    get_dataset("data", root=root)
+    before = file.stat()
+    with file.open("r+b") as opened:  # in place: the inode stays
+        opened.write(jsonl(ROWS[:1]).replace(b"0?", b"9?"))
+    moved = 0 if same_time else 1_000
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + moved))
+    after = file.stat()
+    assert (after.st_size, after.st_ino) == (before.st_size, before.st_ino)
+    assert questions(get_dataset("data", root=root)) == ["What is 9?", *QUESTIONS[1:]]
+
+
+FAILURES: dict[str, tuple[bytes, dict[str, Any], type[RegistryError]]] = {
+    "decode": (jsonl() + b"{", {}, registry.DecodeError),
+    "map": (jsonl() + b'{"a": "1"}\n', {}, MappingError),
+    "duplicate": (jsonl() + jsonl(ROWS[:1]), {"id": "q"}, MappingError),
+    "no records": (b"", {}, registry.DecodeError),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_build_that_fails_leaves_nothing_and_does_not_stand_in_the_way(
+    one_dataset: OneDataset, cache_dir: Path, failure: str
+) -> None:
+    content, fields, error = FAILURES[failure]
+    whole = {"input": "q", "target": "a", **fields}
+    root = one_dataset({"type": "json", "path": "data.jsonl"}, fields=whole)
+    (root / "data.jsonl").write_bytes(content)
+    with pytest.raises(error):
+        get_dataset("data", root=root)
+    assert entries(cache_dir) == entries(cache_dir, "tmp") == []
+    (root / "data.jsonl").write_bytes(jsonl())
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+def test_an_expectation_that_does_not_hold_fails_each_time(one_dataset: OneDataset) -> None:
+    root = one_dataset({"type": "json", "path": "data.jsonl"}, expect={"samples": 51})
+    (root / "data.jsonl").write_bytes(jsonl())
+    for _ in range(2):
+        with pytest.raises(
+            ExpectationError, match=r"data: expect\.samples is 51, the source gives 50"
+        ):
+            get_dataset("data", root=root)
+
+
+def test_processes_that_start_cold_together_download_once(
+    https: Https, one_dataset: OneDataset, cache_dir: Path
+) -> None:
+    https.put("/data.jsonl", jsonl(), etag="1", seconds=0.5)
+    root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl"})
+    running = [in_python(READ, str(root)) for _ in range(6)]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    with ThreadPoolExecutor(len(running)) as pool:
+        outputs = list(pool.map(lambda process: process.communicate("go\n", 60), running))
+    assert [error for _, error in outputs] == [""] * 6
+    assert {output for output, _ in outputs} == {"\n".join(QUESTIONS) + "\n"}
+    assert len(entries(cache_dir)) == 1
+    assert entries(cache_dir, "tmp") == []
+    assert https.requests.count(("GET", "/data.jsonl")) == 1
+
+
+def test_builds_without_a_lock_do_not_hurt_each_other(
+    root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two builds at once: the second takes the first's entry out just when it has been put in."""
+    published, discarded, both = threading.Event(), threading.Event(), threading.Barrier(2)
+    publish, discard = registry.files.publish_folder, registry.cache.Cache.discard
+    results: list[object] = []
+
+    def first_publishes(folder: Path, target: Path) -> None:
+        publish(folder, target)
+        if threading.current_thread().name == "first":
+            published.set()
+            discarded.wait(1)
+
+    def second_discards(cache: registry.cache.Cache, *entry: Any) -> None:
+        both.wait(5)
+        if threading.current_thread().name == "first":
+            return discard(cache, *entry)
+        published.wait(5)
+        discard(cache, *entry)
+        discarded.set()
+        return None
+
+    monkeypatch.setattr(registry.cache, "lock", lambda path: nullcontext())
+    monkeypatch.setattr(registry.cache, "publish_folder", first_publishes)
+    monkeypatch.setattr(registry.cache.Cache, "discard", second_discards)
+
+    def work() -> None:
+        try:
+            results.append(questions(get_dataset("data", root=root)))
+        except (RegistryError, OSError, threading.BrokenBarrierError) as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=work, name=name) for name in ("first", "second")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [QUESTIONS, QUESTIONS]
+    assert len(entries(cache_dir)) == 1
+
+
+DIE = """
+import os, signal, sys
+from registry.cache import Cache
+from registry.catalog import Catalog
+from registry.load import load
+from pathlib import Path
+
+def die(progress):
+    if progress.stage == sys.argv[3]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+load(Catalog.open(sys.argv[1])["data"], Cache(Path(sys.argv[2])), report=die)
+"""
+
+
+@pytest.mark.parametrize("stage", ["fetch", "map"])
+def test_a_killed_build_leaves_no_entry_and_the_next_one_succeeds(
+    https: Https, one_dataset: OneDataset, cache_dir: Path, stage: str
+) -> None:
+    rows = [{"q": f"{number}", "a": ""} for number in range(5000)]
+    root = one_dataset({"type": "json", "path": https.put("/data.jsonl", jsonl(rows), etag="1")})
+    killed = in_python(DIE, str(root), str(cache_dir), stage)
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert entries(cache_dir, "tmp"), "it was killed too early"
+    assert entries(cache_dir) == []
+    assert questions(get_dataset("data", root=root)) == [row["q"] for row in rows]
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that every user of this machine can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="registry-tests-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def as_nobody() -> list[str]:
+    """Return what makes a command that of another user."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can run a program as another user")
+    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    if shutil.which(prefix[0]) is None:
+        pytest.skip("there is no setpriv")
+    check = in_python("import registry, pyarrow", prefix=prefix)
+    if check.communicate(timeout=60)[1]:
+        pytest.skip("another user can't read this Python")
+    return prefix
+
+
+OTHER_USER = """
+import sys
+from registry import RegistryError, get_dataset
+try:
+    print(*(sample.input for sample in get_dataset("data", root=sys.argv[1], **eval(sys.argv[2]))), sep="\\n")
+except RegistryError as error:
+    print(type(error).__name__, error, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("settled", [True, False])
+@pytest.mark.parametrize("view", [{}, {"limit": 50}, {"shuffle": True, "seed": 1}])
+def test_a_cache_of_another_user_serves_a_warm_load(
+    open_folder: Path,
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settled: bool,
+    view: dict[str, Any],
+) -> None:
+    prefix = as_nobody()
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(open_folder / "cache"))
+    shared = shutil.copytree(root, open_folder / "catalog")
+    if not settled:
+        (shared / "data.jsonl").touch()
+    get_dataset("data", root=shared)
+    arguments = [str(shared), repr(view)]
+    output, error = in_python(OTHER_USER, *arguments, prefix=prefix).communicate(timeout=60)
+    assert (sorted(output.splitlines()), error) == (sorted(QUESTIONS), "")
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_a_cache_that_can_not_be_read_is_a_cache_error(
+    https: Https,
+    open_folder: Path,
+    one_dataset: OneDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    offline: bool,
+) -> None:
+    prefix = as_nobody()
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(open_folder / "cache"))
+    url = https.put("/data.jsonl", jsonl(), etag="1")
+    root = one_dataset({"type": "json", "path": url})
+    shared = shutil.copytree(root, open_folder / "catalog")
+    get_dataset("data", root=shared)
+    for folder in (open_folder / "cache" / "v1").iterdir():
+        folder.chmod(0o700)
+    certificates = shutil.copy(os.environ["SSL_CERT_FILE"], open_folder / "authority.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates))
+    arguments = [str(shared), repr({"offline": offline})]
+    output, error = in_python(OTHER_USER, *arguments, prefix=prefix).communicate(timeout=60)
+    assert output == ""
+    assert error.startswith("CacheError ")
+    assert str(open_folder / "cache") in error
+
+
+@pytest.fixture
+def mount() -> Iterator[Callable[..., Path]]:
+    """Mount file systems, and take them away at the end."""
+    mounted: list[Path] = []
+
+    def run(*arguments: str, at: Path) -> Path:
+        if os.geteuid() != 0:
+            pytest.skip("only root can mount a file system")
+        at.mkdir(exist_ok=True)
+        command = ["mount", *arguments, str(at)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"can't mount a file system here: {done.stderr.strip()}")
+        mounted.append(at)
+        return at
+
+    yield run
+    for path in reversed(mounted):
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
+@pytest.mark.parametrize("place", ["local", "glob", "branch"])
+def test_a_read_only_cache_serves_a_warm_load(
+    request: pytest.FixtureRequest,
+    one_dataset: OneDataset,
+    cache_dir: Path,
+    mount: Callable[..., Path],
+    place: str,
+) -> None:
+    root = one_dataset(source_at(place, request))
+    (root / "data.jsonl").write_bytes(jsonl())
+    get_dataset("data", root=root)
+    mount("--bind", "-o", "ro", str(cache_dir), at=cache_dir)
+    with pytest.raises(OSError, match="Read-only"):
+        (cache_dir / "new").touch()
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+def source_at(place: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    if place == "glob":
+        s3 = request.getfixturevalue("s3")
+        s3.bucket("bucket")
+        s3.put("bucket", "data.jsonl", jsonl())
+        return {"type": "json", "path": "s3://bucket/*.jsonl"}
+    if place == "branch":
+        request.getfixturevalue("hub").commit("org/name", parquet_repo({"cfg": {"test": ROWS}}))
+        return {"type": "hf", "path": "org/name", "split": "test"}
+    return {"type": "json", "path": "data.jsonl"}
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_a_full_disk_is_a_cache_error_and_old_entries_stay(
+    https: Https,
+    one_dataset: OneDataset,
+    tmp_path: Path,
+    mount: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    remote: bool,
+) -> None:
+    small = mount("-t", "tmpfs", "-o", "size=1m", "tmpfs", at=tmp_path / "small")
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(small))
+    old = one_dataset({"type": "json", "path": https.put("/old.jsonl", jsonl(), etag="1")})
+    get_dataset("data", root=old)
+    noise = [{"q": os.urandom(1000).hex(), "a": ""} for _ in range(2000)]
+    url = https.put("/data.jsonl", jsonl(noise), etag="1")
+    large = one_dataset({"type": "json", "path": url if remote else "large.jsonl"})
+    (large / "large.jsonl").write_bytes(jsonl(noise))
+    with pytest.raises(CacheError, match="No space left on device") as caught:
+        get_dataset("data", root=large)
+    assert str(small) in str(caught.value)
+    assert entries(small, "tmp") == []
+    old = one_dataset({"type": "json", "path": f"{https.url}/old.jsonl"})
+    assert questions(get_dataset("data", root=old)) == QUESTIONS

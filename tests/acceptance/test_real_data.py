@@ -1,0 +1,340 @@
+"""Published files as they are, packed and re-encoded, and files that are broken."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import hashlib
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from registry import (
+    DecodeError,
+    ManifestError,
+    MappingError,
+    RegistryError,
+    SourceError,
+    get_dataset,
+)
+
+if TYPE_CHECKING:
+    from tests.conftest import CatalogRoot, OneDataset
+
+REPOSITORY = Path(__file__).parents[2]
+MARK = b"\xef\xbb\xbf"
+
+FRESHQA = """
+datasets:
+  freshqa:
+    description: Questions whose answers change, with up to ten acceptable ones.
+    source: {type: csv, path: freshqa.csv, skip_rows: 2}
+    fields:
+      input: question
+      target:
+        from: [answer_0, answer_1, answer_2, answer_3, answer_4,
+               answer_5, answer_6, answer_7, answer_8, answer_9]
+        do: [{drop_null: {blank: true}}]
+      id: id
+      metadata: [split, fact_type, num_hops, source, note]
+    expect: {samples: 600}
+"""
+
+
+def zstd(data: bytes) -> bytes:
+    return bytes(pa.Codec("zstd").compress(data, asbytes=True))
+
+
+def with_crlf(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+# Suffix of the file, and what is made of the published bytes; the samples stay the same.
+FORMS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "as published": ("", bytes),
+    "CRLF": ("", with_crlf),
+    "byte-order mark": ("", lambda data: MARK + data),
+    "no last line break": ("", lambda data: data.rstrip(b"\r\n")),
+    "blank lines at the end": ("", lambda data: data + b"\n\n"),
+    "gz": (".gz", gzip.compress),
+    "bz2 of CRLF": (".bz2", lambda data: bz2.compress(with_crlf(data))),
+    "xz": (".xz", lambda data: lzma.compress(data, preset=0)),
+    "zst": (".zst", zstd),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_gsm8k_in_any_form(shared_data: Path, tmp_path: Path, form: str) -> None:
+    suffix, change = FORMS[form]
+    published = (shared_data / "gsm8k-test.jsonl").read_bytes()
+    file = tmp_path / f"gsm8k.jsonl{suffix}"
+    file.write_bytes(change(published))
+    records = [json.loads(line) for line in published.splitlines()]
+    dataset = get_dataset("gsm8k", root=REPOSITORY, source=str(file))
+    assert len(dataset) == 1319
+    assert (dataset[0].target, dataset[-1].target) == ("18", "14")
+    for record, sample in zip(records, dataset, strict=True):
+        reasoning, _, number = record["answer"].rpartition("####")
+        digest = hashlib.md5(record["question"].encode()).hexdigest()[:8]
+        assert sample.input == record["question"]
+        assert sample.target == number.strip()
+        assert sample.id == f"gsm8k_{digest}"
+        assert sample.metadata == {"reasoning": reasoning.strip()}
+
+
+def test_humaneval_as_published(shared_data: Path) -> None:
+    file = shared_data / "HumanEval.jsonl.gz"
+    records = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
+    dataset = get_dataset("humaneval", root=REPOSITORY, source=str(file))
+    assert len(dataset) == 164
+    assert (dataset[0].id, dataset[163].id) == ("HumanEval/0", "HumanEval/163")
+    for record, sample in zip(records, dataset, strict=True):
+        assert sample.input == record["prompt"]
+        assert sample.target == record["canonical_solution"]
+        assert sample.metadata == {key: record[key] for key in ("prompt", "test", "entry_point")}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_freshqa_in_any_form(shared_data: Path, catalog_root: CatalogRoot, form: str) -> None:
+    suffix, change = FORMS[form]
+    published = shared_data / "freshqa-2024-10-28.csv"
+    root = catalog_root({"freshqa": FRESHQA.replace("freshqa.csv", f"freshqa.csv{suffix}")})
+    (root / f"freshqa.csv{suffix}").write_bytes(change(published.read_bytes()))
+    with published.open(encoding="utf-8") as text:
+        rows = csv.reader(text)
+        header = [next(rows) for _ in range(3)][2]
+        records = [dict(zip(header, row, strict=True)) for row in rows]
+    dataset = get_dataset("freshqa", root=root)
+    assert len(dataset) == 600
+    assert dataset[0].target == [
+        "No animal has ever landed on the moon yet.",
+        "Since humans are animals, one could say Neil Armstrong.",
+    ]
+    for record, sample in zip(records, dataset, strict=True):
+        answers = [record[f"answer_{number}"] for number in range(10)]
+        assert sample.input == record["question"]
+        assert sample.target == [answer for answer in answers if answer.strip()]
+        assert sample.id == record["id"]
+        wanted = ("split", "fact_type", "num_hops", "source", "note")
+        assert sample.metadata == {key: record[key] for key in wanted}
+
+
+JSON_LINES = b'{"q": "one", "a": "1"}\n{"q": "two", "a": "2"}\n'
+CSV_ROWS = b"q,a\none,1\ntwo,2\n"
+HTML = b"<!DOCTYPE html>\n<html><body>Log in, please.</body></html>\n"
+LONG = b'{"q": "' + bytes(str(list(range(9999))), "ascii") + b'"}\n'
+CUT = "the compressed data is damaged or cut"
+
+Bad = tuple[str, bytes, dict[str, Any], type[RegistryError], str]
+# File, its bytes, further keys of the dataset, error, and what the error says.
+BAD: dict[str, Bad] = {
+    "short row": (
+        "data.csv",
+        b"q,a\none,1\ntwo\n",
+        {},
+        DecodeError,
+        r"data\.csv:3: the row has 1 cells, the header has 2; no value for: a$",
+    ),
+    "long row": (
+        "data.csv",
+        b"q,a\none,1\ntwo,2,3\n",
+        {},
+        DecodeError,
+        r"data\.csv:3: the row has 3 cells, the header has 2; left over: \['3'\]$",
+    ),
+    "long row behind one of several lines": (
+        "data.csv",
+        b'q,a\n"one\nmore",1\ntwo,2,3\n',
+        {},
+        DecodeError,
+        r"data\.csv:4: the row has 3 cells",
+    ),
+    "open quote": (
+        "data.csv",
+        b'q,a\none,"1\n',
+        {},
+        DecodeError,
+        r"data\.csv:2: a quote .* closed$",
+    ),
+    "column twice": ("data.csv", b"q,a,a\none,1,2\n", {}, DecodeError, r"data\.csv:1: .*'a'"),
+    "no header": ("data.csv", b"", {}, DecodeError, r"data\.csv: the file has no header row$"),
+    "no rows": ("data.csv", b"q,a\n", {}, DecodeError, r"data\.csv: no samples come out"),
+    "latin-1 row": (
+        "data.csv",
+        "q,a\none,1\ncafé,2\n".encode("latin-1"),
+        {},
+        DecodeError,
+        r"data\.csv:3: byte 0xe9 is not utf-8 \(set `encoding`, such as latin-1\)$",
+    ),
+    "unknown encoding": (
+        "data.csv",
+        CSV_ROWS,
+        {"source": {"encoding": "utf-9"}},
+        DecodeError,
+        r"data\.csv: no text encoding is called 'utf-9'$",
+    ),
+    "line of no JSON": (
+        "data.jsonl",
+        JSON_LINES + b"{'q': 1}\n",
+        {},
+        DecodeError,
+        r"data\.jsonl:3: not JSON: .* at column 2$",
+    ),
+    "cut line": ("data.jsonl", JSON_LINES[:-9], {}, DecodeError, r"data\.jsonl:2: not JSON: "),
+    "line of no object": (
+        "data.jsonl",
+        JSON_LINES + b"[1]\n",
+        {},
+        DecodeError,
+        r"data\.jsonl:3: the line must be an object, is \[1\]$",
+    ),
+    "deep line": (
+        "data.jsonl",
+        JSON_LINES + b"[" * 100_000 + b"\n",
+        {},
+        DecodeError,
+        r"data\.jsonl:3: the JSON is nested too deeply$",
+    ),
+    "long number": (
+        "data.jsonl",
+        JSON_LINES + b'{"q": ' + b"1" * 5000 + b"}\n",
+        {},
+        DecodeError,
+        r"data\.jsonl:3: not JSON: ",
+    ),
+    "latin-1 line": (
+        "data.jsonl",
+        JSON_LINES + '{"q": "é"}\n'.encode("latin-1"),
+        {},
+        DecodeError,
+        r"data\.jsonl:3: byte 0xe9 is not utf-8",
+    ),
+    "half a surrogate pair": (
+        "data.jsonl",
+        JSON_LINES + b'{"q": "\\ud800", "a": ""}\n',
+        {},
+        MappingError,
+        "data: record 3, field input: holds half of a surrogate pair",
+    ),
+    "array of no objects": (
+        "data.json",
+        b"[" + JSON_LINES.splitlines()[0] + b", 2]",
+        {},
+        DecodeError,
+        r"data\.json: item 2 of the array must be an object, is 2$",
+    ),
+    "broken array": (
+        "data.json",
+        b"[\n" + JSON_LINES + b"]",
+        {},
+        DecodeError,
+        r"data\.json:3: not JSON: ",
+    ),
+    "text in place of an array": (
+        "data.json",
+        b'"one"',
+        {},
+        DecodeError,
+        r"data\.json:1: must be an array of objects, or one object, is 'one'$",
+    ),
+    "no Parquet": ("data.parquet", CSV_ROWS, {}, DecodeError, r"data\.parquet: not a Parquet file"),
+    "web page for CSV": ("data.csv", HTML, {}, DecodeError, r"data\.csv: this is an HTML page"),
+    "web page for JSON": (
+        "data.jsonl",
+        HTML,
+        {},
+        DecodeError,
+        r"data\.jsonl: this is an HTML page",
+    ),
+    "packed web page": (
+        "data.csv.gz",
+        gzip.compress(HTML),
+        {},
+        DecodeError,
+        r"data\.csv\.gz: this is an HTML page",
+    ),
+    "cut gz": ("data.csv.gz", gzip.compress(LONG)[:-20], {}, DecodeError, rf"data\.csv\.gz: {CUT}"),
+    "cut bz2": (
+        "data.jsonl.bz2",
+        bz2.compress(LONG)[:-20],
+        {},
+        DecodeError,
+        rf"data\.jsonl\.bz2: {CUT}",
+    ),
+    "cut xz": (
+        "data.jsonl.xz",
+        lzma.compress(LONG)[:-20],
+        {},
+        DecodeError,
+        rf"data\.jsonl\.xz: {CUT}",
+    ),
+    "cut zst": ("data.jsonl.zst", zstd(LONG)[:-20], {}, DecodeError, rf"data\.jsonl\.zst: {CUT}"),
+    "no gz": ("data.csv.gz", CSV_ROWS, {}, DecodeError, rf"data\.csv\.gz: {CUT}"),
+    "no xz": ("data.csv.xz", CSV_ROWS, {}, DecodeError, rf"data\.csv\.xz: {CUT}"),
+    "no zst": ("data.csv.zst", CSV_ROWS, {}, DecodeError, rf"data\.csv\.zst: {CUT}"),
+    "no column for the input": (
+        "data.csv",
+        CSV_ROWS,
+        {"fields": {"input": "Q"}},
+        MappingError,
+        r"^data: record 1, field input: no column 'Q' \(did you mean 'q'\?\)$",
+    ),
+    "no column for the target": (
+        "data.jsonl",
+        JSON_LINES + b'{"q": "three"}\n',
+        {"fields": {"input": "q", "target": {"from": "a", "do": ["strip"]}}},
+        MappingError,
+        r"^data: record 3, field target: no column 'a' \(columns: q\)$",
+    ),
+    "empty input": (
+        "data.jsonl",
+        JSON_LINES + b'{"q": "", "a": "3"}\n',
+        {},
+        MappingError,
+        "^data: record 3, field input: No input in dataset, value: ''$",
+    ),
+    "same id twice": (
+        "data.jsonl",
+        JSON_LINES + JSON_LINES,
+        {"fields": {"input": "q", "id": "a"}},
+        MappingError,
+        "^data: record 3, field id: the id is that of record 1 already",
+    ),
+    "folder": ("folder.csv/data", b"", {}, SourceError, r"folder\.csv: is a folder, not a file"),
+    "no file": ("gone/data.csv", b"", {}, SourceError, r"data\.csv: no such file$"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_a_bad_file_is_an_error_that_says_where_and_leaves_nothing(
+    one_dataset: OneDataset, cache_dir: Path, fault: str
+) -> None:
+    name, content, keys, error, message = BAD[fault]
+    kinds = {"csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet"}
+    path = name.removesuffix("/data").removeprefix("gone/")
+    source = {"type": kinds[path.split(".")[1]], "path": path, **keys.get("source", {})}
+    root = one_dataset(source, **{key: item for key, item in keys.items() if key != "source"})
+    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).write_bytes(content)
+    with pytest.raises(error, match=message) as caught:
+        get_dataset("data", root=root)
+    assert type(caught.value) is error
+    top = cache_dir / "v1"
+    assert [path for kind in ("samples", "tmp") for path in (top / kind).glob("*")] == []
+
+
+@pytest.mark.parametrize("name", ["data.txt", "data", "data.xlsx", "data.gz", "data.csv.zip"])
+def test_a_source_of_an_unknown_suffix_is_refused_with_the_known_ones(
+    one_dataset: OneDataset, tmp_path: Path, name: str
+) -> None:
+    root = one_dataset({"type": "csv", "path": "data.csv"})
+    (tmp_path / name).write_bytes(CSV_ROWS)
+    message = rf"can't tell the type of .*{name} \(known suffixes: \.csv, .*\.parquet\)"
+    with pytest.raises(ManifestError, match=message):
+        get_dataset("data", root=root, source=str(tmp_path / name))

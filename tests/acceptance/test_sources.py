@@ -1,0 +1,895 @@
+"""Datasets through real servers: S3, a site with a certificate, and the Hub's emulator."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import re
+import socket
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from registry import (
+    AccessError,
+    Dataset,
+    DecodeError,
+    ManifestError,
+    OfflineError,
+    RegistryError,
+    SourceError,
+    get_dataset,
+)
+from registry.cli import main
+from tests.servers.hub import HubEmulator, parquet_repo
+
+if TYPE_CHECKING:
+    from tests.conftest import S3, Https, OneDataset
+
+REPOSITORY = Path(__file__).parents[2]
+ROWS = [{"q": f"What is {number}, “doubled”?", "a": str(2 * number)} for number in range(5)]
+QUESTIONS = [row["q"] for row in ROWS]
+SECRET = "SECRET%2Fsignature%3D"
+"""Percent signs, as a library may write it otherwise than it stands in the URL."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def jsonl(rows: Rows = ROWS) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def csv_text(rows: Rows = ROWS) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["q", "a"])
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def parquet(rows: Rows = ROWS) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), buffer)
+    return buffer.getvalue()
+
+
+def questions(dataset: Dataset) -> list[str]:
+    return [str(sample.input) for sample in dataset]
+
+
+def files_under(folder: Path, *parts: str) -> list[str]:
+    """Name the files of some parts of a cache, of all but locks without `parts`."""
+    every = [path.name for path in (folder / "v1").glob("*") if path.name != "locks"]
+    found = [path for part in parts or every for path in (folder / "v1" / part).rglob("*")]
+    return sorted(str(path.relative_to(folder)) for path in found if path.is_file())
+
+
+ENCODERS: dict[str, tuple[str, Callable[[Rows], bytes]]] = {
+    ".csv": ("csv", csv_text),
+    ".jsonl": ("json", jsonl),
+    ".ndjson": ("json", jsonl),
+    ".json": ("json", lambda rows: json.dumps(rows).encode()),
+    ".parquet": ("parquet", parquet),
+}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda data: bytes(pa.Codec("zstd").compress(data, asbytes=True)),
+}
+FORMS = [(suffix, "") for suffix in ENCODERS] + [
+    (suffix, packed) for suffix in (".csv", ".jsonl") for packed in PACKERS if packed
+]
+
+
+@pytest.mark.parametrize(("suffix", "packed"), FORMS)
+def test_a_file_on_s3_gives_its_samples(
+    s3: S3, one_dataset: OneDataset, suffix: str, packed: str
+) -> None:
+    kind, encode = ENCODERS[suffix]
+    s3.bucket("bucket")
+    url = s3.put("bucket", f"data{suffix}{packed}", PACKERS[packed](encode(ROWS)))
+    dataset = get_dataset("data", root=one_dataset({"type": kind, "path": url}))
+    assert [(sample.input, sample.target) for sample in dataset] == [
+        (row["q"], row["a"]) for row in ROWS
+    ]
+    assert dataset.location == url
+
+
+@pytest.mark.parametrize("name", ["a b", "50%25", "ü", "part#1", "a;b&c=d"])
+def test_a_key_on_s3_may_have_any_sign(s3: S3, one_dataset: OneDataset, name: str) -> None:
+    s3.bucket("bucket")
+    url = s3.put("bucket", f"{name}.jsonl.gz", gzip.compress(jsonl()))
+    dataset = get_dataset("data", root=one_dataset({"type": "json", "path": url}))
+    assert (questions(dataset), dataset.location) == (QUESTIONS, url)
+
+
+@pytest.mark.parametrize(
+    ("path", "numbers"),
+    [
+        ("s3://bucket/part-1.jsonl", [1]),
+        (["s3://bucket/part-2.jsonl", "s3://bucket/part-0.jsonl"], [2, 0]),
+        ("s3://bucket/part-*.jsonl", [0, 1, 10, 2]),
+        ("s3://bucket/part-?.jsonl", [0, 1, 2]),
+        (["s3://bucket/part-2.jsonl", "s3://bucket/part-1*.jsonl"], [2, 1, 10]),
+        ("s3://bucket/**/*.jsonl", [3, 0, 1, 10, 2]),
+    ],
+)
+def test_paths_keep_their_order_and_globs_go_by_name(
+    s3: S3, one_dataset: OneDataset, path: str | list[str], numbers: list[int]
+) -> None:
+    s3.bucket("bucket")
+    for number in (10, 2, 1, 0):
+        s3.put("bucket", f"part-{number}.jsonl", jsonl([{"q": f"{number}", "a": ""}]))
+    s3.put("bucket", "deep/part.jsonl", jsonl([{"q": "3", "a": ""}]))
+    dataset = get_dataset("data", root=one_dataset({"type": "json", "path": path}))
+    assert questions(dataset) == [str(number) for number in numbers]
+
+
+def test_new_and_changed_objects_of_a_glob_are_noticed(s3: S3, one_dataset: OneDataset) -> None:
+    s3.bucket("bucket")
+    s3.put("bucket", "1.jsonl", jsonl(ROWS[:1]))
+    root = one_dataset({"type": "json", "path": "s3://bucket/*.jsonl"})
+    assert questions(get_dataset("data", root=root)) == QUESTIONS[:1]
+    s3.put("bucket", "2.jsonl", jsonl(ROWS[1:]))
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+    s3.put("bucket", "1.jsonl", jsonl(ROWS[4:]))
+    assert questions(get_dataset("data", root=root)) == QUESTIONS[4:] + QUESTIONS[1:]
+
+
+@dataclass
+class ForeignS3:
+    """An endpoint that a manifest names: serves one file everywhere, or refuses everyone."""
+
+    url: str = ""
+    refusal: str = ""
+    """Code of the error that it answers with, if any."""
+    authorizations: list[str] = field(default_factory=list)
+    """What its visitors showed, empty for those that showed nothing."""
+
+    def answer(self, request: Request) -> Response:
+        shown = (
+            request.headers.get(name, "") for name in ("Authorization", "X-Amz-Security-Token")
+        )
+        self.authorizations.append(" ".join(shown).strip())
+        if self.refusal:
+            body = f"<Error><Code>{self.refusal}</Code><Message>No.</Message></Error>"
+            return Response(body, 403, content_type="application/xml")
+        headers = {"ETag": '"1"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
+        return Response(jsonl(), headers=headers)
+
+
+@pytest.fixture(scope="module")
+def foreign_server() -> Iterator[ForeignS3]:
+    answering = ForeignS3()
+    with HTTPServer(host="127.0.0.1", port=0, threaded=True) as server:
+        server.expect_request(re.compile(".*")).respond_with_handler(answering.answer)
+        answering.url = server.url_for("").rstrip("/")
+        yield answering
+
+
+@pytest.fixture
+def foreign(s3: S3, foreign_server: ForeignS3, monkeypatch: pytest.MonkeyPatch) -> ForeignS3:
+    """Give an endpoint that is not that of the user's environment."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "test-token")
+    monkeypatch.setenv("QA_KEY", "qa-key")
+    monkeypatch.setenv("QA_SECRET", "qa-secret")
+    foreign_server.refusal = ""
+    foreign_server.authorizations.clear()
+    return foreign_server
+
+
+def test_credentials_come_from_the_variables_that_fs_options_name(
+    foreign: ForeignS3, one_dataset: OneDataset
+) -> None:
+    options = {
+        "key": {"env": "QA_KEY"},
+        "secret": {"env": "QA_SECRET"},
+        "client_kwargs": {"endpoint_url": foreign.url},
+    }
+    source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
+    assert questions(get_dataset("data", root=one_dataset(source))) == QUESTIONS
+    assert foreign.authorizations
+    for shown in foreign.authorizations:
+        assert "Credential=qa-key/" in shown
+        assert "test-" not in shown
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"anon": False},
+        {"profile": "default"},
+        {"key": None},
+        {"client_kwargs": {"verify": True}},
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_own_credentials_do_not_go_to_the_endpoint_of_a_manifest(
+    foreign: ForeignS3,
+    one_dataset: OneDataset,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    nested: bool,
+) -> None:
+    profiles = "[default]\naws_access_key_id = test-profile\naws_secret_access_key = test-secret\n"
+    (tmp_path / "credentials").write_text(profiles)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    endpoint = {"endpoint_url": foreign.url}
+    inner = {**options.get("client_kwargs", {}), **endpoint}
+    whole = {**options, **({"client_kwargs": inner} if nested else endpoint)}
+    source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": whole}
+    with pytest.raises(AccessError, match="own credentials are not sent"):
+        get_dataset("data", root=one_dataset(source))
+    assert foreign.authorizations == []
+
+
+def test_an_anonymous_visit_shows_no_credentials(
+    foreign: ForeignS3, one_dataset: OneDataset
+) -> None:
+    options = {"anon": True, "endpoint_url": foreign.url}
+    source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
+    assert questions(get_dataset("data", root=one_dataset(source))) == QUESTIONS
+    assert set(foreign.authorizations) == {""}
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "InvalidAccessKeyId"])
+def test_refused_credentials_are_an_access_error(
+    foreign: ForeignS3, one_dataset: OneDataset, cache_dir: Path, code: str
+) -> None:
+    foreign.refusal = code
+    options = {
+        "key": {"env": "QA_KEY"},
+        "secret": {"env": "QA_SECRET"},
+        "endpoint_url": foreign.url,
+    }
+    source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
+    with pytest.raises(AccessError, match=r"s3://bucket/data\.jsonl: .*refused") as caught:
+        get_dataset("data", root=one_dataset(source))
+    assert "qa-" not in str(caught.value)
+    assert files_under(cache_dir) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "unset", "error", "message"),
+    [
+        ("s3://bucket/gone.jsonl", {}, "", SourceError, "s3://bucket/gone.jsonl: no such file"),
+        ("s3://nobody/data.jsonl", {}, "", SourceError, "s3://nobody/data.jsonl: no such"),
+        ("s3://bucket/*.csv", {}, "", SourceError, r"s3://bucket/\*.csv: no file matches"),
+        ("s3://nobody/*.csv", {}, "", SourceError, r"s3://nobody/\*.csv: no "),
+        ("s3://bucket/", {}, "", SourceError, "s3://bucket/: "),
+        ("s3://bucket", {}, "", SourceError, "s3://bucket: "),
+        ("s3://bucket/folder", {}, "", SourceError, "s3://bucket/folder: "),
+        (
+            "s3://bucket/data.jsonl",
+            {"key": {"env": "QA_GONE"}, "secret": {"env": "QA_GONE"}},
+            "",
+            AccessError,
+            "s3://bucket/data.jsonl: the environment variable QA_GONE is not set",
+        ),
+        (
+            "s3://bucket/data.jsonl",
+            {},
+            "AWS_ACCESS_KEY_ID",
+            AccessError,
+            "s3://bucket/data.jsonl: no credentials",
+        ),
+    ],
+)
+def test_what_can_not_be_had_from_s3_says_why(
+    s3: S3,
+    one_dataset: OneDataset,
+    cache_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    options: dict[str, Any],
+    unset: str,
+    error: type[RegistryError],
+    message: str,
+) -> None:
+    s3.bucket("bucket")
+    s3.put("bucket", "data.jsonl", jsonl())
+    s3.put("bucket", "folder/data.jsonl", jsonl())
+    monkeypatch.delenv(unset, raising=False)
+    source = {"type": "json", "path": path, "fs_options": options}
+    with pytest.raises(error, match=message):
+        get_dataset("data", root=one_dataset(source))
+    assert files_under(cache_dir) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [
+        ("s3://bucket/data.jsonl", {"anonn": True}),
+        ("s3://bucket/data.jsonl", {"client_kwargs": "verify"}),
+        ("s3://bucket/data.jsonl", {"client_kwargs": {"verified": True}}),
+        ("s3://bucket/data.jsonl", {"anon": True, "endpoint_url": "nowhere"}),
+        ("s3://", {}),
+        ("s4://bucket/data.jsonl", {}),
+        ("https://localhost/data.jsonl", {"client_kwargs": {"verified": True}}),
+        ("https://[localhost/data.jsonl", {}),
+        ("da\0ta.jsonl", {}),
+    ],
+)
+def test_a_location_or_option_that_makes_no_sense_is_an_error_of_ours(
+    s3: S3, one_dataset: OneDataset, path: str, options: dict[str, Any]
+) -> None:
+    root = one_dataset({"type": "json", "path": path, "fs_options": options})
+    with pytest.raises((SourceError, ManifestError)):
+        get_dataset("data", root=root)
+
+
+def test_one_client_serves_all_objects_of_a_source(
+    s3: S3, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    make = fsspec.filesystem
+
+    def counted(protocol: str, **options: Any) -> Any:
+        made.append(protocol)
+        return make(protocol, **options)
+
+    monkeypatch.setattr(fsspec, "filesystem", counted)
+    s3.bucket("bucket")
+    rows = [{"q": f"{number}", "a": ""} for number in range(10)]
+    for row in rows:
+        s3.put("bucket", f"{row['q']}.jsonl", jsonl([row]))
+    root = one_dataset({"type": "json", "path": "s3://bucket/*.jsonl"})
+    assert questions(get_dataset("data", root=root)) == [row["q"] for row in rows]
+    assert len(made) <= 2
+
+
+def test_a_second_load_over_https_asks_only_whether_the_file_has_changed(
+    https: Https, one_dataset: OneDataset
+) -> None:
+    url = https.put("/data.jsonl", jsonl(), etag="1")
+    root = one_dataset({"type": "json", "path": url})
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+    assert https.requests.count(("GET", "/data.jsonl")) == 1
+    https.requests.clear()
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+    assert https.requests == [("HEAD", "/data.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"ETag": '"1"'}, {"ETag": '"2"'}),
+        ({"ETag": 'W/"1"'}, {"ETag": 'W/"2"'}),
+        (
+            {"Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"},
+            {"Last-Modified": "Mon, 01 Jan 2024 00:00:01 GMT"},
+        ),
+        ({}, {}),
+    ],
+)
+def test_a_changed_file_of_the_same_size_is_noticed(
+    https: Https, one_dataset: OneDataset, before: dict[str, str], after: dict[str, str]
+) -> None:
+    url = https.put("/data.jsonl", jsonl(ROWS[:1]), headers=before)
+    root = one_dataset({"type": "json", "path": url})
+    assert questions(get_dataset("data", root=root)) == QUESTIONS[:1]
+    https.put("/data.jsonl", jsonl(ROWS[1:2]), headers=after)
+    assert questions(get_dataset("data", root=root)) == QUESTIONS[1:2]
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "message"),
+    [
+        (401, AccessError, "the server answered 401"),
+        (403, AccessError, "the server answered 403"),
+        (404, SourceError, "no such file"),
+        (410, SourceError, "the server answered 410"),
+        (429, SourceError, "the server answered 429"),
+        (500, SourceError, "the server answered 500"),
+        (503, SourceError, "the server answered 503"),
+    ],
+)
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_refusing_site_is_an_error_and_never_answered_from_the_cache(
+    https: Https,
+    one_dataset: OneDataset,
+    status: int,
+    error: type[RegistryError],
+    message: str,
+    warm: bool,
+) -> None:
+    url = https.put("/data.jsonl", jsonl(), etag="1")
+    root = one_dataset({"type": "json", "path": url})
+    if warm:
+        get_dataset("data", root=root)
+    https.fail("/data.jsonl", status)
+    with pytest.raises(error, match=re.escape(f"{url}: ") + f".*{message}"):
+        get_dataset("data", root=root)
+    https.put("/data.jsonl", jsonl(), etag="1")
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+def test_a_site_that_is_not_there_is_an_error_with_its_address(one_dataset: OneDataset) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"https://127.0.0.1:{unused.getsockname()[1]}/data.jsonl"
+    with pytest.raises(SourceError, match=re.escape(f"{url}: ")) as caught:
+        get_dataset("data", root=one_dataset({"type": "json", "path": url}))
+    assert "no such file" not in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", ENCODERS)
+def test_an_html_page_in_the_place_of_data_is_an_error(
+    https: Https, one_dataset: OneDataset, cache_dir: Path, suffix: str
+) -> None:
+    kind, encode = ENCODERS[suffix]
+    url = https.put(f"/data{suffix}", b"\n<!DOCTYPE html>\n<p>Log in, please.", etag="page")
+    root = one_dataset({"type": kind, "path": url})
+    with pytest.raises(DecodeError, match=re.escape(url)):
+        get_dataset("data", root=root)
+    assert files_under(cache_dir, "samples", "tmp") == []
+    https.put(f"/data{suffix}", encode(ROWS), etag="data")
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+@pytest.mark.parametrize("announced", [True, False])
+@pytest.mark.parametrize("cut", [1, len(jsonl(ROWS[2:])), len(jsonl())])
+def test_a_cut_transfer_leaves_nothing_in_the_cache(
+    https: Https, one_dataset: OneDataset, cache_dir: Path, cut: int, announced: bool
+) -> None:
+    url = https.put("/data.jsonl", jsonl(), etag="1", cut=cut, announced=announced)
+    root = one_dataset({"type": "json", "path": url})
+    with pytest.raises(SourceError, match=re.escape(f"{url}: ")):
+        get_dataset("data", root=root)
+    assert files_under(cache_dir) == []
+    https.put("/data.jsonl", jsonl(), etag="1")
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+def visible(text: str) -> bool:
+    """Tell whether some of the secret stands in a text, however it is quoted there."""
+    return "SECRET" in text
+
+
+BREAKS: dict[str, Callable[[Https], object]] = {
+    "no such file": lambda site: site.fail("/data.jsonl", 404),
+    "unauthorized": lambda site: site.fail("/data.jsonl", 401),
+    "forbidden": lambda site: site.fail("/data.jsonl", 403),
+    "unavailable": lambda site: site.fail("/data.jsonl", 503),
+    "html": lambda site: site.put("/data.jsonl", b"<html>", etag="1"),
+    "not json": lambda site: site.put("/data.jsonl", b"{", etag="1"),
+    "cut": lambda site: site.put("/data.jsonl", b"{}", cut=1),
+    "empty": lambda site: site.put("/data.jsonl", b"", etag="1"),
+    "not mapped": lambda site: site.put("/data.jsonl", b'{"a": "1"}', etag="1"),
+    "redirected for ever": lambda site: site.redirect(
+        "/data.jsonl", f"{site.url}/data.jsonl?sig={SECRET}"
+    ),
+    "redirected to nowhere": lambda site: site.redirect(
+        "/data.jsonl", f"ftp://localhost/?sig={SECRET}"
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", BREAKS)
+def test_the_query_of_a_url_is_in_no_error(
+    https: Https, one_dataset: OneDataset, cache_dir: Path, reason: str
+) -> None:
+    root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl?sig={SECRET}"})
+    BREAKS[reason](https)
+    with pytest.raises(RegistryError) as caught:
+        get_dataset("data", root=root)
+    assert not visible(str(caught.value))
+    assert not any(visible(content) for content in contents(cache_dir))
+
+
+@pytest.mark.parametrize("reason", BREAKS)
+def test_the_query_of_a_url_is_in_no_traceback(
+    https: Https, one_dataset: OneDataset, reason: str
+) -> None:
+    root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl?sig={SECRET}"})
+    BREAKS[reason](https)
+    with pytest.raises(RegistryError) as caught:
+        get_dataset("data", root=root)
+    assert not visible("".join(traceback.format_exception(caught.value)))
+
+
+@pytest.mark.parametrize("location", ["{url}/data.jsonl?sig=SECRET", "{url}/data?sig=SECRET"])
+def test_the_query_of_an_override_is_in_no_error(
+    https: Https, one_dataset: OneDataset, location: str
+) -> None:
+    root = one_dataset({"type": "json", "path": "data.jsonl"})
+    with pytest.raises((SourceError, ManifestError), match=re.escape(https.url)) as caught:
+        get_dataset("data", root=root, source=location.format(url=https.url))
+    assert not visible(str(caught.value))
+
+
+def contents(folder: Path) -> Iterator[str]:
+    """Yield names and bytes of all that lies below a folder."""
+    for path in folder.rglob("*"):
+        yield path.name
+        if path.is_file():
+            yield path.read_bytes().decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    "location", ["https://{host}/data.jsonl?sig=SECRET", "https://user:SECRET@{host}/data.jsonl"]
+)
+def test_secrets_of_a_url_stay_out_of_the_cache(
+    https: Https, one_dataset: OneDataset, cache_dir: Path, location: str
+) -> None:
+    row = {**ROWS[0], "files": {"notes.txt": "notes/1.txt"}}
+    https.put("/data.jsonl", jsonl([row]), etag="1")
+    https.put("/notes/1.txt", b"A note.")
+    url = location.format(host=urlsplit(https.url).netloc)
+    root = one_dataset({"type": "json", "path": url})
+    dataset = get_dataset("data", root=root)
+    assert questions(dataset) == QUESTIONS[:1]
+    assert not visible(str(dataset.location))
+    assert files_under(cache_dir, "samples", "blobs", "sources")
+    assert not any(visible(content) for content in contents(cache_dir))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sync", "data"],
+        ["sync", "data", "--json", "--refresh"],
+        ["list"],
+        ["list", "--json"],
+        ["show", "data"],
+        ["show", "data", "--json"],
+        ["show", "data", "--call"],
+        ["preview", "data"],
+        ["preview", "data", "--json"],
+        ["validate"],
+    ],
+)
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_query_of_a_url_is_in_no_output_of_the_command_line(
+    https: Https,
+    one_dataset: OneDataset,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    broken: bool,
+) -> None:
+    https.put("/data.jsonl", jsonl(), etag="1")
+    if broken:
+        https.fail("/data.jsonl", 403)
+    root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl?sig={SECRET}"})
+    main([*arguments, "--root", str(root)])
+    main(["cache", "list"])
+    output = capsys.readouterr()
+    assert "data" in output.out + output.err
+    assert not visible(output.out + output.err)
+
+
+HUB = {"type": "hf", "path": "org/name", "name": "cfg", "split": "test"}
+
+
+def commit(hub: HubEmulator, rows: Rows = ROWS, path: str = "org/name") -> str:
+    records = [dict(row) for row in rows]
+    return hub.commit(path, parquet_repo({"cfg": {"test": records, "train": records}}))
+
+
+def test_a_pinned_dataset_of_the_hub_makes_no_request_once_it_is_built(
+    hub: HubEmulator, cache_dir: Path
+) -> None:
+    rows = [
+        {
+            "question": f"Which is {n}?",
+            "subject": "maths",
+            "choices": [f"{n}", "x"],
+            "answer": n % 2,
+        }
+        for n in range(120)
+    ]
+    repeated = [*rows, rows[0]]
+    sha = hub.commit("cais/mmlu", parquet_repo({"all": {"test": repeated}}))
+    small = get_dataset("mmlu-small", root=REPOSITORY, revision=sha)
+    assert (len(small), small[0].target) == (100, "AB"[int(small[0].choices[0]) % 2])  # type: ignore[index]
+    hub.requests.clear()
+    again = get_dataset("mmlu-small", root=REPOSITORY, revision=sha)
+    assert [sample.id for sample in again] == [sample.id for sample in small]
+    whole = get_dataset("mmlu", root=REPOSITORY, revision=sha)
+    assert questions(whole) == [row["question"] for row in rows]
+    assert hub.requests == []
+    assert len(list((cache_dir / "v1" / "samples").iterdir())) == 1
+
+
+@pytest.mark.parametrize("revision", [None, "main"])
+def test_a_floating_revision_is_asked_for_each_time_and_moves_with_its_branch(
+    hub: HubEmulator, one_dataset: OneDataset, revision: str | None
+) -> None:
+    commit(hub, ROWS[:2])
+    root = one_dataset(HUB if revision is None else {**HUB, "revision": revision})
+    assert questions(get_dataset("data", root=root)) == QUESTIONS[:2]
+    hub.requests.clear()
+    assert questions(get_dataset("data", root=root)) == QUESTIONS[:2]
+    assert [request.method for request in hub.requests] == ["GET"]
+    commit(hub, ROWS)
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+def test_cached_false_builds_again_only_what_is_not_pinned(
+    hub: HubEmulator, one_dataset: OneDataset
+) -> None:
+    sha = commit(hub)
+    for revision, asks in (("main", True), (sha, False)):
+        root = one_dataset({**HUB, "revision": revision, "cached": False})
+        get_dataset("data", root=root)
+        hub.requests.clear()
+        assert questions(get_dataset("data", root=root)) == QUESTIONS
+        assert bool(hub.requests) is asks, revision
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"name": "cgf"}, SourceError, r"org/name: .*'cgf'.*\['cfg'\]"),
+        ({"split": "tset"}, SourceError, r"org/name: .*tset.*\['test', 'train'\]"),
+        ({"revision": "mian"}, SourceError, "org/name: no revision 'mian'"),
+        ({"revision": "f" * 40}, SourceError, f"org/name: no revision '{'f' * 40}'"),
+        ({"path": "org/gone"}, AccessError, "org/gone: no such dataset, or a private one"),
+        ({"path": "org/secret"}, AccessError, "org/secret: no such dataset, or a private one"),
+        ({"path": "org/script"}, SourceError, "org/script: .*script.py, which is never run"),
+        ({"path": "org/script", "trust": True}, SourceError, "script.py, which is never run"),
+    ],
+)
+def test_what_the_hub_does_not_have_is_named_with_the_choices(
+    hub: HubEmulator,
+    one_dataset: OneDataset,
+    cache_dir: Path,
+    change: dict[str, Any],
+    error: type[RegistryError],
+    message: str,
+) -> None:
+    commit(hub)
+    hub.commit("org/script", {"script.py": b"raise SystemExit('it ran')"})
+    hub.commit("org/secret", {"README.md": b""}, private=True)
+    with pytest.raises(error, match=message):
+        get_dataset("data", root=one_dataset({**HUB, **change}))
+    assert files_under(cache_dir, "samples", "records", "tmp") == []
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (401, AccessError),
+        (403, AccessError),
+        (429, SourceError),
+        (500, SourceError),
+        (502, SourceError),
+        (503, SourceError),
+        (504, SourceError),
+    ],
+)
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_revision_is_never_replaced_by_another_one_of_the_cache(
+    hub: HubEmulator,
+    one_dataset: OneDataset,
+    status: int,
+    error: type[RegistryError],
+    pinned: bool,
+) -> None:
+    old = commit(hub, ROWS[:2])
+    new = commit(hub, ROWS)
+    assert (
+        questions(get_dataset("data", root=one_dataset({**HUB, "revision": old})))
+        == (QUESTIONS[:2])
+    )
+    wanted = one_dataset({**HUB, "revision": new if pinned else "main"})
+    with pytest.raises(OfflineError, match="org/name: not in the cache"):
+        get_dataset("data", root=wanted, offline=True)
+    hub.fail_with(status, headers={"Retry-After": "86400"})
+    with pytest.raises(error, match=f"org/name: .*{status}"):
+        get_dataset("data", root=wanted)
+    hub.fail_with(None)
+    assert questions(get_dataset("data", root=wanted)) == QUESTIONS
+
+
+@pytest.mark.parametrize("floating", [True, False])
+def test_a_warm_dataset_needs_the_hub_only_where_it_floats(
+    hub: HubEmulator, one_dataset: OneDataset, floating: bool
+) -> None:
+    sha = commit(hub)
+    root = one_dataset({**HUB, "revision": "main" if floating else sha})
+    get_dataset("data", root=root)
+    hub.fail_with(503)
+    if floating:
+        with pytest.raises(SourceError, match="503"):
+            get_dataset("data", root=root)
+    else:
+        assert questions(get_dataset("data", root=root)) == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    ("source", "offline"),
+    [
+        (HUB, False),
+        ({"type": "hf", "path": "./data", "split": "train"}, True),
+        ({"type": "hf", "path": "json", "data_files": "data/*.jsonl", "split": "train"}, True),
+    ],
+)
+def test_nobody_but_the_source_hears_of_a_load(
+    hub: HubEmulator,
+    one_dataset: OneDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    source: dict[str, Any],
+    offline: bool,
+) -> None:
+    import datasets
+
+    asked: set[str] = set()
+    look_up = socket.getaddrinfo
+
+    def look_up_here(host: str, *arguments: Any, **options: Any) -> Any:
+        if host not in ("127.0.0.1", "localhost"):
+            asked.add(host)
+            raise socket.gaierror(f"{host} must not be asked")
+        return look_up(host, *arguments, **options)
+
+    commit(hub)
+    root = one_dataset(source)
+    (root / "data").mkdir()
+    (root / "data" / "train.jsonl").write_bytes(jsonl())
+    # As with users: the session's settings switch it off so that tests stay on this machine.
+    monkeypatch.setattr(datasets.config, "HF_UPDATE_DOWNLOAD_COUNTS", True)
+    monkeypatch.setattr(socket, "getaddrinfo", look_up_here)
+    assert questions(get_dataset("data", root=root, offline=offline)) == QUESTIONS
+    assert asked == set()
+    assert bool(hub.requests) is not offline
+
+
+def on_s3(request: pytest.FixtureRequest) -> dict[str, Any]:
+    s3: S3 = request.getfixturevalue("s3")
+    s3.bucket("bucket")
+    return {"type": "json", "path": s3.put("bucket", "data.jsonl", jsonl())}
+
+
+def on_s3_as_glob(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {**on_s3(request), "path": "s3://bucket/*.jsonl"}
+
+
+def on_https(request: pytest.FixtureRequest) -> dict[str, Any]:
+    https: Https = request.getfixturevalue("https")
+    return {"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")}
+
+
+def on_the_hub(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {**HUB, "revision": commit(request.getfixturevalue("hub"))}
+
+
+def on_a_branch(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {**on_the_hub(request), "revision": "main"}
+
+
+PLACES = [on_s3, on_s3_as_glob, on_https, on_the_hub, on_a_branch]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("switch", ["argument", "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"])
+def test_offline_a_warm_cache_serves_and_a_cold_one_says_so(
+    request: pytest.FixtureRequest,
+    one_dataset: OneDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    place: Callable[[pytest.FixtureRequest], dict[str, Any]],
+    switch: str,
+) -> None:
+    root = one_dataset(place(request))
+    with pytest.raises(OfflineError, match="not in the cache"):
+        get_dataset("data", root=root, offline=True)
+    get_dataset("data", root=root)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    if switch != "argument":
+        monkeypatch.setenv(switch, "1")
+    offline = True if switch == "argument" else None
+    assert questions(get_dataset("data", root=root, offline=offline)) == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    "data_files",
+    [
+        "data/1.jsonl",
+        ["data/1.jsonl", "data/2.jsonl.gz"],
+        ["data/*.jsonl*"],
+        {"train": "data/2.jsonl.gz", "test": ["data/1.jsonl", "data/2.jsonl.gz"]},
+    ],
+)
+def test_a_generic_builder_reads_local_files_and_asks_nobody(
+    hub: HubEmulator, one_dataset: OneDataset, data_files: Any
+) -> None:
+    split = "test" if isinstance(data_files, dict) else "train"
+    root = one_dataset({"type": "hf", "path": "json", "data_files": data_files, "split": split})
+    (root / "data").mkdir()
+    (root / "data" / "1.jsonl").write_bytes(jsonl(ROWS[:2]))
+    (root / "data" / "2.jsonl.gz").write_bytes(gzip.compress(jsonl(ROWS[2:])))
+    wanted = QUESTIONS[:2] if isinstance(data_files, str) else QUESTIONS
+    assert questions(get_dataset("data", root=root)) == wanted
+    (root / "data" / "1.jsonl").write_bytes(jsonl(ROWS[1:2]))
+    assert questions(get_dataset("data", root=root)) == QUESTIONS[1:2] + wanted[2:]
+    assert hub.requests == []
+
+
+@pytest.mark.parametrize("data_files", ["s3://bucket/1.jsonl", ["s3://bucket/*.jsonl"]])
+def test_a_generic_builder_reads_files_on_s3(
+    s3: S3, one_dataset: OneDataset, data_files: Any
+) -> None:
+    s3.bucket("bucket")
+    s3.put("bucket", "1.jsonl", jsonl())
+    source = {"type": "hf", "path": "json", "data_files": data_files, "split": "train"}
+    assert questions(get_dataset("data", root=one_dataset(source))) == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    ("builder", "content"), [("json", b'{"q": "one"}\n{bad\n'), ("parquet", b"PAR1, or not")]
+)
+def test_a_broken_file_of_a_generic_builder_is_an_error_with_its_name(
+    one_dataset: OneDataset, cache_dir: Path, builder: str, content: bytes
+) -> None:
+    name = f"broken.{builder}"
+    source = {"type": "hf", "path": builder, "data_files": name, "split": "train"}
+    root = one_dataset(source)
+    (root / name).write_bytes(content)
+    with pytest.raises(RegistryError, match=re.escape(name)):
+        get_dataset("data", root=root)
+    assert files_under(cache_dir, "samples", "records", "tmp") == []
+
+
+@pytest.mark.parametrize("layout", ["test.parquet", "data/test-00000-of-00001.parquet"])
+def test_a_local_folder_is_read_as_a_repository_of_the_hub_is(
+    hub: HubEmulator, one_dataset: OneDataset, layout: str
+) -> None:
+    root = one_dataset({"type": "hf", "path": "./folder", "split": "test"})
+    file = root / "folder" / layout
+    file.parent.mkdir(parents=True)
+    file.write_bytes(parquet(ROWS[:2]))
+    assert questions(get_dataset("data", root=root)) == QUESTIONS[:2]
+    file.write_bytes(parquet())
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+    assert hub.requests == []
+
+
+def test_a_folder_takes_the_place_of_a_dataset_of_the_hub(
+    hub: HubEmulator, one_dataset: OneDataset, tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    (folder / "cfg").mkdir(parents=True)
+    for path, content in parquet_repo({"cfg": {"test": [dict(row) for row in ROWS]}}).items():
+        (folder / path).write_bytes(content)
+    root = one_dataset({**HUB, "revision": "f" * 40}, expect={"samples": 9})
+    assert questions(get_dataset("data", root=root, source=str(folder))) == QUESTIONS
+    assert hub.requests == []
+
+
+def test_parquet_keeps_its_types(one_dataset: OneDataset) -> None:
+    rows = [
+        {"q": "one", "a": 1, "id": 7, "tags": ["x", None], "more": {"depth": 1.5}, "nothing": None},
+        {"q": "two", "a": 2, "id": 8, "tags": [], "more": None, "nothing": None},
+    ]
+    fields = {"input": "q", "target": "a", "metadata": ["tags", "more", "nothing"]}
+    root = one_dataset({"type": "parquet", "path": "data/*.parquet"}, fields=fields)
+    (root / "data").mkdir()
+    for number, row in enumerate(rows):
+        (root / "data" / f"{number}.parquet").write_bytes(parquet([row]))
+    dataset = get_dataset("data", root=root)
+    assert [(sample.id, sample.target, sample.metadata) for sample in dataset] == [
+        (row["id"], str(row["a"]), {key: row[key] for key in ("tags", "more", "nothing")})
+        for row in rows
+    ]

@@ -1,0 +1,269 @@
+"""Servers on the loopback, and an environment of its own for every test."""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+import trustme
+import yaml
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from tests.servers.hub import HubEmulator
+
+REPOSITORY = Path(__file__).parents[1]
+
+CatalogRoot = Callable[[Mapping[str, str]], Path]
+"""Writes manifests, YAML text by name, and an index of them; returns their folder."""
+OneDataset = Callable[..., Path]
+"""Writes a catalog with one dataset, `data`, of a source and further keys; returns its folder."""
+
+_AMBIENT = ("AWS_", "HF_", "HUGGING", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_HUB = pytest.StashKey[HubEmulator]()
+_AUTHORITY = pytest.StashKey[trustme.CA]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Point the libraries, which read some of the environment when imported, at the loopback."""
+    environment = pytest.MonkeyPatch()
+    config.add_cleanup(environment.undo)
+    for name in [name for name in os.environ if name.upper().startswith(_AMBIENT)]:
+        environment.delenv(name)
+    folder = TemporaryDirectory(prefix="registry-tests-")
+    config.add_cleanup(folder.cleanup)
+    hub, authority = HubEmulator(), trustme.CA()
+    hub.start()
+    config.add_cleanup(hub.stop)
+    config.stash[_HUB], config.stash[_AUTHORITY] = hub, authority
+    certificate = Path(folder.name, "authority.pem")
+    authority.cert_pem.write_to_path(str(certificate))
+    settings = {
+        "HF_ENDPOINT": hub.url,
+        "HF_HOME": str(Path(folder.name, "huggingface")),
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_XET": "1",
+        # Else `datasets` tells a third host what it loads.
+        "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+        "NO_PROXY": "127.0.0.1,localhost",
+        # aiohttp makes its default context when it is imported.
+        "SSL_CERT_FILE": str(certificate),
+        # Else credentials are looked for on this machine, and at a link-local address.
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    }
+    for name, value in settings.items():
+        environment.setenv(name, value)
+
+
+@pytest.fixture(autouse=True)
+def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give every test a cache of its own, and no settings but that."""
+    for name in ("REGISTRY_ROOT", "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def catalog_root(tmp_path: Path) -> CatalogRoot:
+    """Write manifests and an index of them; what was written before is replaced."""
+    root = tmp_path / "catalog"
+
+    def write(manifests: Mapping[str, str]) -> Path:
+        folder = root / "registry"
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob("*.yaml"):
+            old.unlink()
+        for name, text in manifests.items():
+            (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+        index = "version: 1\ninclude: [registry/*.yaml]\n"
+        (root / "datasets.yaml").write_text(index, encoding="utf-8")
+        return root
+
+    return write
+
+
+@pytest.fixture
+def one_dataset(catalog_root: CatalogRoot) -> OneDataset:
+    """Write a catalog with one dataset, `data`, of questions `q` and answers `a`."""
+
+    def write(source: Mapping[str, Any], **keys: Any) -> Path:
+        dataset = {"source": dict(source), "fields": {"input": "q", "target": "a"}, **keys}
+        text = yaml.safe_dump({"datasets": {"data": dataset}}, sort_keys=False)
+        return catalog_root({"data": text})
+
+    return write
+
+
+@pytest.fixture
+def hub(pytestconfig: pytest.Config) -> Iterator[HubEmulator]:
+    """Give the emulator that HF_ENDPOINT names, without failures and requests of others."""
+    emulator = pytestconfig.stash[_HUB]
+    emulator.fail_with(None)
+    emulator.requests.clear()
+    yield emulator
+    emulator.fail_with(None)
+
+
+# moto checks no signature, but lets only those with one replace an object.
+_MOTO_ANYONE = "AWS4-HMAC-SHA256 Credential=test/20240101/us-east-1/s3/aws4_request"
+
+
+@dataclass(frozen=True)
+class S3:
+    """A server that speaks S3; unlike a real one it asks nobody for credentials."""
+
+    url: str
+    """Its endpoint."""
+
+    def bucket(self, name: str) -> None:
+        """Make a bucket."""
+        self._ask("PUT", f"/{name}")
+
+    def put(self, bucket: str, key: str, body: bytes) -> str:
+        """Put an object into a bucket that is there; return its URL."""
+        self._ask("PUT", f"/{bucket}/{quote(key)}", body)
+        return f"s3://{bucket}/{key}"
+
+    def reset(self) -> None:
+        """Remove everything."""
+        self._ask("POST", "/moto-api/reset")
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> None:
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=30)
+        try:
+            connection.request(method, path, body, {"Authorization": _MOTO_ANYONE})
+            response = connection.getresponse()
+            answer = response.read()
+        finally:
+            connection.close()
+        assert response.status < 300, answer
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3]:
+    """Start moto."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield S3(f"http://{host}:{port}")
+    server.stop()
+
+
+@pytest.fixture
+def s3(s3_server: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
+    """Give an empty S3, and a user's environment that leads there."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test-key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.url)
+    s3_server.reset()
+    return s3_server
+
+
+@dataclass
+class Page:
+    """What an address answers with."""
+
+    body: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Beside those that go without saying."""
+    cut: int = 0
+    """Bytes at the end of the body that are never sent."""
+    announced: bool = True
+    """Whether the answer to a GET says how long it is; that to a HEAD does."""
+    seconds: float = 0.0
+    """How long a GET takes."""
+
+    def response(self, method: str) -> Response:
+        """Return the answer, with a length that is that of the whole body."""
+        time.sleep(self.seconds if method == "GET" else 0)
+        sent = self.body[: len(self.body) - self.cut]
+        response = Response([sent], self.status, self.headers, "application/octet-stream")
+        if self.announced or method == "HEAD":
+            response.content_length = len(self.body)
+        else:
+            response.automatically_set_content_length = False
+        return response
+
+
+@dataclass
+class Https:
+    """A site with a certificate, whose pages can be changed while it runs."""
+
+    url: str
+    """Its root, without a slash at the end."""
+    pages: dict[str, Page] = field(default_factory=dict)
+    """By path."""
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    """Method and path of every request so far."""
+
+    def put(self, path: str, body: bytes, *, etag: str = "", **page: Any) -> str:
+        """Serve bytes at a path, `page` are further fields of a `Page`; return the URL."""
+        tag = {"ETag": f'"{etag}"'} if etag else {}
+        self.pages[path] = Page(body, **{"headers": tag, **page})
+        return f"{self.url}{path}"
+
+    def fail(self, path: str, status: int) -> str:
+        """Answer a path with a status; return the URL."""
+        self.pages[path] = Page(b"", status)
+        return f"{self.url}{path}"
+
+    def redirect(self, path: str, location: str) -> str:
+        """Send visitors of a path to another place; return the URL."""
+        self.pages[path] = Page(b"", 302, headers={"Location": location})
+        return f"{self.url}{path}"
+
+    def reset(self) -> None:
+        """Forget pages and requests."""
+        self.pages.clear()
+        self.requests.clear()
+
+    def answer(self, request: Request) -> Response:
+        """Answer as a server of static files does."""
+        self.requests.append((request.method, request.path))
+        return self.pages.get(request.path, Page(b"", 404)).response(request.method)
+
+
+@pytest.fixture(scope="session")
+def https_server(pytestconfig: pytest.Config) -> Iterator[Https]:
+    """Start a server with a certificate of the authority that SSL_CERT_FILE names."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    pytestconfig.stash[_AUTHORITY].issue_cert("localhost").configure_cert(context)
+    with HTTPServer(host="localhost", port=0, ssl_context=context, threaded=True) as server:
+        site = Https(server.url_for("").rstrip("/"))
+        server.expect_request(re.compile(".*")).respond_with_handler(site.answer)
+        yield site
+
+
+@pytest.fixture
+def https(https_server: Https) -> Https:
+    """Give a site without pages."""
+    https_server.reset()
+    return https_server
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Find the folder of real data: REGISTRY_SHARED_DATA, else beside the repository."""
+    given = os.environ.get("REGISTRY_SHARED_DATA")
+    folder = Path(given) if given else REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder} (REGISTRY_SHARED_DATA names its folder)")
+    return folder

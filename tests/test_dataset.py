@@ -1,0 +1,709 @@
+"""Datasets in memory and over an Arrow file behave alike, as Inspect's; a sample survives Arrow."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import inspect_ai.dataset as theirs
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from registry import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    Content,
+    ContentAudio,
+    ContentDocument,
+    ContentImage,
+    ContentText,
+    ContentVideo,
+    MappingError,
+    MemoryDataset,
+    Sample,
+    SandboxEnvironmentSpec,
+)
+from registry.arrow_dataset import ArrowDataset
+from registry.content import ContentData, ContentReasoning, ContentToolUse, UrlCitation
+from registry.dataset import Dataset
+from registry.letters import letter_of
+from registry.messages import ToolCall, ToolCallContent, ToolCallError
+from registry.sample_table import SCHEMA, read_table, row_of, sample_of, table_of
+from registry.views import ViewArrays, choice_orders
+
+modest = settings(deadline=None, max_examples=100)
+
+# ---------------------------------------------------------------- making datasets
+
+Parts = dict[str, Any]
+"""Arguments of a Sample, of ours or of Inspect's."""
+
+
+def in_memory(samples: Sequence[Sample], name: str = "data") -> Dataset:
+    return MemoryDataset(list(samples), name, "place")
+
+
+def over_arrow(samples: Sequence[Sample], name: str = "data") -> Dataset:
+    table = table_of([row_of(sample) for sample in samples])
+    return ArrowDataset(table, name=name, location="place")
+
+
+KINDS: dict[str, Callable[..., Dataset]] = {"memory": in_memory, "arrow": over_arrow}
+
+kinds = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+
+
+def of_inspect(parts: Sequence[Parts]) -> theirs.MemoryDataset:
+    return theirs.MemoryDataset([theirs.Sample(**part) for part in parts], "data", "place")
+
+
+def of_ours(parts: Sequence[Parts]) -> list[Sample]:
+    return [Sample(**part) for part in parts]
+
+
+def as_text(sample: Any) -> str:
+    return json.dumps(sample.model_dump(exclude={"description", "checkpoint"}), sort_keys=True)
+
+
+def as_texts(dataset: Any) -> list[str]:
+    return [as_text(sample) for sample in dataset]
+
+
+def mcq(count: int) -> list[Parts]:
+    """Return questions of growing length, every third without choices."""
+    return [
+        {"input": "?" * (1 + n % 4), "target": f"free {n}", "id": n}
+        if n % 3 == 2
+        else {"input": "?" * (1 + n % 4), "target": "AB"[n % 2], "choices": [*"wxyz"], "id": n}
+        for n in range(count)
+    ]
+
+
+MCQ = mcq(8)
+
+# ---------------------------------------------------------------- reading
+
+
+@kinds
+def test_indexes_of_any_integer_type_count_from_both_ends(make: Callable[..., Dataset]) -> None:
+    dataset = make(of_ours(MCQ))
+    for index in (0, 3, 7, -1, -8):
+        expected = Sample(**MCQ[index])
+        assert dataset[index] == expected
+        for kind in (np.int8, np.int32, np.int64, *((np.uint16,) if index >= 0 else ())):
+            assert dataset[kind(index)] == expected
+
+
+@kinds
+@pytest.mark.parametrize("index", [8, -9, 10**30, np.int64(8), np.int8(-9), np.uint8(200)])
+def test_an_index_out_of_range_is_an_index_error(make: Callable[..., Dataset], index: Any) -> None:
+    with pytest.raises(IndexError):
+        make(of_ours(MCQ))[index]
+
+
+@kinds
+@pytest.mark.parametrize("index", [0, -1, np.int64(0)])
+def test_an_empty_dataset_has_no_sample(make: Callable[..., Dataset], index: Any) -> None:
+    dataset = make([])
+    assert len(dataset) == 0
+    assert not list(dataset)
+    assert not list(dataset[:])
+    dataset.sort()
+    dataset.shuffle(1)
+    dataset.shuffle_choices(1)
+    assert not list(dataset.filter(lambda sample: True))
+    with pytest.raises(IndexError):
+        dataset[index]
+
+
+@kinds
+@pytest.mark.parametrize("index", ["0", 1.0, None, (0, 1), np.float64(1)])
+def test_what_is_no_integer_is_no_index(make: Callable[..., Dataset], index: Any) -> None:
+    with pytest.raises(TypeError):
+        make(of_ours(MCQ))[index]
+
+
+@kinds
+@modest
+@given(
+    data=st.data(),
+    count=st.integers(0, 8),
+)
+def test_slices_are_those_of_a_list(
+    make: Callable[..., Dataset], data: st.DataObject, count: int
+) -> None:
+    part = data.draw(st.slices(count))
+    dataset, samples = make(of_ours(MCQ[:count])), of_ours(MCQ[:count])
+    sliced = dataset[part]
+    assert isinstance(sliced, type(dataset))
+    assert list(sliced) == samples[part]
+    assert len(sliced) == len(samples[part])
+    assert (sliced.name, sliced.location, sliced.shuffled) == ("data", "place", False)
+
+
+@kinds
+def test_a_dataset_is_a_sequence(make: Callable[..., Dataset]) -> None:
+    dataset, samples = make(of_ours(MCQ)), of_ours(MCQ)
+    assert list(dataset) == list(dataset) == samples
+    assert list(reversed(dataset)) == samples[::-1]
+    assert samples[3] in dataset
+    assert Sample("another") not in dataset
+    assert dataset.index(samples[3]) == 3
+    assert dataset.count(samples[3]) == 1
+    assert repr(dataset).endswith("Dataset(name='data', samples=8)")
+
+
+def test_a_long_arrow_dataset_is_read_in_order() -> None:
+    parts = mcq(2500)
+    memory, arrow = (make(of_ours(parts)) for make in KINDS.values())
+    for dataset in (memory, arrow):
+        dataset.shuffle(3)
+        dataset.shuffle_choices(4)
+    assert list(arrow) == list(memory)
+    assert [arrow[n] for n in (0, 1023, 1024, 2499, -1)] == [
+        memory[n] for n in (0, 1023, 1024, 2499, -1)
+    ]
+
+
+# ---------------------------------------------------------------- order and choices
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something done to a dataset."""
+
+    name: str
+    do: Callable[[Any], Any]
+    """Returns another dataset, or None where it works in place."""
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def by_id(sample: Any) -> str:
+    return str(sample.id)
+
+
+def by_first_choice(sample: Any) -> str:
+    return str((sample.choices or [""])[0])
+
+
+def _sorts(reverse: bool, key: Callable[[Any], str] | None) -> Step:
+    named = {} if key is None else {"key": key}
+    label = f"sort(reverse={reverse}, {key and key.__name__})"
+    return Step(label, lambda dataset: dataset.sort(reverse=reverse, **named))
+
+
+seeds = st.integers(0, 2**32) | st.sampled_from([0, 42])
+steps = st.one_of(
+    st.slices(9).map(lambda part: Step(f"[{part}]", lambda dataset: dataset[part])),
+    st.builds(_sorts, st.booleans(), st.sampled_from([None, by_id, by_first_choice])),
+    seeds.map(lambda seed: Step(f"shuffle({seed})", lambda dataset: dataset.shuffle(seed))),
+    seeds.map(
+        lambda seed: Step(f"shuffle_choices({seed})", lambda data: data.shuffle_choices(seed))
+    ),
+    st.just(Step("shuffle_choices(seed=1)", lambda dataset: dataset.shuffle_choices(seed=1))),
+    st.sampled_from([2, 3]).map(
+        lambda n: Step(
+            f"filter({n})",
+            lambda dataset: dataset.filter(
+                lambda sample: int(sample.id) % n == 1, name=f"every {n}"
+            ),
+        )
+    ),
+)
+
+
+@st.composite
+def question_parts(draw: st.DrawFn) -> Parts:
+    """Draw a sample with choices and letters of them, or with neither."""
+    choices = draw(
+        st.lists(st.text(max_size=3), max_size=4) | st.just([f"c{n}" for n in range(30)])
+    )
+    part: Parts = {"input": draw(st.text("ab", max_size=3))}
+    if not choices:
+        target = draw(st.text(max_size=3) | st.lists(st.text(max_size=3), max_size=2))
+        return {**part, "choices": draw(st.sampled_from([None, []])), "target": target}
+    letters = st.integers(0, len(choices) - 1).map(letter_of)
+    either_case = letters | letters.map(str.lower)
+    target = draw(either_case | st.lists(either_case, max_size=3))
+    return {**part, "choices": choices, "target": target}
+
+
+@settings(deadline=None, max_examples=150)
+@given(parts=st.lists(question_parts(), max_size=9), todo=st.lists(steps, max_size=5))
+def test_any_steps_leave_equal_samples_in_equal_order(parts: list[Parts], todo: list[Step]) -> None:
+    numbered = [{**part, "id": str(number)} for number, part in enumerate(parts)]
+    expected: Any = of_inspect(numbered)
+    datasets: list[Any] = [make(of_ours(numbered)) for make in KINDS.values()]
+    for step in todo:
+        after = step.do(expected)
+        expected = expected if after is None else after
+        for place, dataset in enumerate(datasets):
+            done = step.do(dataset)
+            assert (done is None) == (after is None)
+            datasets[place] = dataset if done is None else done
+        for dataset in datasets:
+            assert as_texts(dataset) == as_texts(expected)
+            assert len(dataset) == len(expected)
+            assert dataset.name == expected.name
+            assert dataset.location == expected.location
+            assert dataset.shuffled == expected.shuffled
+
+
+@kinds
+def test_sort_keeps_the_order_of_equal_keys(make: Callable[..., Dataset]) -> None:
+    for reverse in (False, True):
+        dataset = make(of_ours(MCQ))
+        dataset.sort(reverse=reverse)
+        expected = sorted(MCQ, key=lambda part: len(part["input"]), reverse=reverse)
+        assert [sample.id for sample in dataset] == [part["id"] for part in expected]
+
+
+@kinds
+def test_sort_takes_the_text_of_conversations_as_their_length(make: Callable[..., Dataset]) -> None:
+    picture: list[Content] = [
+        ContentText(text="12"),
+        ContentImage(image="x" * 99),
+        ContentText(text="3"),
+    ]
+    samples = [
+        Sample("12345", id="text"),
+        Sample([ChatMessageUser(content=picture)], id="four"),
+        Sample([ChatMessageUser(content="1"), ChatMessageUser(content="2")], id="two"),
+    ]
+    dataset = make(samples)
+    dataset.sort()
+    assert [sample.id for sample in dataset] == ["two", "four", "text"]
+
+
+@kinds
+def test_an_unseeded_shuffle_takes_the_global_random_state(make: Callable[..., Dataset]) -> None:
+    dataset, expected = make(of_ours(MCQ)), of_inspect(MCQ)
+    for shuffled in (dataset, expected):
+        random.seed(11)
+        shuffled.shuffle()
+    assert as_texts(dataset) == as_texts(expected)
+    assert dataset.shuffled
+
+
+@kinds
+def test_an_unseeded_shuffle_of_choices_leaves_the_answer_right(
+    make: Callable[..., Dataset],
+) -> None:
+    choices = [f"choice {n}" for n in range(30)]
+    dataset = make([Sample("?", choices=choices, target=["C", "4"])])
+    dataset.shuffle_choices()
+    dataset.shuffle_choices()
+    (sample,) = dataset
+    letters = [letter_of(n) for n in range(30)]
+    assert sorted(sample.choices or []) == sorted(choices)
+    assert [(sample.choices or [])[letters.index(letter)] for letter in sample.target] == [
+        "choice 2",
+        "choice 29",
+    ]
+
+
+@kinds
+def test_samples_without_choices_use_nothing_of_the_random_state(
+    make: Callable[..., Dataset],
+) -> None:
+    with_choices = [part for part in MCQ if "choices" in part]
+    dataset, fewer = make(of_ours(MCQ)), make(of_ours(with_choices))
+    dataset.shuffle_choices(5)
+    fewer.shuffle_choices(5)
+    assert [sample for sample in dataset if sample.choices] == list(fewer)
+
+
+BAD_TARGETS = ["", "C", "Z", "AA", "0", "1", "A ", "maybe", "²", "½", "一", "ß", "ŉ"]
+
+
+@kinds
+@pytest.mark.parametrize("target", [*BAD_TARGETS, *([target] for target in BAD_TARGETS)])
+def test_a_target_that_is_no_letter_is_an_error_that_names_the_sample(
+    make: Callable[..., Dataset], target: str | list[str]
+) -> None:
+    fine = Sample("a", choices=["x", "y"], target="B")
+    dataset = make([fine, Sample("b", choices=["x", "y"], target=target)])
+    message = f"data: sample 1: the target {target!r} is not a letter of its 2 choices"
+    with pytest.raises(ValueError) as raised:  # noqa: PT011  # its message is compared below
+        dataset.shuffle_choices(1)
+    assert str(raised.value) == message
+
+
+@kinds
+def test_a_refused_shuffle_of_choices_leaves_the_sample_readable(
+    make: Callable[..., Dataset],
+) -> None:
+    bad = Sample("b", choices=["x", "y"], target="Z")
+    dataset = make([Sample("a", choices=["x", "y"], target="B"), bad])
+    with pytest.raises(ValueError, match="the target 'Z' is not a letter"):
+        dataset.shuffle_choices(1)
+    assert dataset[1] == bad
+    assert len(list(dataset)) == 2
+
+
+def test_a_view_whose_choices_do_not_fit_is_refused_at_once() -> None:
+    samples = [Sample("a", choices=["x", "y"], target="B"), Sample("b", choices=["x"], target="B")]
+    table = table_of([row_of(sample) for sample in samples])
+    rows = np.array([1, 0])
+    choices, bad = choice_orders(table, rows, 3)
+    with pytest.raises(ValueError, match="data: sample 0: the target 'B' is not a letter"):
+        ArrowDataset(
+            table,
+            name="data",
+            location="place",
+            view=ViewArrays(rows=rows, choices=choices, first_bad=bad),
+        )
+
+
+# ---------------------------------------------------------------- nothing is shared
+
+
+def rich_sample() -> Sample:
+    return Sample(
+        [ChatMessageUser(content=[ContentText(text="hi")], id="m", metadata={"a": [1]})],
+        choices=["x", "y", "z"],
+        target=["A", "B"],
+        id=1,
+        metadata={"deep": {"list": [1, 2]}},
+        files={"a": "b"},
+    )
+
+
+def change(sample: Sample) -> None:
+    """Change everything in a sample that can be changed."""
+    assert isinstance(sample.input, list)
+    assert isinstance(sample.target, list)
+    assert isinstance(sample.input[0].content, list)
+    assert sample.input[0].metadata is not None
+    assert sample.choices is not None
+    assert sample.metadata is not None
+    assert sample.files is not None
+    sample.input[0].content.append(ContentText(text="more"))
+    sample.input[0].metadata["a"].append(2)
+    sample.input[0].text = "other"
+    sample.input.append(ChatMessageUser(content="more"))
+    sample.choices.append("new")
+    sample.target[0] = "C"
+    sample.metadata["deep"]["list"].clear()
+    sample.files["c"] = "d"
+    sample.setup = "changed"
+
+
+CHILDREN: dict[str, Callable[[Dataset], Dataset]] = {
+    "slice": lambda dataset: dataset[:],
+    "slice of one": lambda dataset: dataset[1:2],
+    "filter": lambda dataset: dataset.filter(lambda sample: True),
+    "slice of a filter": lambda dataset: dataset.filter(lambda sample: True)[0:2],
+}
+
+
+@kinds
+@pytest.mark.parametrize("child", CHILDREN.values(), ids=CHILDREN)
+def test_parent_and_child_share_nothing_that_changes(
+    make: Callable[..., Dataset], child: Callable[[Dataset], Dataset]
+) -> None:
+    for changed_first in (True, False):
+        dataset = make([rich_sample(), rich_sample()])
+        part = child(dataset)
+        changed, kept = (dataset, part) if changed_first else (part, dataset)
+        for sample in changed:
+            change(sample)
+        changed.shuffle(2)
+        changed[-1:].shuffle_choices(1)
+        changed.sort(reverse=True)
+        assert set(as_texts(kept)) == {as_text(rich_sample())}
+        assert not kept.shuffled
+
+
+@kinds
+@pytest.mark.parametrize("child", CHILDREN.values(), ids=CHILDREN)
+def test_choices_of_parent_and_child_are_shuffled_apart(
+    make: Callable[..., Dataset], child: Callable[[Dataset], Dataset]
+) -> None:
+    dataset = make([rich_sample(), rich_sample()])
+    dataset.shuffle_choices(5)
+    before = as_texts(dataset)
+    part = child(dataset)
+    of_part = as_texts(part)
+    part.shuffle_choices(6)
+    part.shuffle(1)
+    assert as_texts(dataset) == before
+    part = child(dataset)
+    dataset.shuffle_choices(7)
+    dataset.shuffle(1)
+    assert as_texts(part) == of_part
+
+
+def test_a_memory_dataset_leaves_the_list_that_it_was_given_alone() -> None:
+    samples = of_ours(MCQ)
+    dataset = MemoryDataset(samples)
+    dataset.shuffle(1)
+    assert [sample.id for sample in samples] == list(range(8))
+    samples.clear()
+    assert len(dataset) == 8
+
+
+def test_an_arrow_dataset_builds_a_sample_anew_each_time() -> None:
+    dataset = over_arrow([rich_sample()])
+    change(dataset[0])
+    assert dataset[0] == rich_sample()
+
+
+@kinds
+def test_filter_takes_a_name_or_keeps_it(make: Callable[..., Dataset]) -> None:
+    dataset = make(of_ours(MCQ))
+    dataset.shuffle(1)
+    few = dataset.filter(lambda sample: not sample.choices, name="few")
+    assert (few.name, few.location, few.shuffled) == ("few", "place", True)
+    assert dataset.filter(lambda sample: True).name == "data"
+    assert [sample.id for sample in few] == [s.id for s in dataset if not s.choices]
+
+
+# ---------------------------------------------------------------- samples as Arrow rows
+
+texts = st.text(max_size=8) | st.sampled_from(["", "\x00", "$float", "日本 🦆", "a\r\nb", "\u2028"])
+maybe = st.none() | texts
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
+    max_leaves=4,
+)
+"""What JSON has."""
+zones = st.integers(-1439, 1439).map(lambda minutes: dt.timezone(dt.timedelta(minutes=minutes)))
+clocks = st.one_of(
+    st.datetimes(), st.datetimes(timezones=zones), st.times(), st.times(timezones=zones)
+)
+# Without the fold, which ISO 8601 has no sign for, and which no comparison looks at.
+moments = clocks.map(lambda clock: clock.replace(fold=0)) | st.dates() | st.timedeltas()
+leaves = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    texts,
+    moments,
+    st.decimals(),
+    st.binary(max_size=6),
+    st.sampled_from([2**64, -(2**70), -0.0, Decimal("1.10"), Decimal("-0E+3")]),
+)
+keys = texts | st.sampled_from(["$tuple", "$dict", "$float", "$bytes", "$", "$new"])
+odd_keys = keys | st.integers() | st.none() | st.dates() | st.tuples(st.integers(), texts)
+values = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(keys, inner, max_size=3),
+        st.dictionaries(odd_keys, inner, max_size=2),
+    ),
+    max_leaves=8,
+)
+metadata = st.none() | st.dictionaries(keys, values, max_size=4)
+
+citations = st.builds(UrlCitation, url=texts, title=maybe, cited_text=maybe)
+content_parts = st.one_of(
+    st.builds(
+        ContentText,
+        text=texts,
+        refusal=st.sampled_from([None, True]),
+        citations=st.none() | st.lists(citations, max_size=1),
+        internal=st.none() | plain,
+    ),
+    st.builds(ContentImage, image=texts, detail=st.sampled_from(["auto", "high"])),
+    st.builds(ContentAudio, audio=texts, format=st.sampled_from(["wav", "mp3"])),
+    st.builds(ContentVideo, video=texts, format=st.sampled_from(["mp4", "mov"])),
+    st.builds(ContentDocument, document=texts, filename=texts, mime_type=texts),
+    st.builds(ContentReasoning, reasoning=texts, signature=maybe, redacted=st.booleans()),
+    st.builds(ContentData, data=st.dictionaries(keys, plain, max_size=2)),
+    st.builds(
+        ContentToolUse,
+        tool_type=st.sampled_from(["web_search", "mcp_call"]),
+        id=texts,
+        name=texts,
+        arguments=texts,
+        result=texts,
+    ),
+)
+contents = texts | st.lists(content_parts, max_size=3)
+tool_calls = st.builds(
+    ToolCall,
+    id=texts,
+    function=texts,
+    arguments=st.dictionaries(keys, values, max_size=2),
+    parse_error=maybe,
+    view=st.none() | st.builds(ToolCallContent, format=st.just("markdown"), content=texts),
+    type=st.sampled_from(["function", "custom"]),
+)
+errors = st.builds(ToolCallError, type=st.sampled_from(["timeout", "unknown"]), message=texts)
+common: dict[str, Any] = {
+    "id": maybe,
+    "content": contents,
+    "source": st.sampled_from([None, "input", "generate"]),
+    "metadata": metadata,
+}
+messages = st.one_of(
+    st.builds(ChatMessageSystem, **common),
+    st.builds(ChatMessageUser, tool_call_id=st.none() | st.lists(texts, max_size=2), **common),
+    st.builds(
+        ChatMessageAssistant,
+        tool_calls=st.none() | st.lists(tool_calls, max_size=2),
+        model=maybe,
+        **common,
+    ),
+    st.builds(
+        ChatMessageTool, tool_call_id=maybe, function=maybe, error=st.none() | errors, **common
+    ),
+)
+sandboxes = st.none() | st.builds(SandboxEnvironmentSpec, texts, maybe)
+samples_of_any_form = st.builds(
+    Sample,
+    input=texts | st.lists(messages, max_size=3),
+    choices=st.none() | st.lists(texts, max_size=3),
+    target=texts | st.lists(texts, max_size=3),
+    id=st.none() | st.integers(-(2**63), 2**63 - 1) | texts,
+    metadata=metadata,
+    sandbox=sandboxes,
+    files=st.none() | st.dictionaries(keys, texts, max_size=2),
+    setup=maybe,
+)
+
+
+@pytest.fixture(scope="module")
+def samples_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("arrow") / "samples.arrow"
+
+
+def through_file(samples: Sequence[Sample], path: Path) -> list[Sample]:
+    """Write samples to an Arrow file and read them back."""
+    with pa.ipc.new_file(str(path), SCHEMA) as writer:
+        writer.write_table(table_of([row_of(sample) for sample in samples]))
+    return [sample_of(row) for row in read_table(path).to_pylist()]
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+    """Compare values and their types; NaN equals NaN, and 0.0 differs from -0.0."""
+    assert repr(found) == repr(expected)
+    assert "nan" in repr(expected).lower() or found == expected
+
+
+@settings(deadline=None, max_examples=150)
+@given(samples=st.lists(samples_of_any_form, max_size=3))
+def test_any_sample_comes_back_from_a_file_as_it_was(
+    samples_file: Path, samples: list[Sample]
+) -> None:
+    assert_equal(through_file(samples, samples_file), samples)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"choices": None},
+        {"choices": []},
+        {"choices": [""]},
+        {"target": ""},
+        {"target": []},
+        {"target": [""]},
+        {"id": None},
+        {"id": ""},
+        {"id": "1"},
+        {"id": 1},
+        {"id": 0},
+        {"metadata": None},
+        {"metadata": {}},
+        {"metadata": {"a": None}},
+        {"metadata": {"$tuple": [1, 2]}},
+        {"metadata": {"$dict": [["a", 1]]}},
+        {"metadata": {"a": {"$float": "1.5"}, "b": [{"$bytes": ""}]}},
+        {"files": None},
+        {"files": {}},
+        {"setup": ""},
+        {"sandbox": "docker"},
+        {"sandbox": ("docker", "compose.yaml")},
+        {"sandbox": ""},
+    ],
+)
+def test_none_empty_and_missing_stay_apart(samples_file: Path, parts: Parts) -> None:
+    prompts: tuple[str | list[ChatMessage], ...] = ("", [], "x")
+    for prompt in prompts:
+        sample = Sample(prompt, **parts)
+        assert_equal(through_file([sample, sample], samples_file), [sample, sample])
+
+
+class Colour(str, enum.Enum):  # noqa: UP042  # its `str()` is not its value, which is the point
+    RED = "red"
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Colour.RED, Level.HIGH, np.str_("text"), np.float64(1.5), np.float64(-0.0), np.float64("inf")],
+    ids=repr,
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_value_of_a_subclass_comes_back_equal(
+    samples_file: Path, value: Any, nested: bool
+) -> None:
+    data = {"value": [{"value": value}] if nested else value}
+    (found,) = through_file([Sample("x", metadata=data)], samples_file)
+    assert found.metadata == data
+
+
+class Settings(BaseModel):
+    image: str = "x"
+
+
+@pytest.mark.parametrize(
+    ("parts", "field"),
+    [
+        ({"metadata": {"a": {1, 2}}}, "metadata"),
+        ({"metadata": {"a": [1 + 2j]}}, "metadata"),
+        ({"metadata": {"a": object()}}, "metadata"),
+        ({"metadata": {"a": bytearray(b"x")}}, "metadata"),
+        ({"metadata": {"a": Settings()}}, "metadata"),
+        ({"metadata": {"a": np.array([1])}}, "metadata"),
+        ({"metadata": {"a": "\ud800"}}, "metadata"),
+        ({"metadata": {"\udfff": 1}}, "metadata"),
+        ({"id": 2**63}, "id"),
+        ({"id": -(2**63) - 1}, "id"),
+        ({"sandbox": SandboxEnvironmentSpec("docker", Settings())}, "sandbox"),
+    ],
+)
+def test_what_has_no_form_in_a_file_is_refused_by_name(parts: Parts, field: str) -> None:
+    with pytest.raises(MappingError) as raised:
+        row_of(Sample("x", **parts))
+    assert raised.value.field == field
+
+
+@pytest.mark.parametrize("field", ["input", "target", "id", "setup"])
+def test_half_a_surrogate_pair_is_refused_by_name(field: str) -> None:
+    # The model refuses it too, unless a value is set or built without validation.
+    sample = Sample("x").model_copy(update={field: "\ud800"})
+    with pytest.raises(MappingError, match=f"field {field}: holds half of a surrogate pair"):
+        row_of(sample)
+
+
+def test_metadata_that_is_nested_too_deeply_is_refused_by_name() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(MappingError, match="field metadata: can't be cached"):
+        row_of(Sample("x", metadata={"deep": deep}))

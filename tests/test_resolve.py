@@ -1,0 +1,604 @@
+"""Resolving: extends, defaults, overrides and another source, each problem where it was written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.errors import ManifestError
+from registry.resolve import Entry, Layer, resolve
+from registry.spec import CsvSource, DatasetSpec, HfSource, JsonSource
+from registry.yamlfile import parse_yaml
+
+FOLDER = Path("/catalog")
+
+
+def entries_of(
+    manifest: str,
+    *,
+    defaults: str = "{}",
+    folder: Path = FOLDER,
+    file: str = "m.yaml",
+) -> dict[str, Entry]:
+    """Return the datasets of a manifest, written as `name: {…}` lines."""
+    indented = "\n".join(f"  {line}" for line in manifest.splitlines())
+    document = parse_yaml(f"datasets:\n{indented}\n", file=file)
+    index = parse_yaml(f"defaults: {defaults}\n", file="datasets.yaml")
+    layer = Layer("default", index.value["defaults"], index, ("defaults",))
+    return {name: Entry(name, document, folder, layer) for name in document.value["datasets"]}
+
+
+def resolved(manifest: str, name: str = "kid", **options: Any) -> DatasetSpec:
+    entries = entries_of(manifest, defaults=options.pop("defaults", "{}"))
+    return resolve(name, entries, **options)
+
+
+def problems_of(manifest: str, name: str = "kid", **options: Any) -> list[str]:
+    with pytest.raises(ManifestError) as caught:
+        resolved(manifest, name, **options)
+    return [str(problem) for problem in caught.value.problems]
+
+
+CSV = "source: {type: csv, path: x.csv}"
+
+
+def test_a_dataset_without_more_has_the_defaults() -> None:
+    spec = resolved(f"kid: {{{CSV}}}")
+    assert spec == DatasetSpec(
+        name="kid", source=CsvSource(path=(str(FOLDER / "x.csv"),)), folder=FOLDER
+    )
+
+
+# --- extends ---
+
+
+def merged(parent: str, child: str) -> DatasetSpec:
+    return resolved(f"base: {{{parent}}}\nkid: {{extends: base, {child}}}")
+
+
+def test_source_keys_are_merged() -> None:
+    spec = merged(
+        "source: {type: csv, path: x.csv, encoding: latin-1, skip_rows: 2}",
+        "source: {skip_rows: 3, delimiter: ;}",
+    )
+    assert spec.source == CsvSource(
+        path=(str(FOLDER / "x.csv"),), encoding="latin-1", skip_rows=3, delimiter=";"
+    )
+
+
+def test_fs_options_are_merged() -> None:
+    spec = merged(
+        "source: {type: json, path: s3://b/x.jsonl, fs_options: {anon: true, a: {b: 1}}}",
+        "source: {fs_options: {anon: false, a: {c: 2}}}",
+    )
+    assert isinstance(spec.source, JsonSource)
+    assert spec.source.fs_options == {"anon": False, "a": {"c": 2}}
+
+
+def test_fields_are_merged_and_expressions_replaced() -> None:
+    spec = merged(
+        f"{CSV}, fields: {{input: q, target: {{from: a, do: [strip]}}}}",
+        "fields: {target: {from: b}, id: key}",
+    )
+    given = spec.fields.model_dump(exclude_defaults=True)
+    assert given == {"input": "q", "target": {"from": "b"}, "id": "key"}
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "metadata"),
+    [
+        ("{a: x, b: y}", "{b: z, c: w}", {"a": "x", "b": "z", "c": "w"}),
+        ("{a: x, b: y}", "{b: null}", {"a": "x"}),
+        ("[a, b]", "[c]", ["c"]),
+        ("[a, b]", "{c: d}", {"c": "d"}),
+        ("{a: x}", "[c]", ["c"]),
+        ("{a: x}", "col", "col"),
+    ],
+)
+def test_metadata_maps_are_merged_and_lists_replaced(
+    parent: str, child: str, metadata: Any
+) -> None:
+    spec = merged(f"{CSV}, fields: {{metadata: {parent}}}", f"fields: {{metadata: {child}}}")
+    assert spec.fields.metadata == metadata
+
+
+def test_expect_is_merged_and_null_takes_it_away() -> None:
+    parent = f"{CSV}, expect: {{samples: 3}}"
+    assert merged(parent, "limit: 1").expect.samples == 3
+    assert merged(parent, "expect: {}").expect.samples == 3
+    assert merged(parent, "expect: {samples: 4}").expect.samples == 4
+    assert merged(parent, "expect: {samples: null}").expect.samples is None
+    assert merged(parent, "expect: null").expect.samples is None
+
+
+def test_lists_are_replaced() -> None:
+    spec = merged(
+        "tags: [a, b], source: {type: csv, path: [x.csv, y.csv], fieldnames: [q, a]}",
+        "tags: [c], source: {path: [z.csv], fieldnames: [r]}",
+    )
+    assert spec.tags == ("c",)
+    assert spec.source == CsvSource(path=(str(FOLDER / "z.csv"),), fieldnames=("r",))
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "key", "value"),
+    [
+        ("limit: 5", "limit: null", "view.limit", None),
+        ("tags: [a]", "tags: null", "tags", ()),
+        ("license: mit", "license: null", "license", None),
+        ("on_duplicate: drop", "on_duplicate: null", "on_duplicate", "error"),
+        ("auto_id: true", "auto_id: null", "view.auto_id", False),
+        ("shuffle_choices: 3", "shuffle_choices: null", "view.shuffle_choices", None),
+        ("shuffle_choices: 3", "shuffle_choices: false", "view.shuffle_choices", None),
+        ("limit: 5", "limit: 0", "view.limit", 0),
+        ("license: mit", "tags: [a]", "license", "mit"),
+    ],
+)
+def test_null_takes_an_inherited_value_away(
+    parent: str, child: str, key: str, value: object
+) -> None:
+    found: Any = merged(f"{CSV}, {parent}", child)
+    for part in key.split("."):
+        found = getattr(found, part)
+    assert found == value
+
+
+def test_null_takes_inherited_source_keys_away() -> None:
+    spec = merged(
+        "source: {type: csv, path: s3://b/x.csv, encoding: latin-1,"
+        " fs_options: {anon: true, key: {env: K}}}",
+        "source: {encoding: null, fs_options: {key: null}}",
+    )
+    assert isinstance(spec.source, CsvSource)
+    assert spec.source.encoding == "utf-8"
+    assert spec.source.fs_options == {"anon": True}
+
+
+def test_a_null_field_is_kept() -> None:
+    spec = merged(f"{CSV}, fields: {{target: a, choices: c}}", "fields: {target: null}")
+    assert spec.fields.target is None
+    assert spec.fields.choices == "c"
+    grandchild = resolved(
+        f"base: {{{CSV}, fields: {{target: null}}}}\nmid: {{extends: base}}\nkid: {{extends: mid}}"
+    )
+    assert grandchild.fields.target is None
+
+
+def test_a_chain_of_three_is_applied_from_the_root() -> None:
+    spec = resolved(
+        "kid: {extends: mid, limit: 3, fields: {id: c}}\n"
+        "mid: {extends: base, limit: 2, auto_id: true, fields: {target: b}}\n"
+        f"base: {{{CSV}, limit: 1, license: mit, fields: {{input: a, target: a}}}}\n"
+    )
+    assert (spec.name, spec.license) == ("kid", "mit")
+    assert (spec.view.limit, spec.view.auto_id) == (3, True)
+    given = spec.fields.model_dump(exclude_defaults=True)
+    assert given == {"input": "a", "target": "b", "id": "c"}
+
+
+def test_parents_are_not_changed() -> None:
+    entries = entries_of(
+        f"base: {{{CSV}, fields: {{metadata: {{a: x}}}}}}\n"
+        "kid: {extends: base, source: {path: y.csv}, fields: {metadata: {b: y}}}\n"
+    )
+    before = resolve("base", entries)
+    resolve("kid", entries)
+    assert resolve("base", entries) == before
+    assert before.fields.metadata == {"a": "x"}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "cycle"),
+    [
+        ("kid: {extends: kid}", "kid → kid"),
+        ("kid: {extends: b}\nb: {extends: kid}", "kid → b → kid"),
+        ("kid: {extends: b}\nb: {extends: c}\nc: {extends: b}", "kid → b → c → b"),
+    ],
+)
+def test_a_cycle_is_named(manifest: str, cycle: str) -> None:
+    (problem,) = problems_of(manifest)
+    place, _, message = problem.partition(": ")
+    assert place.endswith(".extends")
+    assert message == f"a cycle: {cycle}"
+
+
+def test_an_unknown_parent_has_near_names() -> None:
+    manifest = f"mmlu: {{{CSV}}}\nmmlu-pro: {{{CSV}}}\narc: {{{CSV}}}\nkid: {{extends: mmul}}\n"
+    assert problems_of(manifest) == [
+        "m.yaml:5:9 $.datasets.kid.extends: no dataset 'mmul' (near names: mmlu, mmlu-pro)"
+    ]
+    assert problems_of("kid: {extends: zzz}") == [
+        "m.yaml:2:9 $.datasets.kid.extends: no dataset 'zzz'"
+    ]
+
+
+def test_a_source_of_another_type_replaces_the_parents() -> None:
+    parent = "source: {type: csv, path: x.csv, encoding: latin-1, delimiter: ;}"
+    assert merged(parent, "source: {type: json, path: y.json}").source == JsonSource(
+        path=(str(FOLDER / "y.json"),)
+    )
+    spec = merged(parent, "source: {type: hf, path: a/b, split: test}")
+    assert spec.source == HfSource(path="a/b", split="test")
+
+
+def test_what_a_source_of_another_type_lacks_is_missing_where_it_stands() -> None:
+    manifest = f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: hf, path: a/b}}}}"
+    (problem,) = problems_of(manifest)
+    assert problem.startswith("m.yaml:3:24 $.datasets.kid.source")
+    manifest = f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: json}}}}"
+    (problem,) = problems_of(manifest)
+    assert problem.startswith("m.yaml:3:24 $.datasets.kid.source")
+
+
+def test_a_key_of_another_type_is_unknown_where_it_stands() -> None:
+    (problem,) = problems_of(f"base: {{{CSV}}}\nkid: {{extends: base, source: {{splt: t}}}}")
+    assert problem.startswith("m.yaml:3:33 $.datasets.kid.source.splt: ")
+
+
+def test_a_dataset_needs_a_source() -> None:
+    assert problems_of("base: {limit: 1}\nkid: {extends: base, limit: 2}") == [
+        "m.yaml:3:3 $.datasets.kid: the dataset has no source (add `source: {type: …, path: …}`)"
+    ]
+
+
+# --- defaults ---
+
+
+def test_defaults_are_the_lowest_layer() -> None:
+    defaults = "{license: mit, tags: [a], on_duplicate: drop, auto_id: true}"
+    spec = resolved(f"kid: {{{CSV}, tags: [b], auto_id: null}}", defaults=defaults)
+    assert (spec.license, spec.tags) == ("mit", ("b",))
+    assert (spec.on_duplicate, spec.view.auto_id) == ("drop", False)
+
+
+TYPED = "{source: {csv: {encoding: latin-1, delimiter: ;}, json: {encoding: utf-16}, hf: {revision: main}}}"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "source"),
+    [
+        (f"kid: {{{CSV}}}", CsvSource(path=("/catalog/x.csv",), encoding="latin-1", delimiter=";")),
+        (
+            "kid: {source: {type: csv, path: x.csv, encoding: ascii, delimiter: null}}",
+            CsvSource(path=("/catalog/x.csv",), encoding="ascii"),
+        ),
+        (
+            "kid: {source: {type: hf, path: a/b, split: t}}",
+            HfSource(path="a/b", split="t", revision="main"),
+        ),
+        (
+            f"base: {{{CSV}}}\nkid: {{extends: base, source: {{path: y.csv}}}}",
+            CsvSource(path=("/catalog/y.csv",), encoding="latin-1", delimiter=";"),
+        ),
+        pytest.param(
+            f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: json, path: y.json}}}}",
+            JsonSource(path=("/catalog/y.json",), encoding="utf-16"),
+            id="of the type that replaces the parent's",
+        ),
+    ],
+)
+def test_defaults_of_sources_are_those_of_the_type(manifest: str, source: Any) -> None:
+    assert resolved(manifest, defaults=TYPED).source == source
+
+
+def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
+    assert problems_of(f"kid: {{{CSV}}}", defaults="{auto_id: 1}") == [
+        "datasets.yaml:1:12 $.defaults.auto_id: Input should be a valid boolean"
+    ]
+
+
+# --- view ---
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        (
+            "shuffle: true",
+            ("shuffle: `shuffle` without `seed` gives another order on every machine"
+            " (add `seed: 42`)"),
+        ),
+        ("seed: 3", "seed: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
+        (
+            "seed: 3, shuffle: false",
+            "seed: `seed` without `shuffle` does nothing (add `shuffle: true`)",
+        ),
+        (
+            "shuffle_choices: true",
+            ("shuffle_choices: `shuffle_choices: true` gives another order on every machine"
+            " (give the seed: `shuffle_choices: 42`)"),
+        ),
+    ],
+)
+def test_an_order_must_be_the_same_everywhere(keys: str, problem: str) -> None:
+    (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
+    assert found.partition(" $.datasets.kid.")[2] == problem
+
+
+def test_all_problems_are_reported() -> None:
+    source = "source: {type: csv, path: x.csv, fs_options: {secret: s}}"
+    found = problems_of(f"kid: {{{source}, shuffle: true, fields: {{input: {{frm: q}}}}}}")
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize("child", ["shuffle: false", "shuffle: null"])
+def test_a_child_that_does_not_shuffle_needs_no_seed(child: str) -> None:
+    spec = merged(f"{CSV}, shuffle: true, seed: 3", child)
+    assert (spec.view.shuffle, spec.view.seed) == (False, None)
+
+
+def test_a_child_may_change_the_seed() -> None:
+    assert merged(f"{CSV}, shuffle: true, seed: 3", "seed: 4").view.seed == 4
+
+
+# --- secrets ---
+
+
+@pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        ("{key: AKIA}", "key"),
+        ("{secret: s}", "secret"),
+        ("{SECRET: s}", "SECRET"),
+        ("{token: t}", "token"),
+        ("{password: p}", "password"),
+        ("{client_kwargs: {aws_session_token: t}}", "client_kwargs.aws_session_token"),
+        ("{a: {b: {credential: c}}}", "a.b.credential"),
+        ("{sas_token: t}", "sas_token"),
+        pytest.param("{token: 123456}", "token", id="a number"),
+        pytest.param("{secret: [s]}", "secret[0]", id="in a list"),
+        pytest.param("{hosts: [{password: p}]}", "hosts[0].password", id="below a list"),
+        pytest.param("{account_key: k}", "account_key", id="of Azure"),
+        pytest.param("{api_key: k}", "api_key", id="of an API"),
+        pytest.param("{aws_access_key_id: k}", "aws_access_key_id", id="of AWS"),
+        pytest.param(
+            "{connection_string: k}", "connection_string", id="inside a connection string"
+        ),
+        pytest.param("{env: {password: p}}", "env.password", id="below an option called env"),
+    ],
+)
+def test_a_literal_secret_is_refused(options: str, path: str) -> None:
+    manifest = f"kid: {{source: {{type: csv, path: s3://b/x.csv, fs_options: {options}}}}}"
+    (found,) = problems_of(manifest)
+    where, _, message = found.partition(": a literal secret")
+    assert where.endswith(f" $.datasets.kid.source.fs_options.{path}")
+    assert message.endswith("(name an environment variable: `{env: NAME}`)")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "{key: {env: KEY}, secret: {env: SECRET}}",
+        "{anon: true, client_kwargs: {endpoint_url: 'http://h', region_name: eu}}",
+        "{client_kwargs: {password: {env: P}}}",
+        "{requester_pays: true, keys: 3, monkey: a}",
+    ],
+)
+def test_references_and_plain_options_are_accepted(options: str) -> None:
+    spec = resolved(f"kid: {{source: {{type: csv, path: s3://b/x.csv, fs_options: {options}}}}}")
+    assert isinstance(spec.source, CsvSource)
+    assert spec.source.fs_options
+
+
+# --- fields ---
+
+FORMS = (
+    "an expression has one of const, template, hash, row_number, object, if, messages, from"
+    " did you mean 'from'?"
+)
+
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "message"),
+    [
+        ("{target: {frm: a}}", "target", FORMS),
+        ("{target: {const: 1, do: []}}", "target", "unknown key 'do' beside 'const'"),
+        ("{choices: [a, 5]}", "choices", "5 is no expression; write a constant as {const: 5}"),
+        ("{metadata: {k: {from: a, do: [{a: 1, b: 2}]}}}", "metadata.k", "{'a': 1, 'b': 2} is no operation; write a name, or {name: argument}"),
+        ("{metadata: {'a.b': {frm: c}}}", "metadata['a.b']", FORMS),
+    ],
+)  # fmt: skip
+def test_an_expression_that_is_none_is_reported_at_its_field(
+    fields: str, path: str, message: str
+) -> None:
+    (found,) = problems_of(f"kid: {{{CSV}, fields: {fields}}}")
+    assert found.partition(" $.datasets.kid.fields.")[2] == f"{path}: {message}"
+
+
+# --- overrides ---
+
+
+def overridden(manifest: str, **overrides: Any) -> DatasetSpec:
+    return resolved(manifest, overrides=overrides)
+
+
+def test_overrides_are_the_highest_layer() -> None:
+    manifest = f"kid: {{{CSV}, shuffle: true, seed: 1, limit: 5, shuffle_choices: 2}}"
+    spec = overridden(manifest, seed=7, limit=None, auto_id=True, shuffle_choices=False)
+    assert spec.view.model_dump() == {
+        "auto_id": True,
+        "shuffle": True,
+        "seed": 7,
+        "shuffle_choices": None,
+        "limit": None,
+    }
+    assert overridden(manifest, shuffle=False).view.seed is None
+    assert overridden(manifest, limit=0).view.limit == 0
+
+
+def test_split_and_revision_are_overrides_of_the_source() -> None:
+    manifest = "kid: {source: {type: hf, path: a/b, split: test, revision: main, name: c}}"
+    spec = overridden(manifest, split="train", revision="v2")
+    assert spec.source == HfSource(path="a/b", split="train", revision="v2", name="c")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("lmit", "did you mean 'limit'?"),
+        ("qqqqqq", "known: auto_id, shuffle, seed, shuffle_choices, limit, split, revision"),
+    ],
+)
+def test_an_unknown_override_is_a_type_error(name: str, hint: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        overridden(f"kid: {{{CSV}}}", **{name: 1})
+    assert str(caught.value) == f"get_dataset() has no argument '{name}' ({hint})"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "problem"),
+    [
+        ({"seed": 3}, "override $.seed: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
+        ({"shuffle": True}, "override $.shuffle: `shuffle` without `seed` gives another order on every machine (add `seed: 42`)"),
+        ({"shuffle_choices": True}, "override $.shuffle_choices: `shuffle_choices: true` gives another order on every machine (give the seed: `shuffle_choices: 42`)"),
+        ({"limit": -1}, "override $.limit: Input should be greater than or equal to 0"),
+        ({"limit": "3"}, "override $.limit: Input should be a valid integer"),
+    ],
+)  # fmt: skip
+def test_a_bad_override_is_a_problem_of_the_override(
+    overrides: dict[str, Any], problem: str
+) -> None:
+    assert problems_of(f"kid: {{{CSV}}}", overrides=overrides) == [problem]
+
+
+def test_a_negative_seed_of_choices_is_refused_in_python_too() -> None:
+    assert len(problems_of(f"kid: {{{CSV}}}", overrides={"shuffle_choices": -1})) == 1
+
+
+# --- source= ---
+
+
+@pytest.mark.parametrize(
+    ("location", "kind"),
+    [
+        ("y.csv", "csv"),
+        ("y.tsv", "csv"),
+        ("y.tab", "csv"),
+        ("y.json", "json"),
+        ("y.jsonl", "json"),
+        ("y.ndjson", "json"),
+        ("y.parquet", "parquet"),
+        ("Y.CSV", "csv"),
+        ("y.jsonl.gz", "json"),
+        ("y.csv.zst", "csv"),
+        ("s3://b/*.parquet", "parquet"),
+        ("https://h/y.jsonl?sig=a.csv", "json"),
+    ],
+)
+def test_the_suffix_of_another_source_decides_its_type(location: str, kind: str) -> None:
+    spec = resolved(f"kid: {{{CSV}, expect: {{samples: 3}}}}", source=location)
+    assert spec.source.type == kind
+    (path,) = spec.source.path
+    assert path == (location if "://" in location else os.path.abspath(location))
+    assert spec.expect.samples is None
+
+
+def test_another_source_of_the_type_keeps_what_says_how_to_read_it() -> None:
+    manifest = "kid: {source: {type: csv, path: x.csv, encoding: latin-1, fieldnames: [q, a]}}"
+    spec = resolved(manifest, source="/data/y.csv")
+    assert spec.source == CsvSource(
+        path=("/data/y.csv",), encoding="latin-1", fieldnames=("q", "a")
+    )
+
+
+def test_another_source_of_another_type_keeps_nothing() -> None:
+    manifest = "kid: {source: {type: hf, path: a/b, split: t, revision: main}, limit: 3}"
+    spec = resolved(manifest, source="/data/y.jsonl")
+    assert spec.source == JsonSource(path=("/data/y.jsonl",))
+    assert spec.view.limit == 3
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "tab"])
+def test_tabs_are_between_the_cells_of_a_tsv(suffix: str) -> None:
+    spec = resolved(f"kid: {{{CSV}}}", source=f"/data/y.{suffix}.gz")
+    assert isinstance(spec.source, CsvSource)
+    assert spec.source.delimiter == "\t"
+
+
+def test_a_folder_is_another_source_of_the_hub(tmp_path: Path) -> None:
+    manifest = "kid: {source: {type: hf, path: a/b, name: c, split: t, revision: main}}"
+    spec = resolved(manifest, source=str(tmp_path))
+    assert spec.source == HfSource(path=str(tmp_path), name="c", split="t")
+
+
+def test_another_source_of_no_known_type_is_refused() -> None:
+    known = ".csv, .tsv, .tab, .json, .jsonl, .ndjson, .parquet"
+    assert problems_of(f"kid: {{{CSV}}}", source="/data/y.txt") == [
+        f"source $: can't tell the type of /data/y.txt (known suffixes: {known})"
+    ]
+
+
+def test_another_source_may_be_below_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert resolved(f"kid: {{{CSV}}}", source="~/y.csv").source.path == ("/home/me/y.csv",)
+
+
+# --- paths ---
+
+
+@pytest.mark.parametrize(
+    ("path", "absolute"),
+    [
+        ("data/x.csv", "/catalog/data/x.csv"),
+        ("./x.csv", "/catalog/x.csv"),
+        ("../x.csv", "/x.csv"),
+        ("data/*.csv", "/catalog/data/*.csv"),
+        ("/data/x.csv", "/data/x.csv"),
+        ("~/x.csv", "/home/me/x.csv"),
+        ("s3://b/x.csv", "s3://b/x.csv"),
+        ("https://h/x.csv?a=../b", "https://h/x.csv?a=../b"),
+    ],
+)
+def test_relative_paths_are_relative_to_the_folder_of_the_index(
+    monkeypatch: pytest.MonkeyPatch, path: str, absolute: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    spec = resolved(f"kid: {{source: {{type: csv, path: ['{path}', b.csv]}}}}")
+    assert spec.source.path == (absolute, "/catalog/b.csv")
+
+
+@pytest.mark.parametrize(
+    ("path", "resolved_path"),
+    [
+        ("cais/mmlu", "cais/mmlu"),
+        ("./data", "/catalog/data"),
+        ("../data", "/data"),
+        ("/data", "/data"),
+        ("json", "json"),
+    ],
+)
+def test_a_hub_path_is_a_folder_only_where_it_looks_like_one(path: str, resolved_path: str) -> None:
+    spec = resolved(f"kid: {{source: {{type: hf, path: {path}, split: t}}}}")
+    assert spec.source.path == resolved_path
+
+
+@pytest.mark.parametrize(
+    ("path", "files", "expected"),
+    [
+        ("json", "x.json", "/catalog/x.json"),
+        ("json", "[x.json, 'https://h/y.json']", ["/catalog/x.json", "https://h/y.json"]),
+        ("csv", "{t: x.csv, u: [y.csv]}", {"t": "/catalog/x.csv", "u": ["/catalog/y.csv"]}),
+        ("a/b", "x.json", "x.json"),
+        ("a/b", "{t: data/*.parquet}", {"t": "data/*.parquet"}),
+    ],
+)
+def test_data_files_of_a_builder_are_files_of_the_catalog(
+    path: str, files: str, expected: Any
+) -> None:
+    spec = resolved(f"kid: {{source: {{type: hf, path: {path}, split: t, data_files: {files}}}}}")
+    assert isinstance(spec.source, HfSource)
+    assert spec.source.data_files == expected
+
+
+def test_an_inherited_path_is_relative_to_the_folder_of_its_own_index() -> None:
+    entries = {
+        **entries_of(f"base: {{{CSV}}}", folder=Path("/package"), file="/package/m.yaml"),
+        **entries_of("kid: {extends: base, limit: 3}\nown: {extends: base, source: {path: y.csv}}"),
+    }
+    assert resolve("base", entries).source.path == ("/package/x.csv",)
+    assert resolve("kid", entries).source.path == ("/package/x.csv",)
+    assert resolve("own", entries).source.path == ("/catalog/y.csv",)
