@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help demo test check format docs clean
+.PHONY: help demo test parity check format docs clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -24,6 +24,15 @@ demo: .venv/.run  ## install, build the demo datasets and look at them
 test: .venv/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses 2
 
+.venv-parity/.done: pyproject.toml
+	$(PYTHON) -m venv .venv-parity
+	.venv-parity/bin/python -m pip install --quiet --editable . inspect_evals==0.26.0 pytest
+	touch $@
+
+# The conftest above needs servers that this environment does without.
+parity: .venv-parity/.done  ## compare the manifests with inspect_evals, in its own environment
+	.venv-parity/bin/python -m pytest tests/parity --confcutdir tests/parity
+
 check: .venv/.dev  ## format, lint, types, tests: what CI runs
 	$(BIN)/ruff format --check src tests
 	$(BIN)/ruff check src tests
@@ -38,4 +47,4 @@ docs: .venv/.run  ## write the page of the operations
 	$(BIN)/python -m registry.reference
 
 clean:  ## remove the environment and what tools left
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .venv-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

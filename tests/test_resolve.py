@@ -10,7 +10,7 @@ import pytest
 
 from registry.errors import ManifestError
 from registry.resolve import Entry, Layer, resolve
-from registry.spec import CsvSource, DatasetSpec, HfSource, JsonSource
+from registry.spec import CsvSource, DatasetSpec, Explode, HfSource, JsonSource
 from registry.yamlfile import parse_yaml
 
 FOLDER = Path("/catalog")
@@ -298,8 +298,10 @@ def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
     [
         (
             "shuffle: true",
-            ("shuffle: `shuffle` without `seed` gives another order on every machine"
-            " (add `seed: 42`)"),
+            (
+                "shuffle: `shuffle` without `seed` gives another order on every machine"
+                " (add `seed: 42`)"
+            ),
         ),
         ("seed: 3", "seed: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
         (
@@ -308,8 +310,10 @@ def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
         ),
         (
             "shuffle_choices: true",
-            ("shuffle_choices: `shuffle_choices: true` gives another order on every machine"
-            " (give the seed: `shuffle_choices: 42`)"),
+            (
+                "shuffle_choices: `shuffle_choices: true` gives another order on every machine"
+                " (give the seed: `shuffle_choices: 42`)"
+            ),
         ),
     ],
 )
@@ -391,7 +395,6 @@ FORMS = (
 )
 
 
-
 @pytest.mark.parametrize(
     ("fields", "path", "message"),
     [
@@ -407,6 +410,114 @@ def test_an_expression_that_is_none_is_reported_at_its_field(
 ) -> None:
     (found,) = problems_of(f"kid: {{{CSV}, fields: {fields}}}")
     assert found.partition(" $.datasets.kid.fields.")[2] == f"{path}: {message}"
+
+
+# --- steps ---
+
+
+def test_a_part_of_concat_is_the_source_with_its_own_keys() -> None:
+    spec = resolved(
+        "kid:\n"
+        "  source: {type: csv, path: x.csv, encoding: latin-1, columns: {a: 1, b: 2}}\n"
+        "  concat: [{path: y.csv}, {skip_rows: 1, columns: {b: 3}}]\n"
+    )
+    assert spec.sources == (
+        CsvSource(path=("/catalog/y.csv",), encoding="latin-1", columns={"a": 1, "b": 2}),
+        CsvSource(
+            path=("/catalog/x.csv",), encoding="latin-1", skip_rows=1, columns={"a": 1, "b": 3}
+        ),
+    )
+
+
+def test_concat_changes_with_the_inherited_source() -> None:
+    spec = merged(
+        "source: {type: hf, path: a/b, split: t}, concat: [{name: c}, {name: d}]",
+        "source: {split: u}",
+    )
+    assert spec.sources == (
+        HfSource(path="a/b", split="u", name="c"),
+        HfSource(path="a/b", split="u", name="d"),
+    )
+
+
+@pytest.mark.parametrize("part", ["{encoding: null}", "{columns: null}", "{fs_options: null}"])
+def test_null_takes_a_key_away_from_a_part_of_concat(part: str) -> None:
+    source = (
+        "source: {type: csv, path: x.csv, encoding: latin-1, columns: {a: 1}, fs_options: {b: 2}}"
+    )
+    (found,) = resolved(f"kid: {{{source}, concat: [{part}]}}").sources
+    (key,) = (name for name in ("encoding", "columns", "fs_options") if name in part)
+    assert getattr(found, key) == CsvSource.model_fields[key].default
+
+
+def test_the_side_file_is_relative_to_the_folder_of_the_index() -> None:
+    side = "{type: csv, path: side.csv}"
+    spec = resolved(f"kid: {{{CSV}, join: {{source: {side}, on: a, into: b}}}}")
+    assert spec.join is not None
+    assert spec.join.source == CsvSource(path=("/catalog/side.csv",))
+
+
+def test_a_null_in_the_side_file_means_its_default() -> None:
+    side = "{type: csv, path: side.csv, encoding: null, columns: null}"
+    spec = resolved(f"kid: {{{CSV}, join: {{source: {side}, on: a, into: b}}}}")
+    assert spec.join is not None
+    assert spec.join.source == CsvSource(path=("/catalog/side.csv",))
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [
+        ("concat: [{path: s3://b/y.csv, fs_options: {secret: s}}]", "concat[0].fs_options.secret"),
+        (
+            (
+                "join: {on: a, into: b,"
+                " source: {type: csv, path: s3://b/y.csv, fs_options: {client_kwargs: {password: p}}}}"
+            ),
+            "join.source.fs_options.client_kwargs.password",
+        ),
+    ],
+)
+def test_a_literal_secret_is_refused_in_every_source(keys: str, path: str) -> None:
+    (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
+    assert f" $.datasets.kid.{path}: a literal secret in" in found
+
+
+def test_the_short_form_of_explode_names_the_column() -> None:
+    assert resolved(f"kid: {{{CSV}, explode: a.b}}").explode == Explode(column="a.b")
+    assert resolved(f"kid: {{{CSV}, explode: {{column: c, item: d}}}}").explode == Explode(
+        column="c", item="d"
+    )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "where: {value: q, equals: 1}",
+        "explode: q",
+        "join: {source: {type: csv, path: y.csv}, on: a, into: b}",
+        "sample: {n: 3, seed: 1}",
+        "concat: [{path: y.csv}]",
+        "mapper: pkg:function",
+    ],
+)
+def test_null_takes_an_inherited_step_away(key: str) -> None:
+    name = key.partition(":")[0]
+    assert getattr(merged(f"{CSV}, {key}", "limit: 1"), name)
+    assert not getattr(merged(f"{CSV}, {key}", f"{name}: null"), name)
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ("where: {value: q, equal: 1}", "where: no comparison 'equal' (did you mean 'equals'?)"),
+        ("where: {equals: 1}", "where: a condition has `value` with comparisons, or one of all, any, not"),
+        ("where: {any: [{value: {frm: q}, equals: 1}]}", f"where: {FORMS}"),
+        ("mapper: pkg:function, fields: {input: q}", "mapper: `mapper` and `fields` exclude each other (keep one; null takes an inherited one away)"),
+    ],
+)  # fmt: skip
+def test_a_step_that_can_not_be_is_a_problem(keys: str, problem: str) -> None:
+    (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
+    assert found.partition(" $.datasets.kid.")[2] == problem
 
 
 # --- overrides ---
@@ -492,8 +603,7 @@ def test_a_negative_seed_of_choices_is_refused_in_python_too() -> None:
 def test_the_suffix_of_another_source_decides_its_type(location: str, kind: str) -> None:
     spec = resolved(f"kid: {{{CSV}, expect: {{samples: 3}}}}", source=location)
     assert spec.source.type == kind
-    (path,) = spec.source.path
-    assert path == (location if "://" in location else os.path.abspath(location))
+    assert spec.source.path == (location if "://" in location else os.path.abspath(location),)
     assert spec.expect.samples is None
 
 

@@ -394,7 +394,7 @@ BAD_KEYS = [
     ),
     (
         "fields: {target: {do: [strip]}}",
-        "fields.target: the key 'from' is missing (The value to start with.)",
+        "fields.target: the key 'from' is missing",
     ),
     ("fields: {target: {from: q, do: strip}}", "fields.target.do: must be a list, is 'strip'"),
     ("fields: {target: {from: q, do: [5]}}", "fields.target.do[0]: must be text or a mapping, is 5"),
@@ -424,14 +424,15 @@ BAD_KEYS = [
     ("where: {value: q, equal: 1}", "where.equal: unknown key 'equal' (did you mean 'equals'?)"),
     ("where: {value: q, empty: 1}", "where.empty: must be true or false, is 1"),
     ("where: []", "where: must not be empty"),
-    ("explode: {item: a}", "explode: the key 'column' is missing (Column, or dotted path, of the list.)"),
-    ("sample: {n: 3}", "sample: the key 'seed' is missing (Seed of the selection.)"),
+    ("join: {source: {path: y.csv}, on: a, into: b}", "join.source: the key 'type' is missing"),
+    ("explode: {item: a}", "explode: the key 'column' is missing"),
+    ("sample: {n: 3}", "sample: the key 'seed' is missing"),
     ("sample: {n: -1, seed: 1}", "sample.n: must be 0 or more, is -1"),
     ("concat: []", "concat: must not be empty"),
     ("concat: [{splt: a}]", "concat[0].splt: unknown key 'splt' (did you mean 'split'?)"),
     ("fields: {target: {template: 5}}", "fields.target.template: must be text, is 5"),
     ("fields: {target: {row_number: a}}", "fields.target.row_number: must be a whole number, is 'a'"),
-    ("fields: {target: {if: {value: q, equals: 1}}}", "fields.target: the key 'then' is missing (The value where it holds.)"),
+    ("fields: {target: {if: {value: q, equals: 1}}}", "fields.target: the key 'then' is missing"),
     ("fields: {target: {from: q, do: [{letter: {base: 2}}]}}", "fields.target.do[0].letter.base: 2 is not one of 0, 1"),
 ]  # fmt: skip
 
@@ -507,12 +508,19 @@ def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> li
     return [str(problem).partition(" $.datasets.")[2] for problem in problems]
 
 
+def _without_hint_of_missing(problem: str) -> str:
+    """Leave out the description of a missing key; a test of its own shows it."""
+    head, is_missing, _ = problem.partition(" is missing")
+    return head + is_missing
+
+
 @pytest.mark.parametrize(("key", "problem"), BAD_KEYS)
 def test_a_bad_key_of_a_dataset_is_said_plainly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, problem: str
 ) -> None:
     manifest = f"datasets:\n  a:\n    source: {{type: csv, path: x.csv}}\n    {key}\n"
-    assert _checked(tmp_path, monkeypatch, manifest) == [f"a.{problem}"]
+    (found,) = _checked(tmp_path, monkeypatch, manifest)
+    assert _without_hint_of_missing(found) == f"a.{_without_hint_of_missing(problem)}"
 
 
 @pytest.mark.parametrize(("source", "problem"), BAD_SOURCES)
@@ -520,8 +528,7 @@ def test_a_bad_source_is_said_plainly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
 ) -> None:
     (found,) = _checked(tmp_path, monkeypatch, f"datasets:\n  a:\n    source: {source}\n")
-    # A missing key is hinted at with its description.
-    assert found == f"a.{problem}" or found.startswith(f"a.{problem} (")
+    assert _without_hint_of_missing(found) == f"a.{problem}"
 
 
 @pytest.mark.parametrize(
@@ -596,6 +603,7 @@ def test_long_values_are_cut_in_messages() -> None:
         "datasets: {a: {extends: b, source: {fs_options: {key: null, a: [1, {b: c}]}}}}",
         "datasets: {a: {extends: b, fields: {metadata: {topic: null}}}}",
         "datasets: {a: {extends: b, expect: null}}",
+        "datasets: {a: {extends: b, join: {source: {type: csv, path: c}, on: d, into: e, missing: null}}}",
     ],
 )
 def test_what_a_child_may_say_is_valid(manifest: str) -> None:

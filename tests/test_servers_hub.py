@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from tests.servers.hub import HubEmulator, Request, parquet_repo
 
 if TYPE_CHECKING:

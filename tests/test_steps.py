@@ -201,7 +201,9 @@ def test_samples_with_the_same_id(write: Write, rule: str, ids: list[str]) -> No
 
 def test_the_same_id_twice_is_an_error_with_both_places(write: Write) -> None:
     records = [{"input": "q", "id": name} for name in ("b", "a", "a")]
-    with pytest.raises(MappingError, match="d: record 3, field id: the id is that of record 2 already"):
+    with pytest.raises(
+        MappingError, match="d: record 3, field id: the id is that of record 2 already"
+    ):
         get_dataset("d", root=write("", records))
 
 

@@ -22,7 +22,7 @@ _PACKAGE = "package:"
 
 
 @dataclass(frozen=True)
-class Catalog(Mapping[str, DatasetSpec]):
+class Catalog:
     """Datasets by name; `catalog[name]` is resolved when it is asked for."""
 
     index: Path
@@ -51,6 +51,9 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def __getitem__(self, name: str) -> DatasetSpec:
         return self.resolve(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self.entries))
@@ -89,15 +92,13 @@ class Catalog(Mapping[str, DatasetSpec]):
             raise ManifestError([self.entries[spec.name].problem(("mapper",), message, hint)])
 
     def _check_files_of(self, name: str) -> None:
-        files = set()
-        current: str | None = name
-        while current in self.entries:
-            entry = self.entries[current]
-            if entry.document.file in files and current != name:
-                break
-            files.add(entry.document.file)
-            parent = entry.value.get("extends")
-            current = parent if isinstance(parent, str) else None
+        """Raise the problems of the files that a dataset and its ancestors stand in."""
+        seen: set[str] = set()
+        current: object = name
+        while isinstance(current, str) and current in self.entries and current not in seen:
+            seen.add(current)
+            current = self.entries[current].value.get("extends")
+        files = {self.entries[one].document.file for one in seen}
         problems = [problem for problem in self.problems if problem.file in files]
         if problems:
             raise ManifestError(problems)
@@ -114,10 +115,11 @@ class Catalog(Mapping[str, DatasetSpec]):
         """Return this catalog with those of the files that it does not hold yet."""
         reader = _Reader()
         reader.entries, reader.problems = dict(self.entries), list(self.problems)
-        known = {entry.document.file for entry in self.entries.values()}
-        known |= {problem.file for problem in self.problems} | {shown(self.index)}
+        named = {entry.document.file for entry in self.entries.values()}
+        named |= {problem.file for problem in self.problems} | {str(self.index)}
+        known = {Path(file).resolve() for file in named}
         for file in files:
-            if shown(file) in known:
+            if file.resolve() in known:
                 continue
             if file.name == INDEX_NAME:
                 reader.read_index(file.absolute())
@@ -133,6 +135,7 @@ class _Reader:
         self.entries: dict[str, Entry] = {}
         self.problems: list[Problem] = []
         self.trust: dict[Path, frozenset[str]] = {}
+        self._files: set[Path] = set()
 
     def read_index(self, path: Path) -> None:
         if path in self.trust:
@@ -154,7 +157,10 @@ class _Reader:
         if pattern.startswith(_PACKAGE):
             index = _package_index(pattern.removeprefix(_PACKAGE))
             if index is not None:
-                self.read_index(index)
+                try:
+                    self.read_index(index)
+                except ManifestError as error:
+                    self.problems.extend(error.problems)
                 return
         else:
             paths = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
@@ -166,6 +172,9 @@ class _Reader:
         self.problems.append(document.problem(("include", number), message, "check the spelling"))
 
     def read_manifest(self, path: Path, folder: Path, defaults: Layer) -> None:
+        if path.resolve() in self._files:
+            return
+        self._files.add(path.resolve())
         try:
             document = read_yaml(path, shown_as=shown(path))
         except ManifestError as error:
@@ -198,7 +207,10 @@ def _package_index(name: str) -> Path | None:
     """Return the index that an installed package ships, without importing the package."""
     if name == "registry":
         return builtin_root()
-    spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    try:
+        spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    except ValueError:  # a module that is no package
+        return None
     places = spec.submodule_search_locations if spec else None
     for place in places or ():
         if (Path(place) / INDEX_NAME).is_file():

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from registry.catalog import Catalog, shown
+from registry.catalog import Catalog
 from registry.errors import ManifestError, Problem
-from registry.mapping.compiled import FieldMapper
+from registry.expressions import parse_condition
+from registry.mapping import map_fields
+from registry.mapping.condition import compile_condition
+from registry.mapping.expression import compile_expression
+from registry.spec import DatasetSpec
+from registry.yamlfile import DataPath
 
 __all__ = ["check"]
 
@@ -19,9 +24,9 @@ def check(catalog: Catalog, paths: Iterable[Path] = ()) -> list[Problem]:
     """
     wanted = [file for path in paths for file in _files(path)]
     whole = catalog.including(wanted)
-    names = {shown(file) for file in wanted}
+    places = {file.resolve() for file in wanted}
     problems = [*whole.problems, *_meaning(whole)]
-    kept = [problem for problem in problems if not wanted or problem.file in names]
+    kept = [problem for problem in problems if not wanted or Path(problem.file).resolve() in places]
     return sorted(dict.fromkeys(kept), key=lambda one: (one.file, one.line, one.column))
 
 
@@ -41,8 +46,22 @@ def _meaning(catalog: Catalog) -> Iterator[Problem]:
             continue
         try:
             spec = catalog.resolve(name)
-            FieldMapper(spec.fields)
         except ManifestError as error:
             yield from error.problems
+            continue
+        yield from (entry.problem(path, message) for path, message in _compile_faults(spec))
+
+
+def _compile_faults(spec: DatasetSpec) -> Iterator[tuple[DataPath, str]]:
+    """Yield what in a dataset's fields and condition does not compile, and where."""
+    fields = {name: getattr(spec.fields, name) for name in type(spec.fields).model_fields}
+    for name, expression in fields.items():
+        try:
+            map_fields({**dict.fromkeys(fields), name: expression})
         except ValueError as error:
-            yield entry.problem(("fields",), str(error))
+            yield ("fields", name), str(error).removeprefix(f"field {name}: ")
+    if spec.where is not None:
+        try:
+            compile_condition(parse_condition(spec.where), compile_expression)
+        except ValueError as error:
+            yield ("where",), str(error)

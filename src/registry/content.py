@@ -191,7 +191,7 @@ class ContentDocument(ContentBase):
 
 def _describe(document: str, given_type: str | None) -> tuple[str, str]:
     if document.startswith("data:"):
-        header = re.match("data:([^;]+);", document)
+        header = re.match("data:([^;,]+)[;,]", document)
         mime_type = given_type or (header[1] if header else _UNKNOWN_TYPE)
         return mime_type, f"document.{mime_type.rpartition('/')[2]}"
     path = Path(document)

@@ -264,10 +264,12 @@ def _parse_if(raw: dict[str, Any]) -> If:
         raise ValueError("`if` needs `then`")
     otherwise = raw.get("else")
     return If(
-        parse_condition(raw["if"]),
-        parse_expression(raw["then"]),
-        Const(None) if otherwise is None else parse_expression(otherwise),
+        parse_condition(raw["if"]), _expression_or_null(raw["then"]), _expression_or_null(otherwise)
     )
+
+
+def _expression_or_null(raw: Any) -> Expression:
+    return Const(None) if raw is None else parse_expression(raw)
 
 
 def _parse_messages(raw: dict[str, Any]) -> Messages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import operator
 import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -399,7 +400,7 @@ def _in_memory(samples: list[Sample], view: _View, name: str, location: str) -> 
     if view.shuffle_choices is True:
         dataset.shuffle_choices()
     elif view.shuffle_choices is not None and view.shuffle_choices is not False:
-        dataset.shuffle_choices(seed=view.shuffle_choices)
+        dataset.shuffle_choices(seed=operator.index(view.shuffle_choices))
     if view.limit is not None:
         del dataset.samples[view.limit :]
     return dataset

@@ -33,7 +33,9 @@ _DEEP: frozenset[DataPath] = frozenset(
 )
 _VIEW_KEYS = tuple(View.model_fields)
 _SOURCE_KEYS = ("split", "revision")
-_SECRET = re.compile(r"^key$|secret|password|passwd|token|credential|sas", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string", re.IGNORECASE
+)
 _GENERIC_BUILDERS = frozenset({"csv", "json", "parquet", "text", "arrow", "xml"})
 _SUFFIX_TYPES = {
     ".csv": "csv",
@@ -118,10 +120,11 @@ def resolve(
         ManifestError: with all problems, each at the place it comes from.
     """
     chain = _chain(entries[name], entries)
-    layers = [_defaults_for(chain), *_own_layers(chain)]
+    defaults = chain[-1].defaults
+    layers = [_without_sources(defaults), *_own_layers(chain)]
     if overrides:
         layers.append(_override_layer(overrides))
-    merged = _merge(layers)
+    merged = _merge(layers, defaults)
     if source is not None:
         merged = _with_source(merged, source)
     problems = list(_problems(merged))
@@ -146,21 +149,19 @@ def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
 
 
 def _own_layers(chain: list[Entry]) -> Iterator[Layer]:
+    """Yield the entries' keys, the root's first; paths are relative to each one's own index."""
+    inherited: dict[str, Any] = {}
     for entry in chain:
         kind = "own" if entry is chain[-1] else "parent"
         value = {key: item for key, item in entry.value.items() if key != "extends"}
+        value = _with_absolute_paths(value, inherited, entry.folder)
+        inherited = {**inherited, **value.get("source", {})}
         yield Layer(kind, value, entry.document, ("datasets", entry.name))
 
 
-def _defaults_for(chain: list[Entry]) -> Layer:
-    """Return the index's defaults, of its sources those for the dataset's type."""
-    defaults = chain[-1].defaults
-    types = [entry.value.get("source", {}).get("type") for entry in chain]
-    kind = next((kind for kind in reversed(types) if kind), None)
+def _without_sources(defaults: Layer) -> Layer:
+    """Return defaults without those of sources, which depend on the source's type."""
     value = {key: item for key, item in defaults.value.items() if key != "source"}
-    sources = defaults.value.get("source", {})
-    if kind in sources:
-        value["source"] = {"type": kind, **sources[kind]}
     return Layer("default", value, defaults.document, defaults.base)
 
 
@@ -175,21 +176,29 @@ def _override_layer(overrides: Mapping[str, Any]) -> Layer:
     return Layer("override", {**value, "source": source} if source else value)
 
 
-def _merge(layers: list[Layer]) -> _Merged:
+def _merge(layers: list[Layer], defaults: Layer) -> _Merged:
     merged = _Merged({}, {(): layers[-1]})
     for layer in layers:
-        _drop_replaced(merged.value, layer.value)
+        _make_room(merged, layer.value, defaults)
         _merge_into(merged, merged.value, layer.value, layer, ())
     return merged
 
 
-def _drop_replaced(value: dict[str, Any], later: dict[str, Any]) -> None:
+def _make_room(merged: _Merged, later: dict[str, Any], defaults: Layer) -> None:
     """Drop what a later layer makes void: a source of another type, the seed of no shuffle."""
-    kind = later.get("source", {}).get("type")
-    if kind is not None and value.get("source", {}).get("type", kind) != kind:
-        del value["source"]
-    if later.get("shuffle") is False and "seed" not in later:
+    value = merged.value
+    if "shuffle" in later and not later["shuffle"] and "seed" not in later:
         value.pop("seed", None)
+    kind = (later.get("source") or {}).get("type")
+    if kind is None or value.get("source", {}).get("type") == kind:
+        return
+    value.pop("source", None)
+    for path in [path for path in merged.layers if path[:1] == ("source",)]:
+        del merged.layers[path]
+    typed = defaults.value.get("source", {}).get(kind, {})
+    layer = Layer("default", {}, defaults.document, defaults.base)
+    if typed:
+        _merge_into(merged, value, {"source": typed}, layer, ())
 
 
 def _merge_into(
@@ -242,6 +251,7 @@ def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
         ManifestError: a key is missing or not valid.
     """
     entry: dict[str, Any] = {"source": dict(source)}
+    entry = _with_absolute_paths(entry, {}, folder)
     return _spec("source", _Merged(entry, {(): Layer("source", entry)}), folder).source
 
 
@@ -269,18 +279,33 @@ def _view_problems(merged: _Merged) -> Iterator[Problem]:
 
 
 def _secret_problems(merged: _Merged) -> Iterator[Problem]:
-    options = merged.value.get("source", {}).get("fs_options", {})
-    for path, item in _leaves(options, ("source", "fs_options")):
-        if isinstance(item, str) and _SECRET.search(str(path[-1])):
-            message = f"a literal secret in '{path[-1]}'"
-            hint = "name an environment variable: `{env: NAME}`"
-            yield merged.problem(path, message, hint)
+    for path, item in _options(merged.value):
+        inside = path[path.index("fs_options") + 1 :]
+        named = next((str(key) for key in reversed(inside) if _SECRET.search(str(key))), None)
+        if named is not None and isinstance(item, str | int | float) and not isinstance(item, bool):
+            message = f"a literal secret in '{named}'"
+            yield merged.problem(path, message, "name an environment variable: `{env: NAME}`")
+
+
+def _options(value: dict[str, Any]) -> Iterator[tuple[DataPath, Any]]:
+    """Yield what stands in the fs_options of every source."""
+    sources: dict[DataPath, Any] = {("source",): value.get("source")}
+    sources |= {("concat", index): part for index, part in enumerate(value.get("concat") or ())}
+    sources[("join", "source")] = (value.get("join") or {}).get("source")
+    for path, source in sources.items():
+        yield from _leaves((source or {}).get("fs_options", {}), (*path, "fs_options"))
 
 
 def _leaves(value: Any, path: DataPath) -> Iterator[tuple[DataPath, Any]]:
+    """Yield what stands in options, except references to the environment."""
     if isinstance(value, dict):
+        if set(value) == {"env"} and isinstance(value["env"], str):
+            return
         for key, item in value.items():
-            yield from _leaves(item, (*path, key)) if key != "env" else ()
+            yield from _leaves(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _leaves(item, (*path, index))
     else:
         yield path, value
 
@@ -313,41 +338,42 @@ def _step_problems(merged: _Merged) -> Iterator[Problem]:
 
 
 def _spec(name: str, merged: _Merged, folder: Path) -> DatasetSpec:
-    value = dict(merged.value)
+    value: dict[str, Any] = {**merged.value, "name": name, "folder": folder}
     view = {key: value.pop(key) for key in _VIEW_KEYS if key in value}
     if view.get("shuffle_choices") is False:
         del view["shuffle_choices"]
-    given = value.pop("source")
-    source = _with_absolute_paths(given, folder)
-    parts = [
-        _with_absolute_paths(_part_of(given, part), folder) for part in value.pop("concat", ())
-    ]
-    if "join" in value:
-        side = _with_absolute_paths(value["join"].get("source", {}), folder)
-        value["join"] = {**value["join"], "source": side}
+    value["view"] = view
+    value["concat"] = tuple(_part_of(value["source"], part) for part in value.get("concat", ()))
     if isinstance(value.get("explode"), str):
         value["explode"] = {"column": value["explode"]}
-    tags = tuple(value.pop("tags", ()))
+    value["tags"] = tuple(value.get("tags", ()))
     try:
-        return DatasetSpec(
-            **value,
-            name=name,
-            tags=tags,
-            concat=tuple(parts),  # type: ignore[arg-type]  # pydantic builds the models
-            source=source,  # type: ignore[arg-type]
-            view=view,  # type: ignore[arg-type]
-            folder=folder,
-        )
+        return DatasetSpec(**value)
     except ValidationError as error:
-        raise ManifestError(
-            merged.problem(_path_of(item["loc"]), item["msg"], "") for item in error.errors()
-        ) from error
+        raise ManifestError(_worded(merged, item) for item in error.errors()) from error
+
+
+def _worded(merged: _Merged, item: Any) -> Problem:
+    """Return a problem of the model in the words of the schema's."""
+    path = _path_of(item["loc"])
+    if item["type"] == "missing":
+        return merged.problem(path[:-1], f"the key '{path[-1]}' is missing")
+    if item["type"] == "extra_forbidden":
+        kind = merged.value.get("source", {}).get("type")
+        return merged.problem(path, f"unknown key '{path[-1]}'", f"not a key of the type {kind}")
+    return merged.problem(path, item["msg"])
 
 
 def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
     """Return a part of `concat`: the source with the part's keys in it."""
-    columns = {**source.get("columns", {}), **part.get("columns", {})}
-    return {**source, **part, **({"columns": columns} if columns else {})}
+    merged = {**source, **part}
+    if source.get("columns") and part.get("columns"):
+        merged["columns"] = {**source["columns"], **part["columns"]}
+    return _without_nulls(merged)
+
+
+def _without_nulls(source: dict[str, Any]) -> dict[str, Any]:
+    return {key: item for key, item in source.items() if item is not None}
 
 
 def _path_of(loc: tuple[str | int, ...]) -> DataPath:
@@ -365,18 +391,37 @@ def _path_of(loc: tuple[str | int, ...]) -> DataPath:
             return loc
 
 
-def _with_absolute_paths(source: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _with_absolute_paths(
+    value: dict[str, Any], inherited: Mapping[str, Any], folder: Path
+) -> dict[str, Any]:
+    """Return a dataset's keys with the paths of its sources made absolute."""
+    changed = dict(value)
+    if isinstance(value.get("source"), dict):
+        changed["source"] = _absolute_source(value["source"], inherited, folder)
+    if isinstance(value.get("concat"), list):
+        around = {**inherited, **changed.get("source", {})}
+        changed["concat"] = [_absolute_source(part, around, folder) for part in value["concat"]]
+    if isinstance(value.get("join"), dict):
+        side = _absolute_source(value["join"].get("source", {}), {}, folder)
+        changed["join"] = _without_nulls({**value["join"], "source": _without_nulls(side)})
+    return changed
+
+
+def _absolute_source(
+    source: dict[str, Any], inherited: Mapping[str, Any], folder: Path
+) -> dict[str, Any]:
+    kind = source.get("type", inherited.get("type"))
     path = source.get("path")
-    if source.get("type") == "hf":
-        resolved = dict(source)
-        if isinstance(path, str) and path.startswith(("./", "../", "/", "~")):
-            resolved["path"] = _absolute(path, folder)
-        if path in _GENERIC_BUILDERS and "data_files" in source:
-            resolved["data_files"] = _map_texts(source["data_files"], folder)
-        return resolved
-    if isinstance(path, str | list):
-        return {**source, "path": _map_texts(path, folder)}
-    return source
+    changed = dict(source)
+    if kind != "hf":
+        if isinstance(path, str | list):
+            changed["path"] = _map_texts(path, folder)
+        return changed
+    if isinstance(path, str) and path.startswith(("./", "../", "/", "~")):
+        changed["path"] = _absolute(path, folder)
+    if source.get("path", inherited.get("path")) in _GENERIC_BUILDERS and "data_files" in source:
+        changed["data_files"] = _map_texts(source["data_files"], folder)
+    return changed
 
 
 def _map_texts(value: Any, folder: Path) -> Any:

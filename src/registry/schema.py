@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMAS", "SchemaName", "read_schema", "validate"]
 
 SchemaName = Literal["index", "manifest"]
-SCHEMAS: tuple[SchemaName, ...] = ("index", "manifest")
+SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index")
 
 _TYPE_WORDS = {
     "object": "a mapping",
@@ -47,14 +47,22 @@ def read_schema(name: SchemaName) -> dict[str, Any]:
 
 @functools.cache
 def _validator(name: SchemaName) -> Draft202012Validator:
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, validators
     from referencing import Registry, Resource
 
+    # To JSON Schema 10.0 is a whole number; to a reader of YAML it is not.
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    extend: Any = validators.extend  # it has no types
+    validator: type[Draft202012Validator] = extend(Draft202012Validator, type_checker=checker)
     schemas = {known: read_schema(known) for known in SCHEMAS}
     registry: Registry[Any] = Registry().with_resources(
         (schema["$id"], Resource.from_contents(schema)) for schema in schemas.values()
     )
-    return Draft202012Validator(schemas[name], registry=registry)
+    return validator(schemas[name], registry=registry)
+
+
+def _is_integer(_: Any, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def validate(document: Document, name: SchemaName) -> list[Problem]:
@@ -98,12 +106,22 @@ def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[_Report]:
 def _missing(error: ValidationError, path: DataPath) -> Iterator[_Report]:
     # jsonschema makes one error a missing key; the key is the first word it quotes.
     key = error.message.split("'")[1]
-    yield path, f"the key '{key}' is missing", _describe(error.schema, key)
+    yield path, f"the key '{key}' is missing", _descriptions().get(key, "")
 
 
-def _describe(schema: Any, key: str) -> str:
-    description = schema.get("properties", {}).get(key, {}).get("description", "")
-    return str(description)
+@functools.cache
+def _descriptions() -> dict[str, str]:
+    """Return what the schemas say of each key, the first that says something."""
+    found: dict[str, str] = {}
+    for name in SCHEMAS:
+        schema = read_schema(name)
+        for node in [schema, *schema.get("$defs", {}).values()]:
+            for key, item in node.get("properties", {}).items():
+                target = schema["$defs"].get(str(item.get("$ref", "")).rpartition("/")[2], {})
+                text = item.get("description") or target.get("description")
+                if text:
+                    found.setdefault(key, text)
+    return found
 
 
 def _wrong_type(error: ValidationError, path: DataPath) -> Iterator[_Report]:

@@ -185,7 +185,7 @@ class View(_Model):
     """Shuffle the samples with `seed`."""
     seed: Annotated[int, Field(ge=0)] | None = None
     """Seed of the order."""
-    shuffle_choices: int | None = None
+    shuffle_choices: Annotated[int, Field(ge=0)] | None = None
     """Seed of the order of choices; None keeps it."""
     limit: Annotated[int, Field(ge=0)] | None = None
     """Samples at most; None is all of them."""

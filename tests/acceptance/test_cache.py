@@ -30,6 +30,7 @@ from registry import (
     RegistryError,
     get_dataset,
 )
+from registry.cli import main
 from tests.servers.hub import HubEmulator, parquet_repo
 
 if TYPE_CHECKING:
@@ -146,7 +147,6 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "samples empty": ("samples.arrow", empty),
     "samples gone": ("samples.arrow", Path.unlink),
     "samples zeroed": ("samples.arrow", zero),
-    "samples flipped": ("samples.arrow", flip),
     "meta cut": ("meta.json", cut),
     "meta empty": ("meta.json", empty),
     "meta gone": ("meta.json", Path.unlink),
@@ -171,6 +171,16 @@ def test_a_damaged_entry_is_put_aside_and_built_again(
     assert [path.name.partition("-")[0] for path in entries(cache_dir, "quarantine")] == [
         entry.name
     ]
+
+
+def test_sync_reads_the_samples_and_rebuilds_those_of_another_digest(
+    root: Path, cache_dir: Path
+) -> None:
+    get_dataset("data", root=root)
+    flip(the_entry(cache_dir) / "samples.arrow")
+    assert main(["sync", "data", "--root", str(root)]) == 0
+    assert questions(get_dataset("data", root=root)) == QUESTIONS
+    assert len(entries(cache_dir, "quarantine")) == 1
 
 
 @pytest.mark.parametrize("name", ["rows.npy", "choices.npy", "meta.json"])

@@ -17,11 +17,25 @@ __all__ = ["FieldMapper", "map_fields"]
 
 Reader = Callable[[Any], Any]
 
+
+def _read_choices(value: Any) -> list[str] | None:
+    """Return the choices; of a list only blank ones at the end are left out.
+
+    The loaders leave out all blank ones, as Inspect's do; here the letters of targets count them.
+    """
+    if not isinstance(value, list):
+        return values.read_choices(value)
+    texts = [str(item) for item in value]
+    while texts and not texts[-1].strip():
+        texts.pop()
+    return texts
+
+
 # Field of a sample → how a value becomes it. `input` has a rule of its own for missing columns.
 _READERS: dict[str, Reader] = {
     "input": values.read_input,
     "target": values.read_target,
-    "choices": values.read_choices,
+    "choices": _read_choices,
     "id": values.read_id,
     "sandbox": values.read_sandbox,
     "files": values.read_files,

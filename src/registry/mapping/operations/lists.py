@@ -68,6 +68,19 @@ def _drop_null(argument: Any, _: Any) -> Apply:
     return apply
 
 
+def _unique(argument: Any, _: Any) -> Apply:
+    no_argument(argument)
+
+    def apply(value: Any, row: Any) -> list[Any]:
+        kept: list[Any] = []
+        for item in need(value, list, "a list"):
+            if item not in kept:
+                kept.append(item)
+        return kept
+
+    return apply
+
+
 def _each(argument: Any, compiler: Compiler) -> Apply:
     listed = argument if isinstance(argument, list) else [argument]
     step = compiler.steps(parse_operations(listed))
@@ -142,6 +155,12 @@ OPERATIONS = (
         "Leave nulls out of a list or map; {blank: true} leaves out blank texts too.",
         _drop_null,
         Example({"drop_null": {"blank": True}}, ["Paris", None, ""], ["Paris"]),
+    ),
+    Operation(
+        "unique",
+        "Leave repeats out of a list; the first of each stays.",
+        _unique,
+        Example("unique", ["4", "four", "4"], ["4", "four"]),
     ),
     Operation(
         "pluck",

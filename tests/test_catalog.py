@@ -1,0 +1,501 @@
+"""The catalog: what an index reaches, and how far a broken file reaches."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from registry import DatasetNotFoundError, ManifestError, get_dataset, list_datasets
+from registry.catalog import Catalog
+from registry.check import check
+from registry.settings import builtin_root, find_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[1]
+
+
+def dataset(name: str, path: str = "x.csv") -> str:
+    return f"datasets:\n  {name}:\n    source: {{type: csv, path: {path}}}\n"
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Write an index and manifests by their paths below a folder that becomes the current one."""
+
+    def make(index: str = "include: [m/*.yaml]\n", **manifests: str) -> Path:
+        (tmp_path / "datasets.yaml").write_text(f"version: 1\n{index}", encoding="utf-8")
+        (tmp_path / "m").mkdir(exist_ok=True)
+        for name, text in manifests.items():
+            (tmp_path / "m" / f"{name}.yaml").write_text(text, encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    return make
+
+
+@contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """Fail, and do not hang, where the code inside takes longer."""
+
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError(f"still running after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def said(error: ManifestError) -> list[str]:
+    return [str(problem) for problem in error.problems]
+
+
+# --- what is included ---
+
+
+def test_a_catalog_is_a_mapping_of_names_in_order(write: Callable[..., Path]) -> None:
+    root = write(a=dataset("zeta"), b=dataset("alpha"))
+    catalog = Catalog.open(root)
+    assert list(catalog) == ["alpha", "zeta"] == list_datasets(root=root)
+    assert len(catalog) == 2
+    assert catalog["zeta"].name == "zeta"
+
+
+def test_a_catalog_can_be_asked_for_names_that_it_does_not_have(
+    write: Callable[..., Path],
+) -> None:
+    catalog = Catalog.open(write(a=dataset("one")))
+    assert "one" in catalog
+    assert "two" not in catalog
+    assert catalog.get("two") is None
+
+
+def test_manifests_and_the_index_itself_have_datasets(write: Callable[..., Path]) -> None:
+    index = f"include: [m/*.yaml]\n{dataset('inline')}"
+    assert list(Catalog.open(write(index, a=dataset("file")))) == ["file", "inline"]
+
+
+def test_globs_may_cross_folders(write: Callable[..., Path]) -> None:
+    root = write("include: ['m/**/*.yaml']\n", a=dataset("one"))
+    (root / "m" / "deep" / "er").mkdir(parents=True)
+    (root / "m" / "deep" / "er" / "b.yaml").write_text(dataset("two"), encoding="utf-8")
+    assert list(Catalog.open(root)) == ["one", "two"]
+
+
+def test_relative_paths_are_relative_to_the_index_in_every_manifest(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = f"include: ['m/**/*.yaml']\n{dataset('inline', 'data/x.csv')}"
+    root = write(index, a=dataset("file", "data/x.csv"))
+    (root / "m" / "deep").mkdir()
+    (root / "m" / "deep" / "b.yaml").write_text(dataset("deep", "../x.csv"), encoding="utf-8")
+    monkeypatch.chdir("/")
+    catalog = Catalog.open(root)
+    inside = (str(root / "data" / "x.csv"),)
+    assert catalog["inline"].source.path == catalog["file"].source.path == inside
+    assert catalog["deep"].source.path == (str(root.parent / "x.csv"),)
+
+
+def test_an_index_of_another_name_is_an_index(write: Callable[..., Path]) -> None:
+    root = write(a=dataset("one"))
+    other = root / "other.yaml"
+    other.write_text(f"version: 1\n{dataset('two')}", encoding="utf-8")
+    assert list(Catalog.open(other)) == ["two"]
+
+
+def test_includes_that_match_nothing_are_problems(write: Callable[..., Path]) -> None:
+    root = write("include: [m/*.yaml, none/*.yaml, 'package:no_such_package_anywhere']\n")
+    assert [str(problem) for problem in Catalog.open(root).problems] == [
+        "datasets.yaml:2:11 $.include[0]: 'm/*.yaml' matches nothing (check the spelling)",
+        "datasets.yaml:2:21 $.include[1]: 'none/*.yaml' matches nothing (check the spelling)",
+        (
+            "datasets.yaml:2:34 $.include[2]: 'package:no_such_package_anywhere' matches nothing"
+            " (check the spelling)"
+        ),
+    ]
+
+
+def test_a_file_that_two_globs_match_is_read_once(write: Callable[..., Path]) -> None:
+    root = write("include: [m/*.yaml, m/a.yaml, m/../m/a.yaml]\n", a=dataset("one"))
+    assert Catalog.open(root).problems == ()
+
+
+def test_a_name_that_two_files_give_names_the_first_place(write: Callable[..., Path]) -> None:
+    catalog = Catalog.open(write(a=dataset("one"), b=f"# later\n{dataset('one', 'y.csv')}"))
+    assert [str(problem) for problem in catalog.problems] == [
+        "m/b.yaml:3:3 $.datasets.one: the name 'one' is taken already (by m/a.yaml:2)"
+    ]
+    assert catalog["one"].source.path == (str(catalog.index.parent / "x.csv"),)
+
+
+# --- catalogs of packages ---
+
+
+def write_package(folder: Path, name: str, index: str, **manifests: str) -> None:
+    """Write a package that ships a catalog and must not be imported."""
+    package = folder / name
+    (package / "m").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('it was imported')", encoding="utf-8")
+    (package / "datasets.yaml").write_text(index, encoding="utf-8")
+    for file, text in manifests.items():
+        (package / "m" / f"{file}.yaml").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    return folder
+
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+
+
+def test_a_package_ships_a_catalog_and_is_not_imported(
+    write: Callable[..., Path], packages: Path
+) -> None:
+    index = f"{INDEX}defaults: {{license: mit}}\n"
+    write_package(packages, "ships_a_catalog", index, p=dataset("theirs"))
+    catalog = Catalog.open(
+        write("include: ['package:ships_a_catalog', m/*.yaml]\n", a=dataset("ours"))
+    )
+    assert catalog.problems == ()
+    assert list(catalog) == ["ours", "theirs"]
+    assert catalog["theirs"].source.path == (str(packages / "ships_a_catalog" / "x.csv"),)
+    assert (catalog["theirs"].license, catalog["ours"].license) == ("mit", None)
+    assert "ships_a_catalog" not in sys.modules
+
+
+def test_a_child_reads_the_file_of_its_parent_in_a_package(
+    write: Callable[..., Path], packages: Path
+) -> None:
+    write_package(packages, "ships_a_parent", INDEX, p=dataset("theirs", "data/x.csv"))
+    child = "datasets:\n  ours: {extends: theirs, limit: 3}\n"
+    catalog = Catalog.open(write("include: ['package:ships_a_parent', m/*.yaml]\n", a=child))
+    path = str(packages / "ships_a_parent" / "data" / "x.csv")
+    assert catalog["theirs"].source.path == catalog["ours"].source.path == (path,)
+
+
+def test_packages_may_include_each_other(write: Callable[..., Path], packages: Path) -> None:
+    for name, other in (("one_of_two", "two_of_two"), ("two_of_two", "one_of_two")):
+        index = f"version: 1\ninclude: ['package:{other}', m/*.yaml]\n"
+        write_package(packages, name, index, p=dataset(name))
+    catalog = Catalog.open(write("include: ['package:one_of_two']\n"))
+    assert catalog.problems == ()
+    assert list(catalog) == ["one_of_two", "two_of_two"]
+
+
+def test_the_catalog_of_this_package_can_be_included(write: Callable[..., Path]) -> None:
+    catalog = Catalog.open(write("include: ['package:registry']\n"))
+    assert catalog.problems == ()
+    assert set(catalog) == set(Catalog.open(ROOT))
+
+
+@pytest.mark.parametrize("name", ["json", "__main__", "os.path", "a b", "", "../up"])
+def test_a_package_without_a_catalog_matches_nothing(write: Callable[..., Path], name: str) -> None:
+    catalog = Catalog.open(write(f"include: [m/*.yaml, 'package:{name}']\n", a=dataset("one")))
+    assert [problem.message for problem in catalog.problems] == [
+        f"'package:{name}' matches nothing"
+    ]
+    assert list(catalog) == ["one"]
+
+
+# --- the root ---
+
+
+def names_of(root: str | Path | None = None) -> list[str]:
+    return list(Catalog.open(root))
+
+
+def test_the_root_is_an_argument_then_the_environment_then_upwards(
+    write: Callable[..., Path],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    near = write(a=dataset("near"))
+    others = {}
+    for name in ("environment", "argument"):
+        others[name] = tmp_path_factory.mktemp(name)
+        text = f"version: 1\n{dataset(name)}"
+        (others[name] / "datasets.yaml").write_text(text, encoding="utf-8")
+    below = near / "deep" / "down"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert names_of() == ["near"]
+    monkeypatch.setenv("REGISTRY_ROOT", str(others["environment"]))
+    assert names_of() == ["environment"]
+    assert names_of(others["argument"]) == ["argument"]
+    assert names_of(str(others["argument"] / "datasets.yaml")) == ["argument"]
+
+
+def test_a_nearer_index_hides_a_farther_one(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write(a=dataset("far"))
+    (root / "sub").mkdir()
+    (root / "sub" / "datasets.yaml").write_text(f"version: 1\n{dataset('close')}", encoding="utf-8")
+    monkeypatch.chdir(root / "sub")
+    assert names_of() == ["close"]
+
+
+def test_without_an_index_upwards_the_built_in_catalog_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_root(tmp_path) == builtin_root()
+    assert "demo-mcq" in names_of()
+
+
+def test_a_root_that_is_not_there_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ManifestError) as caught:
+        Catalog.open("nowhere")
+    assert said(caught.value) == ["nowhere:1:1 $: can't read the file: No such file or directory"]
+
+
+def test_a_broken_index_is_an_error(write: Callable[..., Path]) -> None:
+    with pytest.raises(ManifestError) as caught:
+        Catalog.open(write("inclued: []\ndefaults: 5\n"))
+    assert said(caught.value) == [
+        "datasets.yaml:2:1 $.inclued: unknown key 'inclued' (did you mean 'include'?)",
+        "datasets.yaml:3:1 $.defaults: must be a mapping, is 5",
+    ]
+
+
+# --- broken files ---
+
+BROKEN = {
+    "syntax": "datasets: [\n",
+    "unknown key": "datasets:\n  bad: {bogus: 1}\n",
+    "no mapping": "- a\n",
+    "a list of datasets": "datasets: [a]\n",
+    "null": "datasets: {bad: ~}\n",
+    "empty": "",
+    "not UTF-8": "datasets: é\n",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_does_not_stop_the_datasets_of_others(
+    write: Callable[..., Path], text: str
+) -> None:
+    root = write(a=dataset("good"), b="", c=dataset("other"))
+    (root / "m" / "b.yaml").write_bytes(text.encode("latin-1"))
+    catalog = Catalog.open(root)
+    assert catalog["good"].name == "good"
+    assert catalog["other"].name == "other"
+    assert {problem.file for problem in catalog.problems} == {"m/b.yaml"}
+
+
+def test_a_broken_package_does_not_stop_the_datasets_of_others(
+    write: Callable[..., Path], packages: Path
+) -> None:
+    write_package(packages, "ships_a_broken_one", "version: 2\n")
+    root = write("include: [m/*.yaml, 'package:ships_a_broken_one']\n", a=dataset("good"))
+    catalog = Catalog.open(root)
+    assert catalog["good"].name == "good"
+    assert len(catalog.problems) == 1
+
+
+def test_a_dataset_of_a_broken_file_has_all_problems_of_the_file(
+    write: Callable[..., Path],
+) -> None:
+    bad = "datasets:\n  bad: {source: {type: csv, path: x}, bogus: 1}\n  worse: {limit: a}\n"
+    catalog = Catalog.open(write(a=bad))
+    with pytest.raises(ManifestError) as caught:
+        catalog["bad"]
+    assert len(caught.value.problems) == 3
+
+
+@pytest.mark.parametrize("middle", ["a", "b"], ids=["in its file", "in a file of its own"])
+def test_a_dataset_needs_the_files_of_its_ancestors(
+    write: Callable[..., Path], middle: str
+) -> None:
+    texts = {"a": "datasets:\n  kid: {extends: mid}\n", "b": "datasets:\n", "z": ""}
+    texts[middle] += "  mid: {extends: base}\n"
+    texts["b"] += "  other: {extends: kid}\n"
+    texts["z"] = "datasets:\n  base: {source: [x.csv]}\n"
+    catalog = Catalog.open(write(**texts))
+    with pytest.raises(ManifestError) as caught:
+        catalog["kid"]
+    assert said(caught.value) == [
+        "m/z.yaml:2:10 $.datasets.base.source: must be a mapping, is ['x.csv']"
+    ]
+
+
+def test_problems_of_a_parent_do_not_stop_the_check_of_the_others(
+    write: Callable[..., Path],
+) -> None:
+    child = "datasets:\n  kid: {extends: base}\n  lone: {source: {type: csv, path: x}, seed: 3}\n"
+    root = write(a=child, z="datasets:\n  base: {source: [x.csv]}\n")
+    places = [(problem.file, problem.line) for problem in check(Catalog.open(root))]
+    assert ("m/a.yaml", 3) in places
+    assert ("m/z.yaml", 2) in places
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "datasets:\n  a: {extends: a}\n",
+        "datasets:\n  a: {extends: b}\n  b: {extends: a}\n",
+        "datasets:\n  a: {extends: b}\n  b: {extends: b}\n",
+    ],
+)
+def test_a_cycle_is_a_problem_and_no_endless_loop(
+    write: Callable[..., Path], manifest: str
+) -> None:
+    catalog = Catalog.open(write(m=manifest))
+    with at_most(3), pytest.raises(ManifestError, match="a cycle: "):
+        catalog["a"]
+
+
+def test_a_cycle_over_two_files_is_a_problem(write: Callable[..., Path]) -> None:
+    texts = {"a": "datasets:\n  a: {extends: b}\n", "b": "datasets:\n  b: {extends: a}\n"}
+    catalog = Catalog.open(write(**texts))
+    with at_most(3), pytest.raises(ManifestError, match="a cycle: a → b → a"):
+        catalog["a"]
+
+
+# --- trust ---
+
+MAPPED = "datasets:\n  a: {source: {type: csv, path: x}, mapper: 'pkg.records:to_sample'}\n"
+
+
+def test_a_mapper_of_a_package_that_is_not_trusted_is_refused(
+    write: Callable[..., Path],
+) -> None:
+    catalog = Catalog.open(write(m=MAPPED))
+    with pytest.raises(ManifestError) as caught:
+        catalog["a"]
+    assert said(caught.value) == [
+        (
+            "m/m.yaml:2:37 $.datasets.a.mapper: the package 'pkg' is not trusted, so its code is not"
+            " run (add it under `trust` in datasets.yaml, if you have read it)"
+        )
+    ]
+
+
+def test_only_the_root_index_trusts(write: Callable[..., Path], packages: Path) -> None:
+    write_package(packages, "trusts_itself", f"{INDEX}trust: [pkg]\n", p=MAPPED)
+    root = write("include: ['package:trusts_itself']\n")
+    with pytest.raises(ManifestError, match="is not trusted"):
+        Catalog.open(root)["a"]
+    assert Catalog.open(write("include: ['package:trusts_itself']\ntrust: [pkg]\n"))["a"].mapper
+
+
+# --- names that are not there ---
+
+
+def test_an_unknown_name_has_three_near_ones_and_is_a_lookup_error(
+    write: Callable[..., Path],
+) -> None:
+    names = ("mmlu", "mmlu-pro", "mmlu-small", "mmlu-redux", "arc")
+    root = write(**{name: dataset(name) for name in names})
+    with pytest.raises(DatasetNotFoundError) as caught:
+        get_dataset("mmlu-smal", root=root)
+    error = caught.value
+    assert isinstance(error, LookupError)
+    assert not isinstance(error, KeyError)
+    assert error.name == "mmlu-smal"
+    assert error.matches[0] == "mmlu-small"
+    assert len(error.matches) == 3
+    assert str(error) == (
+        f"no dataset 'mmlu-smal' in {root / 'datasets.yaml'};"
+        f" near names: {', '.join(error.matches)} (python -m registry list shows all)"
+    )
+
+
+def test_an_unknown_name_without_near_ones_says_where_it_was_looked_for(
+    write: Callable[..., Path],
+) -> None:
+    root = write(a=dataset("one"))
+    with pytest.raises(DatasetNotFoundError) as caught:
+        Catalog.open(root)["zzzzzz"]
+    assert caught.value.matches == []
+    assert str(caught.value) == (
+        f"no dataset 'zzzzzz' in {root / 'datasets.yaml'} (python -m registry list shows all)"
+    )
+
+
+def test_names_differ_in_case(write: Callable[..., Path]) -> None:
+    with pytest.raises(DatasetNotFoundError) as caught:
+        Catalog.open(write(a=dataset("gsm8k")))["GSM8K"]
+    assert caught.value.matches == ["gsm8k"]
+
+
+# --- check ---
+
+
+def test_check_takes_files_however_they_are_written(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write(a=dataset("one"))
+    (root / "sub").mkdir()
+    for path in (Path("m/a.yaml"), Path("./m/../m/a.yaml"), root / "m" / "a.yaml", Path("m")):
+        assert check(Catalog.open(root), [path]) == []
+    monkeypatch.chdir(root / "sub")
+    for path in (Path("../m/a.yaml"), Path("../m"), Path("..")):
+        assert check(Catalog.open(root), [path]) == []
+
+
+def test_check_takes_links_for_the_files_they_lead_to(write: Callable[..., Path]) -> None:
+    root = write(a=dataset("one"))
+    (root / "link").symlink_to(root / "m")
+    assert check(Catalog.open(root), [Path("link/a.yaml")]) == []
+
+
+def test_check_of_a_file_reports_only_its_problems(write: Callable[..., Path]) -> None:
+    root = write(a="datasets:\n  a: {bogus: 1}\n", b=dataset("b"), c="- c\n")
+    catalog = Catalog.open(root)
+    assert check(catalog, [Path("m/b.yaml")]) == []
+    assert {problem.file for problem in check(catalog, [Path("m/c.yaml")])} == {"m/c.yaml"}
+    assert {problem.file for problem in check(catalog)} == {"m/a.yaml", "m/c.yaml"}
+
+
+def test_check_takes_a_file_that_is_not_included_as_if_it_were(
+    write: Callable[..., Path],
+) -> None:
+    root = write(a=dataset("one"))
+    (root / "new.yaml").write_text("datasets:\n  two: {extends: one, seed: 1}\n", encoding="utf-8")
+    (problem,) = check(Catalog.open(root), [Path("new.yaml")])
+    assert str(problem) == (
+        "new.yaml:2:23 $.datasets.two.seed: `seed` without `shuffle` does nothing"
+        " (add `shuffle: true`)"
+    )
+
+
+def test_check_of_a_path_that_is_not_there_says_so(write: Callable[..., Path]) -> None:
+    root = write(a=dataset("one"))
+    with pytest.raises(ManifestError) as caught:
+        check(Catalog.open(root), [Path("none.yaml")])
+    assert said(caught.value) == ["none.yaml: no such file"]
+
+
+def test_check_reports_every_field_that_does_not_compile(write: Callable[..., Path]) -> None:
+    fields = (
+        "{input: {from: q, do: [{regex: '('}]}, target: {from: a, do: [{sub: {pattern: '['}}]}}"
+    )
+    root = write(a=f"datasets:\n  one: {{source: {{type: csv, path: x}}, fields: {fields}}}\n")
+    problems = check(Catalog.open(root))
+    assert [problem.path for problem in problems] == [
+        "$.datasets.one.fields.input",
+        "$.datasets.one.fields.target",
+    ]
+
+
+def test_check_reports_a_condition_that_does_not_compile(write: Callable[..., Path]) -> None:
+    where = "{value: q, regex: '('}"
+    root = write(a=f"datasets:\n  one: {{source: {{type: csv, path: x}}, where: {where}}}\n")
+    (problem,) = check(Catalog.open(root))
+    assert problem.path.startswith("$.datasets.one.where")

@@ -1,0 +1,94 @@
+"""The cookbook is true: its records become its samples, and its mappings are those shipped."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import get_dataset
+from registry.catalog import Catalog
+from registry.schema import validate
+from registry.spec import DatasetSpec
+from registry.yamlfile import parse_yaml
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
+SIDE_FILE_ONLY = "essays"
+SOURCE_AND_WORDS = {"name", "description", "homepage", "license", "tags", "source", "concat"}
+NOT_COMPARED = SOURCE_AND_WORDS | {"expect"}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    title: str
+    records: list[Any]
+    manifest: str
+    sample: dict[str, Any]
+    side: str | None
+
+    @property
+    def name(self) -> str:
+        (name,) = parse_yaml(self.manifest, file="cookbook.md").value["datasets"]
+        return str(name)
+
+    def write(self, folder: Path) -> Path:
+        lines = "".join(f"{json.dumps(record)}\n" for record in self.records)
+        (folder / "data.jsonl").write_text(lines, encoding="utf-8")
+        if self.side is not None:
+            (folder / "side.csv").write_text(self.side, encoding="utf-8")
+        (folder / "manifest.yaml").write_text(self.manifest, encoding="utf-8")
+        index = "version: 1\ninclude: [manifest.yaml]\n"
+        (folder / "datasets.yaml").write_text(index, encoding="utf-8")
+        return folder
+
+
+def read(section: str) -> Recipe:
+    title, _, body = section.partition("\n")
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", body, re.DOTALL | re.MULTILINE)
+    records, sample = (json.loads(text) for language, text in blocks if language == "json")
+    (manifest,) = (text for language, text in blocks if language == "yaml")
+    side = next((text for language, text in blocks if language == "csv"), None)
+    listed = records if isinstance(records, list) else [records]
+    return Recipe(title, listed, manifest, sample, side)
+
+
+RECIPES = [read(section) for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]]
+SHIPPED = [recipe for recipe in RECIPES if recipe.name != SIDE_FILE_ONLY]
+
+
+def without_message_ids(sample: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(sample["input"], str):
+        return sample
+    messages = [
+        {key: value for key, value in message.items() if key != "id"} for message in sample["input"]
+    ]
+    return {**sample, "input": messages}
+
+
+def mapping(spec: DatasetSpec) -> dict[str, Any]:
+    return {key: getattr(spec, key) for key in type(spec).model_fields if key not in NOT_COMPARED}
+
+
+def test_there_are_ten_recipes_at_least_and_no_two_of_one_dataset() -> None:
+    assert len(RECIPES) >= 10
+    assert len({recipe.name for recipe in RECIPES}) == len(RECIPES)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_a_recipe_gives_the_sample_on_the_page(recipe: Recipe, tmp_path: Path) -> None:
+    assert validate(parse_yaml(recipe.manifest, file=recipe.title), "manifest") == []
+    dataset = get_dataset(recipe.name, root=recipe.write(tmp_path))
+    sample = dataset[0].model_dump(mode="json", exclude_none=True)
+    assert without_message_ids(sample) == recipe.sample
+
+
+@pytest.mark.parametrize("recipe", SHIPPED, ids=lambda recipe: recipe.name)
+def test_a_recipe_maps_as_the_built_in_dataset_does(recipe: Recipe, tmp_path: Path) -> None:
+    here = Catalog.open(recipe.write(tmp_path)).resolve(recipe.name)
+    shipped = Catalog.open(ROOT / "datasets.yaml").resolve(recipe.name)
+    assert mapping(here) == mapping(shipped)

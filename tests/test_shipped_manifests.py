@@ -1,0 +1,159 @@
+"""The built-in catalog: every dataset resolves, and maps records of the shape that it reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.catalog import Catalog
+from registry.mapping.compiled import FieldMapper
+from registry.mapping.row import Row
+from registry.sample import DatasetRecord, Sample
+from registry.spec import DatasetSpec, HfSource, Source
+from registry.steps import prepare
+
+ROOT = Path(__file__).parents[1]
+CATALOG = Catalog.open(ROOT / "datasets.yaml")
+SPECS = [CATALOG.resolve(name) for name in sorted(CATALOG)]
+FIXTURES = json.loads((ROOT / "tests" / "fixtures" / "records.json").read_text(encoding="utf-8"))
+RECORDS: dict[str, list[DatasetRecord]] = {
+    name: group["records"] for group in FIXTURES for name in group["datasets"]
+}
+SHARED = Path(os.environ.get("REGISTRY_SHARED", ROOT.parent / "shared"))
+FACTS = SHARED / "facts" / "hub-datasets.json"
+COMMIT = re.compile(r"[0-9a-f]{40}")
+KNOWN_WORDS = frozenset({"e.g.", "i.e."})
+LEFT_OUT = re.findall(
+    r"^\| `([^`]+)` \|", (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+def by_name(spec: DatasetSpec) -> str:
+    return spec.name
+
+
+def of_their_own(specs: list[DatasetSpec]) -> list[DatasetSpec]:
+    """Leave out the demos, which have data, and selections, which have another's records."""
+    return [spec for spec in specs if not re.match("demo-|.*-small$", spec.name)]
+
+
+def sources(spec: DatasetSpec) -> Iterator[Source]:
+    yield from spec.sources
+    if spec.join is not None:
+        yield spec.join.source
+
+
+def mapped(spec: DatasetSpec, records: list[DatasetRecord]) -> list[Sample]:
+    mapper = FieldMapper(spec.fields)
+    rows = prepare(iter(enumerate(records, 1)), spec, ())
+    return [mapper.map(Row(record, number)) for number, record in rows]
+
+
+def facts() -> dict[str, Any]:
+    if not FACTS.is_file():
+        pytest.skip("the list of public datasets is not on this machine")
+    return {entry["name"]: entry for entry in json.loads(FACTS.read_text(encoding="utf-8"))}
+
+
+def test_every_dataset_has_records_to_try() -> None:
+    assert sorted(RECORDS) == [spec.name for spec in of_their_own(SPECS)]
+
+
+@pytest.mark.parametrize("spec", of_their_own(SPECS), ids=by_name)
+def test_records_become_samples(spec: DatasetSpec) -> None:
+    samples = mapped(spec, RECORDS[spec.name])
+
+    assert len(samples) >= len(RECORDS[spec.name])
+    for sample in samples:
+        assert Sample.model_validate(sample.model_dump()).input
+    ids = [sample.id for sample in samples if sample.id is not None]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("spec", of_their_own(SPECS), ids=by_name)
+def test_letters_of_targets_have_a_choice(spec: DatasetSpec) -> None:
+    for sample in mapped(spec, RECORDS[spec.name]):
+        letters = re.compile(r"\(?[A-Z]\)?")
+        targets = sample.target if isinstance(sample.target, list) else [sample.target]
+        if sample.choices is not None and all(map(letters.fullmatch, targets)):
+            last = chr(ord("A") + len(sample.choices) - 1)
+            assert max(target.strip("()") for target in targets) <= last
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_what_is_pinned_is_pinned_to_a_commit(spec: DatasetSpec) -> None:
+    for source in sources(spec):
+        if isinstance(source, HfSource):
+            assert source.revision is None or COMMIT.fullmatch(source.revision)
+        else:
+            for path in source.path:
+                floats = re.match(
+                    "hf://|https://(raw[.]githubusercontent[.]com|github[.]com|huggingface[.]co)/",
+                    path,
+                )
+                assert not floats or COMMIT.search(path)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_the_description_is_one_sentence(spec: DatasetSpec) -> None:
+    text = spec.description
+    assert text is not None
+    assert text[0].isupper()
+    assert text.endswith(".")
+    assert [word for word in text.split() if word.endswith(".") and word not in KNOWN_WORDS] == [
+        text.split()[-1]
+    ]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_every_dataset_has_tags(spec: DatasetSpec) -> None:
+    assert spec.tags
+
+
+def test_no_description_stands_twice() -> None:
+    counts = Counter(spec.description for spec in SPECS)
+    assert [text for text, count in counts.items() if count > 1] == []
+
+
+def test_a_small_dataset_is_a_fixed_selection_of_another() -> None:
+    small = [spec for spec in SPECS if re.fullmatch("(?!demo-).*-small", spec.name)]
+    assert len(small) >= 20
+    for spec in small:
+        whole = CATALOG.resolve(spec.name.removesuffix("-small"))
+        assert (spec.view.shuffle, spec.view.seed, spec.view.limit) == (True, 42, 100)
+        assert (spec.source, spec.fields) == (whole.source, whole.fields)
+
+
+def test_nothing_that_is_left_out_is_there() -> None:
+    assert sorted(set(LEFT_OUT)) == LEFT_OUT
+    assert set(LEFT_OUT) & set(CATALOG) == set()
+
+
+def test_the_public_datasets_are_there_or_left_out_for_a_reason() -> None:
+    known = facts()
+    assert len(set(known) & set(CATALOG)) >= 210
+    assert set(known) - set(CATALOG) == set(LEFT_OUT)
+
+
+def test_sources_licences_and_numbers_are_those_of_the_facts() -> None:
+    known = facts()
+    wrong = []
+    for spec in SPECS:
+        entry = known.get(spec.name)
+        if entry is None:
+            continue
+        found: dict[str, Any] = {"licence": spec.license, "arxiv": spec.homepage}
+        if isinstance(spec.source, HfSource):
+            found |= {"path": spec.source.path, "revision": spec.source.revision}
+            found |= {"split": spec.source.split}
+        if spec.expect.samples is not None:
+            found |= {"rows": spec.expect.samples}
+        wrong += [(spec.name, key, entry[key]) for key in found if found[key] != entry[key]]
+    assert wrong == []
