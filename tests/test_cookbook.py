@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
 SIDE_FILE_ONLY = "essays"
 SOURCE_AND_WORDS = {"name", "description", "homepage", "license", "tags", "source", "concat"}
-NOT_COMPARED = SOURCE_AND_WORDS | {"expect"}
+NOT_COMPARED = SOURCE_AND_WORDS | {"expect", "folder"}
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def test_where_keeps_what_its_condition_holds_of(
 
 
 def test_true_is_not_one_in_a_condition(write: Write) -> None:
-    records = [{"input": "a", "flag": True}, {"input": "b", "flag": 1}]
+    records: list[dict[str, Any]] = [{"input": "a", "flag": True}, {"input": "b", "flag": 1}]
     dataset = get_dataset("d", root=write("where: {value: flag, equals: 1}", records))
     assert [sample.input for sample in dataset] == ["b"]
 

@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from registry.errors import DatasetNotFoundError, ManifestError, Problem
 from registry.resolve import Entry, Layer, resolve
@@ -18,11 +18,13 @@ from registry.yamlfile import Document, read_yaml
 
 __all__ = ["Catalog", "shown"]
 
+Other = TypeVar("Other")
+
 _PACKAGE = "package:"
 
 
 @dataclass(frozen=True)
-class Catalog:
+class Catalog(Mapping[str, DatasetSpec]):
     """Datasets by name; `catalog[name]` is resolved when it is asked for."""
 
     index: Path
@@ -54,6 +56,16 @@ class Catalog:
 
     def __contains__(self, name: object) -> bool:
         return name in self.entries
+
+    @overload
+    def get(self, key: str, /) -> DatasetSpec | None: ...
+
+    @overload
+    def get(self, key: str, default: Other, /) -> DatasetSpec | Other: ...
+
+    def get(self, key: str, default: Any = None, /) -> Any:
+        """Return the dataset `key`, or `default` where there is none."""
+        return self[key] if key in self.entries else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self.entries))
@@ -103,13 +115,35 @@ class Catalog:
         if problems:
             raise ManifestError(problems)
 
-    def manifest_folder(self) -> Path | None:
-        """Return the folder of the first glob that the index includes, or None."""
+    def place_for(self, name: str) -> Path | None:
+        """Return the file of a new manifest: where a glob of the index finds it, or None."""
         document = read_yaml(self.index, shown_as=shown(self.index))
-        globs = [
-            item for item in document.value.get("include", []) if not item.startswith(_PACKAGE)
-        ]
-        return self.index.parent / Path(globs[0]).parent if globs else None
+        for pattern in document.value.get("include", []):
+            folder, _, last = pattern.rpartition("/")
+            stem, star, suffix = last.partition("*")
+            fixed = folder.removesuffix("/**").removesuffix("**")
+            if pattern.startswith(_PACKAGE) or not star or stem or "*" in fixed + suffix:
+                continue
+            return self.index.parent / fixed / f"{name}{suffix}"
+        return None
+
+    def with_manifest(self, document: Document) -> Catalog:
+        """Return this catalog with the datasets of one more manifest, which need not be a file.
+
+        Raises:
+            ManifestError: it is not valid.
+        """
+        reader = _Reader()
+        reader.entries = dict(self.entries)
+        reader.add_manifest(document, self.index.parent, self._defaults())
+        if reader.problems:
+            raise ManifestError(reader.problems)
+        return replace(self, entries=reader.entries)
+
+    def _defaults(self) -> Layer:
+        """Return the defaults of the index itself."""
+        document = read_yaml(self.index, shown_as=shown(self.index))
+        return Layer("default", document.value.get("defaults", {}), document, ("defaults",))
 
     def including(self, files: Iterable[Path]) -> Catalog:
         """Return this catalog with those of the files that it does not hold yet."""
@@ -124,7 +158,7 @@ class Catalog:
             if file.name == INDEX_NAME:
                 reader.read_index(file.absolute())
             else:
-                reader.read_manifest(file, self.index.parent, Layer("default", {}))
+                reader.read_manifest(file, self.index.parent, self._defaults())
         return replace(self, entries=reader.entries, problems=tuple(reader.problems))
 
 
@@ -180,6 +214,9 @@ class _Reader:
         except ManifestError as error:
             self.problems.extend(error.problems)
             return
+        self.add_manifest(document, folder, defaults)
+
+    def add_manifest(self, document: Document, folder: Path, defaults: Layer) -> None:
         self.problems.extend(validate(document, "manifest"))
         self._add(document, folder, defaults)
 

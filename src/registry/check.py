@@ -57,7 +57,7 @@ def _compile_faults(spec: DatasetSpec) -> Iterator[tuple[DataPath, str]]:
     fields = {name: getattr(spec.fields, name) for name in type(spec.fields).model_fields}
     for name, expression in fields.items():
         try:
-            map_fields({**dict.fromkeys(fields), name: expression})
+            map_fields({**dict.fromkeys(fields), "input": "input", name: expression})
         except ValueError as error:
             yield ("fields", name), str(error).removeprefix(f"field {name}: ")
     if spec.where is not None:

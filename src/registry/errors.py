@@ -46,7 +46,7 @@ def near_names(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     by_folded: dict[str, str] = {}
     for name in known:
         by_folded.setdefault(name.casefold(), name)
-    matches = difflib.get_close_matches(word.casefold(), by_folded, n=most, cutoff=0.5)
+    matches = difflib.get_close_matches(str(word).casefold(), by_folded, n=most, cutoff=0.5)
     return [by_folded[match] for match in matches]
 
 

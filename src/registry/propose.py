@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from registry.errors import DecodeError
 from registry.letters import index_of
 
 __all__ = ["Proposal", "manifest_text", "propose"]
@@ -50,6 +51,8 @@ class Proposal:
 
     fields: Mapping[str, Guess]
     """Field → guess, in the order of a manifest."""
+    repeated: bool = False
+    """Whether several records get the same id."""
 
 
 def propose(name: str, records: Sequence[Mapping[str, Any]]) -> Proposal:
@@ -60,10 +63,10 @@ def propose(name: str, records: Sequence[Mapping[str, Any]]) -> Proposal:
         records: Records of the source, all of them or the first many.
 
     Raises:
-        ValueError: there are no records.
+        DecodeError: there are no records.
     """
     if not records:
-        raise ValueError("the source has no records to look at")
+        raise DecodeError("the source has no records to look at", file=name)
     columns = list(records[0])
     taken: set[str] = set()
     question = _input(columns, records, taken)
@@ -75,7 +78,17 @@ def propose(name: str, records: Sequence[Mapping[str, Any]]) -> Proposal:
         "id": _id(name, columns, records, taken, [question, choices]),
         "metadata": _metadata(columns, records, taken),
     }
-    return Proposal({field: guess for field, guess in guesses.items() if guess is not None})
+    found = {field: guess for field, guess in guesses.items() if guess is not None}
+    return Proposal(found, repeated=_has_repeats(found["id"].expression, records))
+
+
+def _has_repeats(expression: Any, records: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a hash of columns is the same for several records; a column is not."""
+    if isinstance(expression, str):
+        return False
+    columns = [column.partition(".")[0] for column in expression["hash"]]
+    seen = {repr([record.get(column) for column in columns]) for record in records}
+    return len(seen) < len(records)
 
 
 def _named(columns: Iterable[str], names: Iterable[str], taken: set[str]) -> str | None:
@@ -242,7 +255,7 @@ def manifest_text(
     lines = [
         f"# yaml-language-server: $schema={schema}",
         "datasets:",
-        f"  {name}:",
+        f"  {_flow(name)}:",
         "    description: # one plain sentence: what is asked, of whom, judged how",
         "    # license: as the dataset's page says; leave it out where that says nothing",
         "    source:",
@@ -256,6 +269,11 @@ def manifest_text(
             f"      {field}: null  # nothing found"
             for field in ("choices", "target")
             if field not in proposal.fields
+        ),
+        *(
+            ["    on_duplicate: suffix  # some records ask the same; `drop` keeps the first"]
+            if proposal.repeated
+            else []
         ),
         f"    expect: {{samples: {samples}}}",
     ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from registry.errors import Problem
     from registry.yamlfile import DataPath, Document
 
-__all__ = ["SCHEMAS", "SchemaName", "read_schema", "validate"]
+__all__ = ["SCHEMAS", "SchemaName", "field_faults", "read_schema", "validate"]
 
 SchemaName = Literal["index", "manifest"]
 SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index")
@@ -73,6 +73,15 @@ def validate(document: Document, name: SchemaName) -> list[Problem]:
         for path, message, hint in _reports(error)
     ]
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
+
+
+def field_faults(fields: Any) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the `fields` of a dataset that stands in no file: path, message."""
+    validator: Any = _validator("manifest")
+    schema = {"$ref": f"{validator.schema['$id']}#/$defs/fields"}
+    for error in validator.evolve(schema=schema).iter_errors(fields):
+        for path, message, hint in _reports(error):
+            yield ".".join(map(str, path)), f"{message} ({hint})" if hint else message
 
 
 _Report = tuple["DataPath", str, str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,15 @@ from registry.cli import CLEAN, options
 from registry.cli.render import print_sample
 from registry.errors import ManifestError, Problem
 from registry.load import Access, load, look_at
+from registry.locations import unpacked_suffix
 from registry.propose import manifest_text, propose
 from registry.resolve import source_type
+from registry.settings import builtin_root
+from registry.yamlfile import parse_yaml
 
 __all__ = ["command"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 @click.command(
@@ -48,43 +54,62 @@ def command(
     proposal is a start, with its reasons as comments.
     """
     catalog, cache, settings = options.open_catalog(root)
-    target = _target(catalog, name)
     source = _source(path, config, split, revision, file, catalog.index.parent)
+    target = _target(catalog, name)
     access = Access(cache=cache, offline=settings.offline)
     pinned, records = look_at(source, catalog.index.parent, access)
     if pinned.revision is not None:
         source = {**source, "revision": pinned.revision}
     schema = os.path.relpath(catalog.index.parent / "schemas/manifest.schema.json", target.parent)
+    proposal = propose(name, records)
     text = manifest_text(
-        name, source, propose(name, records), samples=len(records), schema=Path(schema).as_posix()
+        name, source, proposal, samples=len(records), schema=Path(schema).as_posix()
     )
+    # Loaded before it is written, so that a file that appears is one that works.
+    whole = catalog.with_manifest(parse_yaml(text, file=shown(target)))
+    dataset = load(whole[name], cache, offline=settings.offline).dataset
     if dry_run:
         print(text, end="")
         return CLEAN
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("x", encoding="utf-8") as opened:
-        opened.write(text)
+    _write(target, text)
     print(f"wrote {shown(target)}: read it, and give it a description\n")
-    spec = Catalog.open(catalog.index)[name]
-    dataset = load(spec, cache, offline=settings.offline).dataset
     for number, sample in enumerate(dataset[:2], 1):
         print_sample(sample, number)
     return CLEAN
 
 
+def _write(target: Path, text: str) -> None:
+    """Write a new file; one that is there already, a link too, stays as it is."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with target.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError as error:
+        raise _taken(target) from error
+
+
 def _target(catalog: Catalog, name: str) -> Path:
     """Return the file to write: where an `include` of the index finds it."""
+    if not _NAME.fullmatch(name):
+        hint = "use lower-case letters, digits, '.', '-' and '_'"
+        raise click.UsageError(f"'{name}' is no name for a dataset ({hint})")
     if name in catalog.entries:
         where = catalog.entries[name].document.file
         raise _refusal(f"the catalog has a dataset '{name}' already, in {where}")
-    folder = catalog.manifest_folder()
-    if folder is None:
+    if catalog.index == builtin_root() and catalog.index.parent != Path.cwd():
+        hint = "make a datasets.yaml of your own, with `include: [registry/*.yaml]`"
+        raise _refusal(f"the built-in catalog is not written to ({hint})")
+    target = catalog.place_for(name)
+    if target is None:
         index = shown(catalog.index)
         raise _refusal(f"{index} includes no folder of yours to write to (registry/*.yaml)")
-    target = folder / f"{name}.yaml"
-    if target.exists():
-        raise _refusal(f"{shown(target)} is there already; nothing is overwritten")
+    if os.path.lexists(target):
+        raise _taken(target)
     return target
+
+
+def _taken(target: Path) -> ManifestError:
+    return _refusal(f"{shown(target)} is there already; nothing is overwritten")
 
 
 def _refusal(message: str) -> ManifestError:
@@ -102,10 +127,13 @@ def _source(
     if (path is None) == (file is None):
         raise click.UsageError("give either --hf PATH --split S, or --file URL")
     if file is not None:
+        if config or split or revision:
+            raise click.UsageError("--name, --split and --revision go with --hf")
         kind = source_type(file)
         if kind is None:
             raise click.UsageError(f"can't tell the type of {file}: csv, json, jsonl or parquet")
-        return {"type": kind, "path": _relative(file, folder)}
+        tabs = {"delimiter": "\t"} if unpacked_suffix(file) in (".tsv", ".tab") else {}
+        return {"type": kind, "path": _relative(file, folder), **tabs}
     if split is None:
         raise click.UsageError("--hf needs --split, such as test")
     given = {"path": path, "name": config, "split": split, "revision": revision}

@@ -11,6 +11,7 @@ from registry.mapping import values
 from registry.mapping.expression import Evaluator, compile_expression
 from registry.mapping.row import MISSING, Row, look_up, no_column
 from registry.sample import DatasetRecord, Sample
+from registry.schema import field_faults
 from registry.spec import FieldsSpec
 
 __all__ = ["FieldMapper", "map_fields"]
@@ -80,7 +81,10 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
         if key not in FieldsSpec.model_fields:
             hint = did_you_mean(key, FieldsSpec.model_fields)
             raise TypeError(f"a sample has no field '{key}' {hint}".strip())
-    return FieldMapper(FieldsSpec(**fields))
+    mapper = FieldMapper(FieldsSpec(**fields))
+    for path, message in field_faults(fields):
+        raise ValueError(f"field {path}: {message}")
+    return mapper
 
 
 def _compile_part(name: str, raw: Any) -> Evaluator:
@@ -107,7 +111,7 @@ def _compile_part(name: str, raw: Any) -> Evaluator:
 def _parsed(name: str, raw: Any) -> Expression:
     try:
         return parse_expression(raw)
-    except ValueError as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"field {name}: {error}") from error
 
 
@@ -141,6 +145,8 @@ def _compile_metadata(raw: Any) -> Callable[[Row], Metadata | None]:
         return _compile_spread(raw)
     if isinstance(raw, list | tuple):
         return lambda row: {name: _or_none(look_up(row.record, name)) for name in raw}
+    if not isinstance(raw, Mapping):
+        raise ValueError(f"field metadata: {raw!r} is no column, list of columns or map")
     return _compile_metadata_map(raw)
 
 

@@ -15,7 +15,7 @@ from registry.mapping.values import is_missing
 if TYPE_CHECKING:
     from registry.mapping.expression import Evaluator
 
-__all__ = ["Holds", "compile_comparisons", "compile_condition", "is_empty"]
+__all__ = ["Holds", "compile_comparisons", "compile_condition", "is_empty", "same"]
 
 Holds = Callable[[Row], bool]
 """A compiled condition."""
@@ -65,29 +65,32 @@ def _compile_test(name: str, operand: Any) -> Test:
     return _TESTS[name](operand)
 
 
-def _same(left: Any, right: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
     """Compare as manifests mean it: true is not 1, and 1 is 1.0."""
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+    try:
+        return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+    except ArithmeticError:  # a signalling NaN of decimal refuses to be compared
+        return False
 
 
 def _equals(operand: Any) -> Test:
-    return lambda value: _same(value, operand)
+    return lambda value: same(value, operand)
 
 
 def _not_equals(operand: Any) -> Test:
-    return lambda value: not _same(value, operand)
+    return lambda value: not same(value, operand)
 
 
 def _in(operand: Any) -> Test:
     if not isinstance(operand, list):
         raise ValueError("`in` takes a list")
-    return lambda value: any(_same(value, item) for item in operand)
+    return lambda value: any(same(value, item) for item in operand)
 
 
 def _not_in(operand: Any) -> Test:
     if not isinstance(operand, list):
         raise ValueError("`not_in` takes a list")
-    return lambda value: not any(_same(value, item) for item in operand)
+    return lambda value: not any(same(value, item) for item in operand)
 
 
 def _regex(operand: Any) -> Test:

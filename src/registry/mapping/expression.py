@@ -216,6 +216,9 @@ class _Compiler:
     def expression(self, raw: Any) -> Evaluator:
         return compile_expression(parse_expression(raw))
 
+    def required(self, raw: Any) -> Evaluator:
+        return _compile_required(parse_expression(raw))
+
     def condition(self, raw: Any) -> Callable[[Any, Row], bool]:
         holds = compile_comparisons(parse_comparisons(raw))
         return lambda value, row: holds(value)

@@ -154,5 +154,5 @@ def read_setup(value: Any) -> str | None:
 def _from_json(text: str, field: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MappingError(f"not JSON: {error}", field=field, value=text) from error

@@ -23,6 +23,8 @@ def _map(argument: Any, _: Any) -> Apply:
     """Look a value up by its text; numbers, flags and null by how YAML writes them."""
     if not isinstance(argument, dict) or not argument:
         raise ValueError("takes a map from value to result")
+    if not all(isinstance(key, str) for key in argument):
+        raise ValueError("the keys of the map are texts, as YAML writes the value")
 
     def apply(value: Any, row: Any) -> Any:
         key = value if isinstance(value, str) else _as_yaml(value)

@@ -44,7 +44,7 @@ def _whole_number(value: Any) -> int:
 
 
 def _letter_in(argument: Any, compiler: Compiler) -> Apply:
-    labels_of = compiler.expression(argument)
+    labels_of = compiler.required(argument)
 
     def apply(value: Any, row: Any) -> str:
         labels = labels_of(row)

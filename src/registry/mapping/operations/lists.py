@@ -6,6 +6,7 @@ from typing import Any
 
 from registry.errors import MappingError
 from registry.expressions import parse_operations
+from registry.mapping.condition import same
 from registry.mapping.operations.operation import (
     Apply,
     Compiler,
@@ -74,7 +75,7 @@ def _unique(argument: Any, _: Any) -> Apply:
     def apply(value: Any, row: Any) -> list[Any]:
         kept: list[Any] = []
         for item in need(value, list, "a list"):
-            if item not in kept:
+            if not any(same(item, other) for other in kept):
                 kept.append(item)
         return kept
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import warnings
 from datetime import datetime
 from typing import Any
 
@@ -67,7 +68,10 @@ def _read_json(text: str) -> Any:
 
 def _read_literal(text: str) -> Any:
     try:
-        value = ast.literal_eval(text.strip())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes such as \d in the data
+            value = ast.literal_eval(text.strip())
+        encode_value(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise MappingError(f"is no Python literal: {error}", value=text) from error
     return list(value) if isinstance(value, tuple) else value

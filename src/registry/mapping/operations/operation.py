@@ -33,6 +33,9 @@ class Compiler(Protocol):
     def expression(self, raw: Any) -> Callable[[Row], Any]:
         """Compile an expression as a manifest writes it; missing columns give MISSING."""
 
+    def required(self, raw: Any) -> Callable[[Row], Any]:
+        """Compile an expression whose columns must be there."""
+
     def steps(self, calls: Sequence[OperationCall]) -> Apply:
         """Compile operations to one step."""
 

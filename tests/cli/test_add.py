@@ -1,0 +1,551 @@
+"""`add`: a manifest that is valid and loads, from a look at a source; nothing is overwritten."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from registry import get_dataset, list_datasets
+from registry.cli import main
+from tests.conftest import REPOSITORY, CatalogRoot, Https
+from tests.servers.hub import HubEmulator, parquet_repo
+
+Capsys = pytest.CaptureFixture[str]
+
+INDEX = "version: 1\ninclude: [registry/*.yaml]\n"
+OPEN = [
+    {"question": "Capital of France?", "answer": "Paris"},
+    {"question": "Capital of Italy?", "answer": "Rome"},
+    {"question": "Capital of Spain?", "answer": "Madrid"},
+]
+CHOICE = [
+    {"question": "1 + 1?", "choices": ["1", "2", "3"], "answer": 1},
+    {"question": "1 + 2?", "choices": ["1", "2", "3"], "answer": 2},
+    {"question": "1 + 0?", "choices": ["1", "2", "3"], "answer": 0},
+]
+ONE = """\
+datasets:
+  one:
+    source: {type: csv, path: questions.csv}
+    fields: {input: question, target: answer}
+"""
+REPO = "acme/quiz"
+
+
+def as_csv(records: list[dict[str, Any]], delimiter: str = ",") -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(records[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue().encode()
+
+
+def as_jsonl(records: list[dict[str, Any]]) -> bytes:
+    return "".join(f"{json.dumps(record)}\n" for record in records).encode()
+
+
+def as_jsonl_gz(records: list[dict[str, Any]]) -> bytes:
+    return gzip.compress(as_jsonl(records))
+
+
+def as_parquet(records: list[dict[str, Any]]) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(records), buffer)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a catalog of the user's own, with no dataset yet, and stand in its folder."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "datasets.yaml").write_text(INDEX, encoding="utf-8")
+    (folder / "questions.csv").write_bytes(as_csv(OPEN))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def quiz(hub: HubEmulator) -> str:
+    """Commit a repository with two configurations; return the full commit."""
+    return hub.commit(REPO, parquet_repo({"easy": {"test": CHOICE}, "hard": {"test": OPEN}}))
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return what is in a folder, by path."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def untouched(root: Path) -> Iterator[None]:
+    """Check that the test leaves the user's folder as it is."""
+    before = files(root)
+    yield
+    assert files(root) == before
+
+
+def refused(capsys: Capsys, *arguments: str, code: int = 1) -> str:
+    """Return what `add` says on stderr when it refuses with this code."""
+    result = main(["add", *arguments])
+    out, err = capsys.readouterr()
+    assert (result, "wrote" in out, "unexpected" in err) == (code, False, False), out + err
+    return err
+
+
+def added(capsys: Capsys, root: Path, name: str, *arguments: str) -> tuple[str, str]:
+    """Add a dataset, check that it is valid and loads; return the manifest and the output."""
+    result = main(["add", name, *arguments])
+    out, err = capsys.readouterr()
+    assert (result, err) == (0, "")
+    assert main(["validate"]) == 0, capsys.readouterr().out
+    capsys.readouterr()
+    assert name in list_datasets(root=root)
+    return (root / "registry" / f"{name}.yaml").read_text(encoding="utf-8"), out
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "encode"),
+    [
+        ("data.csv", "csv", as_csv),
+        ("data.jsonl.gz", "json", as_jsonl_gz),
+        ("data.parquet", "parquet", as_parquet),
+    ],
+)
+def test_a_local_file_becomes_a_dataset(
+    root: Path,
+    capsys: Capsys,
+    file: str,
+    kind: str,
+    encode: Callable[[list[dict[str, Any]]], bytes],
+) -> None:
+    (root / file).write_bytes(encode(OPEN))
+
+    text, out = added(capsys, root, "capitals", "--file", file)
+
+    first = text.splitlines()[0]
+    assert first == "# yaml-language-server: $schema=../schemas/manifest.schema.json"
+    assert f"      type: {kind}\n      path: {file}\n" in text
+    assert "expect: {samples: 3}" in text
+    dataset = get_dataset("capitals")
+    assert [sample.input for sample in dataset] == [record["question"] for record in OPEN]
+    assert [sample.target for sample in dataset] == ["Paris", "Rome", "Madrid"]
+    assert "wrote registry/capitals.yaml" in out
+    assert [line[:11] for line in out.splitlines() if line.startswith("── ")] == [
+        "── sample 1",
+        "── sample 2",
+    ]
+    assert "Capital of France?" in out
+    assert "Capital of Italy?" in out
+    assert "Capital of Spain?" not in out
+
+
+def test_a_file_of_tabs_becomes_a_dataset(root: Path, capsys: Capsys) -> None:
+    (root / "data.tsv").write_bytes(as_csv(OPEN, "\t"))
+
+    added(capsys, root, "capitals", "--file", "data.tsv")
+
+    assert [sample.target for sample in get_dataset("capitals")] == ["Paris", "Rome", "Madrid"]
+
+
+def test_a_url_becomes_a_dataset(root: Path, capsys: Capsys, https: Https) -> None:
+    url = https.put("/data/capitals.csv", as_csv(OPEN))
+
+    text, out = added(capsys, root, "capitals", "--file", url)
+
+    assert f"path: {url}\n" in text
+    assert len(get_dataset("capitals")) == 3
+    assert out.count("── sample") == 2
+
+
+def test_a_path_below_the_root_is_written_relative_to_it(
+    root: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "data").mkdir()
+    (root / "data" / "x.csv").write_bytes(as_csv(OPEN))
+    monkeypatch.chdir(root / "data")
+
+    text, _ = added(capsys, root, "capitals", "--file", "x.csv")
+
+    assert "path: data/x.csv\n" in text
+    assert str(root) not in text
+
+
+def test_root_says_where_the_manifest_goes(
+    root: Path, capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["add", "capitals", "--file", "own/questions.csv", "--root", str(root)]) == 0
+
+    assert "path: questions.csv\n" in (root / "registry/capitals.yaml").read_text(encoding="utf-8")
+    assert len(get_dataset("capitals", root=root)) == 3
+
+
+def test_a_source_with_one_record_shows_one_sample(root: Path, capsys: Capsys) -> None:
+    (root / "one.csv").write_bytes(as_csv(OPEN[:1]))
+
+    _, out = added(capsys, root, "one", "--file", "one.csv")
+
+    assert out.count("── sample") == 1
+
+
+def test_equal_questions_have_ids_of_their_own(root: Path, capsys: Capsys) -> None:
+    records = [{"question": "Who?", "answer": "I"}, {"question": "Who?", "answer": "you"}]
+    (root / "twice.csv").write_bytes(as_csv(records))
+
+    added(capsys, root, "twice", "--file", "twice.csv")
+
+    dataset = get_dataset("twice")
+    assert [sample.target for sample in dataset] == ["I", "you"]
+    assert len({sample.id for sample in dataset}) == 2
+
+
+@pytest.mark.parametrize("name", ["a", "my-qa_2.1", "2024", "1e3", "null", "true", "on"])
+def test_every_valid_name_makes_a_valid_manifest(root: Path, capsys: Capsys, name: str) -> None:
+    added(capsys, root, name, "--file", "questions.csv")
+
+    assert get_dataset(name).name == name
+
+
+# ---------------------------------------------------------------- the Hub
+
+
+def test_a_repository_becomes_a_dataset_at_its_commit(
+    root: Path, capsys: Capsys, quiz: str
+) -> None:
+    text, out = added(capsys, root, "quiz", "--hf", REPO, "--name", "easy", "--split", "test")
+
+    assert len(quiz) == 40
+    for line in ("type: hf", f"path: {REPO}", "name: easy", "split: test", f"revision: {quiz}"):
+        assert line in [one.strip().replace("'", "") for one in text.splitlines()]
+    dataset = get_dataset("quiz")
+    assert {sample.input: sample.target for sample in dataset} == {
+        "1 + 1?": "B",
+        "1 + 2?": "C",
+        "1 + 0?": "A",
+    }
+    assert all(sample.choices == ["1", "2", "3"] for sample in dataset)
+    ids = [sample.id for sample in dataset]
+    assert None not in ids
+    assert len(set(ids)) == 3
+    assert out.count("── sample") == 2
+
+
+def test_a_branch_is_pinned_to_the_commit_it_is_at(
+    root: Path, capsys: Capsys, hub: HubEmulator, quiz: str
+) -> None:
+    other = hub.commit(REPO, parquet_repo({"easy": {"test": CHOICE[:2]}}), branch="next")
+
+    text, _ = added(
+        capsys,
+        root,
+        "quiz",
+        *("--hf", REPO, "--name", "easy", "--split", "test", "--revision", "next"),
+    )
+
+    assert other != quiz
+    assert other in text
+    assert "revision: next" not in text
+    assert len(get_dataset("quiz")) == 2
+
+
+@pytest.mark.usefixtures("untouched", "quiz")
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--hf", REPO, "--name", "esay", "--split", "test"], ["esay", "easy", "hard"]),
+        (["--hf", REPO, "--split", "test"], ["easy", "hard"]),
+        (["--hf", REPO, "--name", "easy", "--split", "train"], ["train", "test"]),
+        (["--hf", "acme/nothing", "--split", "test"], ["acme/nothing", "no such dataset"]),
+        (
+            ["--hf", REPO, "--name", "easy", "--split", "test", "--revision", "v9"],
+            [REPO, "no revision 'v9'"],
+        ),
+    ],
+)
+def test_what_the_repository_lacks_is_an_error_with_the_choices(
+    capsys: Capsys, arguments: list[str], named: list[str]
+) -> None:
+    err = refused(capsys, "quiz", *arguments)
+
+    assert [word for word in named if word not in err] == []
+
+
+# ---------------------------------------------------------------- nothing is overwritten
+
+
+def test_a_file_that_is_there_stays(root: Path, capsys: Capsys) -> None:
+    folder = root / "registry"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text(ONE, encoding="utf-8")
+
+    err = refused(capsys, "mine", "--file", "questions.csv")
+
+    assert "registry/mine.yaml" in err
+    assert files(folder) == {"mine.yaml": ONE.encode()}
+
+
+def test_a_name_of_the_catalog_stays(root: Path, capsys: Capsys) -> None:
+    folder = root / "registry"
+    folder.mkdir()
+    (folder / "several.yaml").write_text(ONE, encoding="utf-8")
+
+    err = refused(capsys, "one", "--file", "questions.csv")
+
+    assert "'one'" in err
+    assert "registry/several.yaml" in err
+    assert files(folder) == {"several.yaml": ONE.encode()}
+
+
+def test_adding_twice_is_refused(root: Path, capsys: Capsys) -> None:
+    text, _ = added(capsys, root, "capitals", "--file", "questions.csv")
+
+    refused(capsys, "capitals", "--file", "questions.csv")
+
+    assert (root / "registry/capitals.yaml").read_text(encoding="utf-8") == text
+
+
+def test_a_dangling_link_is_not_written_through(root: Path, capsys: Capsys) -> None:
+    (root / "registry").mkdir()
+    (root / "registry/linked.yaml").symlink_to("../elsewhere.yaml")
+
+    refused(capsys, "linked", "--file", "questions.csv")
+
+    assert not (root / "elsewhere.yaml").exists()
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_dry_run_writes_nothing(root: Path, capsys: Capsys) -> None:
+    assert main(["add", "capitals", "--file", "questions.csv", "--dry-run"]) == 0
+    out, err = capsys.readouterr()
+
+    assert err == ""
+    assert out.startswith("# yaml-language-server: $schema=")
+    assert "  capitals:\n" in out
+    assert "wrote" not in out
+    assert not (root / "registry").exists()
+
+
+def test_a_dry_run_prints_what_would_be_written(root: Path, capsys: Capsys) -> None:
+    main(["add", "capitals", "--file", "questions.csv", "--dry-run"])
+    printed = capsys.readouterr().out
+
+    text, _ = added(capsys, root, "capitals", "--file", "questions.csv")
+
+    assert printed == text
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["--hf", "--file"]),
+        (["--hf", REPO, "--split", "test", "--file", "questions.csv"], ["--hf", "--file"]),
+        (["--hf", REPO], ["--split"]),
+        (["--file", "questions.xlsx"], ["questions.xlsx", "csv", "json", "parquet"]),
+        (["--file", "questions"], ["csv", "json", "parquet"]),
+        (["--file", "questions.csv", "--split", "test"], ["--split"]),
+        (["--file", "questions.csv", "--name", "easy"], ["--name"]),
+        (["--file", "questions.csv", "--revision", "main"], ["--revision"]),
+    ],
+)
+def test_arguments_that_do_not_fit_are_a_usage_error(
+    root: Path, capsys: Capsys, arguments: list[str], words: list[str]
+) -> None:
+    err = refused(capsys, "capitals", *arguments, code=2)
+
+    assert not (root / "registry").exists()
+    assert [word for word in words if word not in err] == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_name_is_needed(capsys: Capsys) -> None:
+    assert "NAME" in refused(capsys, "--file", "questions.csv", code=2)
+
+
+@pytest.mark.parametrize(
+    "name", ["My Set", "../x", "a/b", "Upper", "", ".hidden", "_x", "a: b", "a\n", "é"]
+)
+def test_what_is_no_name_of_a_dataset_is_refused(root: Path, capsys: Capsys, name: str) -> None:
+    before = files(root)
+
+    code = main(["add", "--file", "questions.csv", "--", name])
+    out, err = capsys.readouterr()
+
+    assert files(root) == before
+    assert code in (1, 2), err
+    assert out == ""
+    assert "name" in err
+
+
+@pytest.mark.parametrize("name", ["My Set", "../x", "/x"])
+def test_a_dry_run_refuses_what_is_no_name(root: Path, capsys: Capsys, name: str) -> None:
+    code = main(["add", name, "--file", "questions.csv", "--dry-run"])
+    out, err = capsys.readouterr()
+
+    assert code in (1, 2), err
+    assert out == ""
+    assert "name" in err
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_bad_name_makes_no_request(capsys: Capsys, hub: HubEmulator, quiz: str) -> None:
+    main(["add", "My Set", "--hf", REPO, "--name", "easy", "--split", "test", "--dry-run"])
+
+    assert hub.requests == []
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("empty.csv", b"question,answer\n"),
+        ("empty.csv", b""),
+        ("empty.jsonl", b""),
+        ("empty.json", b"[]"),
+        ("empty.parquet", as_parquet([])),
+    ],
+)
+def test_an_empty_source_is_an_error(root: Path, capsys: Capsys, file: str, content: bytes) -> None:
+    (root / file).write_bytes(content)
+
+    err = refused(capsys, "capitals", "--file", file)
+
+    assert file in err
+    assert not (root / "registry").exists()
+
+
+def test_an_empty_split_is_an_error(root: Path, capsys: Capsys, hub: HubEmulator) -> None:
+    schema = pa.schema({"question": pa.string()})
+    hub.commit("acme/empty", parquet_repo({"main": {"test": []}}, schemas={"main": schema}))
+
+    err = refused(capsys, "capitals", "--hf", "acme/empty", "--split", "test")
+
+    assert "acme/empty" in err
+    assert not (root / "registry").exists()
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_file_that_is_not_there_is_an_error(capsys: Capsys, https: Https) -> None:
+    assert "missing.csv" in refused(capsys, "capitals", "--file", "missing.csv")
+    assert "gone.csv" in refused(capsys, "capitals", "--file", f"{https.url}/gone.csv")
+
+
+def test_offline_no_request_is_made(
+    root: Path, capsys: Capsys, hub: HubEmulator, quiz: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_OFFLINE", "1")
+
+    err = refused(capsys, "quiz", "--hf", REPO, "--name", "easy", "--split", "test")
+
+    assert "offline" in err
+    assert hub.requests == []
+    assert not (root / "registry").exists()
+
+
+# ---------------------------------------------------------------- where manifests go
+
+
+def test_the_built_in_catalog_is_not_written_to(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("questions.csv").write_bytes(as_csv(OPEN))
+    before = files(REPOSITORY / "registry")
+
+    # A dry run, else a failure would write into the repository.
+    err = refused(capsys, "zz-capitals", "--file", "questions.csv", "--dry-run")
+
+    assert "datasets.yaml" in err
+    assert files(REPOSITORY / "registry") == before
+
+
+@pytest.mark.parametrize("index", ["include: ['package:registry']\n", "datasets: {}\n"])
+def test_an_index_that_includes_no_folder_is_not_enough(
+    root: Path, capsys: Capsys, index: str
+) -> None:
+    (root / "datasets.yaml").write_text(f"version: 1\n{index}", encoding="utf-8")
+    before, shipped = files(root), files(REPOSITORY / "registry")
+
+    err = refused(capsys, "zz-capitals", "--file", "questions.csv")
+
+    assert "datasets.yaml" in err
+    assert "registry/*.yaml" in err
+    assert files(root) == before
+    assert files(REPOSITORY / "registry") == shipped
+
+
+@pytest.mark.parametrize(
+    ("include", "written"),
+    [
+        ("['package:registry', sets/*.yaml]", "sets/zz-capitals.yaml"),
+        ("['*.yaml']", "zz-capitals.yaml"),
+        ("[registry/one.yaml, sets/*.yaml]", "sets/zz-capitals.yaml"),
+        ("[sets/*.yml]", "sets/zz-capitals.yml"),
+    ],
+)
+def test_the_manifest_goes_where_the_index_finds_it(
+    root: Path, capsys: Capsys, include: str, written: str
+) -> None:
+    (root / "registry").mkdir()
+    (root / "registry/one.yaml").write_text(ONE, encoding="utf-8")
+    (root / "datasets.yaml").write_text(f"version: 1\ninclude: {include}\n", encoding="utf-8")
+
+    code = main(["add", "zz-capitals", "--file", "questions.csv"])
+
+    assert code == 0, capsys.readouterr().err
+    assert (root / written).is_file()
+    assert len(get_dataset("zz-capitals")) == 3
+
+
+def test_a_recursive_include_makes_no_folder_of_stars(root: Path, capsys: Capsys) -> None:
+    text = "version: 1\ninclude: [registry/**/*.yaml]\n"
+    (root / "datasets.yaml").write_text(text, encoding="utf-8")
+
+    main(["add", "capitals", "--file", "questions.csv"])
+
+    assert [name for name in files(root) if "*" in name] == []
+    assert len(get_dataset("capitals")) == 3
+
+
+def test_datasets_that_are_there_stay_as_they_are(
+    catalog_root: CatalogRoot, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = catalog_root({"one": ONE})
+    monkeypatch.chdir(folder)
+    Path("questions.csv").write_bytes(as_csv(OPEN))
+
+    added(capsys, folder, "two", "--file", "questions.csv")
+
+    assert list_datasets() == ["one", "two"]
+    assert (folder / "registry/one.yaml").read_text(encoding="utf-8") == ONE
+
+
+# ---------------------------------------------------------------- help
+
+
+def test_help_has_an_example(capsys: Capsys) -> None:
+    assert main(["add", "--help"]) == 0
+    out = capsys.readouterr().out
+
+    assert "Example: python -m registry add" in out
+    assert "--hf" in out
+    assert "--file" in out
+    assert "--dry-run" in out

@@ -1,0 +1,911 @@
+"""The command line: what each verb prints, how it ends, and that it never shows a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+import registry
+from registry import get_dataset
+from registry.catalog import Catalog
+from registry.cli import command, main
+from registry.resolve import Entry, Layer, resolve
+from registry.schema import validate
+from registry.spec import DatasetSpec
+from registry.yamlfile import parse_yaml
+
+ROOT = Path(__file__).parents[2]
+DEMO = ("demo-chat", "demo-mcq", "demo-mcq-small")
+VERBS = command.list_commands(click.Context(command))
+
+
+@dataclass(frozen=True)
+class Said:
+    """How an invocation ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process."""
+
+    def call(*arguments: str) -> Said:
+        code = main(list(arguments))
+        said = Said(code, *capsys.readouterr())
+        assert "Traceback" not in said.err
+        return said
+
+    return call
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Take the demo datasets alone, in the current folder: the whole catalog takes its time."""
+    folder = tmp_path / "demo"
+    shutil.copytree(ROOT / "registry" / "data", folder / "registry" / "data")
+    shutil.copy(ROOT / "registry" / "demo.yaml", folder / "registry")
+    shutil.copy(ROOT / "datasets.yaml", folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Take a small catalog, in the current folder; more manifests can be written to `m/`."""
+    folder = tmp_path / "catalog"
+    (folder / "m").mkdir(parents=True)
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n", encoding="utf-8")
+    (folder / "qa.csv").write_text("q,a\nOne?,1\nTwo?,2\nThree?,3\n", encoding="utf-8")
+    write(folder, "qa", QA)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+QA = """\
+datasets:
+  qa:
+    description: Questions.
+    tags: [small, text]
+    source: {type: csv, path: qa.csv}
+    fields: {input: q, target: a}
+  qa-one: {extends: qa, limit: 1, tags: [small]}
+"""
+MISSING_FILE = "datasets:\n  gone: {tags: [small], source: {type: csv, path: gone.csv}}\n"
+BAD_KEY = "datasets:\n  bad: {tags: [small], source: {type: csv, path: qa.csv}, bogus: 1}\n"
+SYNTAX = "datasets: [\n"
+HUB = "datasets:\n  hub: {source: {type: hf, path: org/name, split: test}}\n"
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / "m" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> Said:
+    """Run `python -m registry` in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "registry", *arguments],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+# --- help ---
+
+
+def command_lines() -> Iterator[tuple[str, ...]]:
+    yield ()
+    for verb in VERBS:
+        yield (verb,)
+        found = command.get_command(click.Context(command), verb)
+        if isinstance(found, click.Group):
+            yield from ((verb, inner) for inner in found.commands)
+
+
+@pytest.mark.parametrize("verb", list(command_lines()), ids=" ".join)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_has_an_example(run: Run, verb: tuple[str, ...], flag: str) -> None:
+    said = run(*verb, flag)
+    assert said.code == 0
+    assert said.err == ""
+    assert said.lines[0].startswith(f"Usage: {' '.join(('python -m registry', *verb))}")
+    example = " ".join(said.out.partition("Example: ")[2].split())
+    assert f"python -m registry {' '.join(verb)}".strip() in example
+
+
+def test_help_names_every_verb(run: Run) -> None:
+    out = run("--help").out
+    assert {"sync", "list", "show", "preview", "validate", "cache"} <= set(VERBS)
+    assert all(f"\n  {verb} " in out for verb in VERBS)
+
+
+def test_the_version_is_that_of_the_package(run: Run) -> None:
+    from importlib.metadata import version
+
+    assert version("eval-registry") in run("--version").out
+
+
+# --- list ---
+
+
+def test_list_prints_a_table(run: Run, own: Path) -> None:
+    said = run("list")
+    assert (said.code, said.err) == (0, "")
+    assert said.lines == [
+        "dataset  tags         description",
+        "qa       small, text  Questions.",
+        "qa-one   small        Questions.",
+    ]
+
+
+def test_list_takes_tags_and_a_root(run: Run, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    assert [line.split()[0] for line in run("list", "--root", str(own)).lines[1:]] == [
+        "qa",
+        "qa-one",
+    ]
+    said = run("list", "--tag", "small", "--tag", "text", "--root", str(own / "datasets.yaml"))
+    assert [line.split()[0] for line in said.lines[1:]] == ["qa"]
+
+
+def test_list_as_json_has_no_path(run: Run, own: Path) -> None:
+    assert run("list", "--json").json == [
+        {
+            "name": name,
+            "description": "Questions.",
+            "homepage": None,
+            "license": None,
+            "tags": tags,
+        }
+        for name, tags in (("qa", ["small", "text"]), ("qa-one", ["small"]))
+    ]
+
+
+@pytest.mark.parametrize("text", [BAD_KEY, SYNTAX], ids=["a bad key", "no YAML"])
+def test_list_says_what_is_broken_and_lists_the_rest(run: Run, own: Path, text: str) -> None:
+    write(own, "broken", text)
+    said = run("list")
+    assert said.code == 1
+    assert [line.split()[0] for line in said.lines[1:]] == ["qa", "qa-one"]
+    assert said.err.startswith("error: m/broken.yaml:2:")
+
+
+def test_list_has_the_shipped_datasets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    said = run("list", "--tag", "demo")
+    assert [line.split()[0] for line in said.lines[1:]] == list(DEMO)
+
+
+# --- show ---
+
+
+def assert_is_manifest_of(text: str, spec: DatasetSpec) -> None:
+    document = parse_yaml(text, file="show")
+    assert validate(document, "manifest") == []
+    entry = Entry(spec.name, document, spec.folder, Layer("default", {}))
+    assert resolve(spec.name, {spec.name: entry}) == spec
+
+
+@pytest.mark.parametrize("name", DEMO)
+def test_show_prints_a_manifest_of_the_same_dataset(run: Run, demo: Path, name: str) -> None:
+    said = run("show", name)
+    assert said.code == 0
+    assert_is_manifest_of(said.out, Catalog.open(demo)[name])
+
+
+EVERYTHING = """\
+datasets:
+  everything:
+    source: {type: csv, path: [qa.csv, b.csv], encoding: latin-1, columns: {part: 1}}
+    concat: [{skip_rows: 1}, {columns: {part: 2}}]
+    join: {source: {type: json, path: side.jsonl}, on: q, into: side, missing: 'null'}
+    explode: side.items
+    where: {any: [{value: q, equals: 1}, {not: {value: a, empty: true}}]}
+    fields:
+      input: {template: "{q}{?hint} {hint}{/}"}
+      target: {from: a, do: [{split: ","}, {index: -1}, strip]}
+      choices: null
+      id: {hash: [q], prefix: x, length: 8}
+      metadata: {"*": side, kind: {if: {value: a, less: 3}, then: q}}
+    on_duplicate: suffix
+    sample: {n: 2, seed: 1}
+    expect: {samples: 2, unique_ids: true}
+    auto_id: true
+    shuffle: true
+    seed: 0
+    shuffle_choices: 0
+    limit: 0
+"""
+
+
+def test_show_leaves_nothing_out(run: Run, own: Path) -> None:
+    write(own, "everything", EVERYTHING)
+    said = run("show", "everything")
+    assert said.code == 0, said.err
+    assert_is_manifest_of(said.out, Catalog.open(own)["everything"])
+
+
+def test_show_says_whether_it_is_cached(run: Run, own: Path, cache_dir: Path) -> None:
+    assert run("show", "qa").lines[-1] == "# not cached (python -m registry sync qa)"
+    assert run("show", "qa", "--json").json["cache"] is None
+    run("sync", "qa")
+    last = run("show", "qa").lines[-1]
+    assert last.startswith("# cached: 3 samples, ")
+    assert str(cache_dir) in last
+    cache = run("show", "qa-one", "--json").json["cache"]
+    assert cache["samples"] == 3
+    assert Path(cache["folder"]).is_relative_to(cache_dir)
+
+
+def test_show_as_json_has_spec_and_cache(run: Run, own: Path) -> None:
+    shown = run("show", "qa-one", "--json").json
+    assert set(shown) == {"spec", "cache"}
+    assert shown["spec"]["limit"] == 1
+    assert shown["spec"]["source"]["path"] == [str(own / "qa.csv")]
+
+
+def executed(code: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(code, names)
+    return names["dataset"]
+
+
+@pytest.mark.parametrize("name", DEMO)
+def test_the_call_that_show_prints_gives_the_same_samples(run: Run, demo: Path, name: str) -> None:
+    said = run("show", name, "--call")
+    assert said.code == 0
+    assert "get_dataset also does" not in said.out
+    dataset = executed(said.out)
+    assert list(dataset) == list(get_dataset(name))
+    assert len(dataset) > 0
+
+
+CALLS = {
+    "fields of the language": "fields: {input: {from: q, do: [upper]}, target: a, id: {hash: [q]}}",
+    "a field without a value": "fields: {input: q, target: null, id: a}",
+    "dotted columns": "fields: {input: q, target: a.b, metadata: [q, a.b]}",
+    "no metadata": "fields: {input: q, metadata: []}",
+    "a view": "fields: {input: q, target: a}, auto_id: true, shuffle: true, seed: 5, limit: 2",
+}
+
+
+@pytest.mark.parametrize("keys", CALLS.values(), ids=CALLS)
+def test_a_call_of_any_fields_gives_the_same_samples(run: Run, own: Path, keys: str) -> None:
+    records = [{"q": f"Q{number}", "a": str(number), "metadata": {"m": 1}} for number in range(5)]
+    (own / "d.json").write_text(json.dumps(records), encoding="utf-8")
+    write(own, "d", f"datasets:\n  d: {{source: {{type: json, path: d.json}}, {keys}}}\n")
+    said = run("show", "d", "--call")
+    assert list(executed(said.out)) == list(get_dataset("d"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{type: csv, path: qa.csv, dialect: excel-tab, delimiter: ','}",
+        "{type: csv, path: qa.csv, fieldnames: [q, a]}",
+        "{type: csv, path: qa.csv, encoding: latin-1, delimiter: ';', fieldnames: [q]}",
+    ],
+)
+def test_a_call_of_any_csv_gives_the_same_samples(run: Run, own: Path, source: str) -> None:
+    write(own, "d", f"datasets:\n  d: {{source: {source}, fields: {{input: q}}}}\n")
+    said = run("show", "d", "--call")
+    assert list(executed(said.out)) == list(get_dataset("d"))
+
+
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+def test_a_call_of_parquet_gives_the_same_order(run: Run, own: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"q": [f"Q{number}" for number in range(9)]}), own / "d.parquet")
+    keys = "source: {type: parquet, path: d.parquet}, fields: {input: q}, shuffle: true, seed: 1"
+    write(own, "d", f"datasets:\n  d: {{{keys}}}\n")
+    said = run("show", "d", "--call")
+    inputs = [sample.input for sample in get_dataset("d")]
+    differs = "get_dataset also does" in said.out
+    assert differs or [sample.input for sample in executed(said.out)] == inputs
+
+
+def test_the_call_names_what_no_loader_does(run: Run, own: Path) -> None:
+    write(own, "everything", EVERYTHING)
+    out = run("show", "everything", "--call").out
+    for words in ("concat, join, explode, where, sample", "number the ids", "1 more paths"):
+        assert words in out
+
+
+def test_the_call_reads_secrets_from_the_environment(run: Run, own: Path) -> None:
+    source = "{type: csv, path: s3://b/x.csv, fs_options: {key: {env: QA_KEY}, anon: false}}"
+    write(own, "d", f"datasets:\n  d: {{source: {source}}}\n")
+    out = run("show", "d", "--call").out
+    assert "fs_options={'key': __import__('os').environ['QA_KEY'], 'anon': False}" in out
+
+
+# --- preview ---
+
+
+def test_preview_is_for_people(run: Run, own: Path) -> None:
+    said = run("preview", "qa", "-n", "2")
+    assert said.code == 0
+    assert said.out == "── sample 1\nOne?\n\ntarget    1\n\n── sample 2\nTwo?\n\ntarget    2\n\n"
+
+
+def test_preview_shows_conversations_and_lettered_choices(run: Run, demo: Path) -> None:
+    chat = run("preview", "demo-chat", "-n", "1").lines
+    assert chat[1] == "system: Answer with a number only."
+    assert chat[2].startswith("user: ")
+    mcq = run("preview", "demo-mcq", "-n", "1").lines
+    assert [line[:5] for line in mcq if line.startswith("  ")] == [
+        "  A) ",
+        "  B) ",
+        "  C) ",
+        "  D) ",
+    ]
+
+
+@pytest.mark.parametrize(("count", "shown"), [("0", 0), ("2", 2), ("99", 3)])
+def test_preview_as_json_is_a_sample_a_line(run: Run, own: Path, count: str, shown: int) -> None:
+    said = run("preview", "qa", "-n", count, "--json")
+    samples = [registry.Sample(**json.loads(line)) for line in said.lines]
+    assert samples == list(get_dataset("qa"))[:shown]
+
+
+RECORDS = [{"q": "Four?", "a": "4"}, {"q": "Five, or six?", "a": "5"}]
+
+
+def records_file(folder: Path, suffix: str) -> str:
+    path = folder / f"other{suffix}"
+    if suffix == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(RECORDS), path)
+    else:
+        path.write_text(
+            {
+                ".jsonl": "\n".join(map(json.dumps, RECORDS)),
+                ".json": json.dumps(RECORDS),
+                ".csv": 'q,a\nFour?,4\n"Five, or six?",5\n',
+                ".tsv": "q\ta\nFour?\t4\nFive, or six?\t5\n",
+            }[suffix],
+            encoding="utf-8",
+        )
+    return str(path)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".parquet"])
+@pytest.mark.parametrize("name", ["qa", "hub"])
+def test_preview_maps_local_records_without_a_request(
+    run: Run, own: Path, cache_dir: Path, suffix: str, name: str
+) -> None:
+    fields = "fields: {input: q, target: a}, expect: {samples: 1000}"
+    write(own, "hub", HUB.replace("}}", f"}}, {fields}}}"))
+    said = run("preview", name, "--from", records_file(own, suffix), "--json", "--offline")
+    assert said.code == 0, said.err
+    assert [json.loads(line) for line in said.lines] == [
+        {"input": "Four?", "target": "4"},
+        {"input": "Five, or six?", "target": "5"},
+    ]
+    assert not (cache_dir / "v1" / "samples").exists()
+
+
+def test_preview_from_a_file_that_does_not_map_names_the_record(run: Run, own: Path) -> None:
+    (own / "other.jsonl").write_text('{"q": "a"}\n{"p": "b"}\n', encoding="utf-8")
+    said = run("preview", "qa", "--from", "other.jsonl")
+    assert said.code == 1
+    assert said.err == "error: qa: record 2, field input: no column 'q' (columns: p)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--from", "none.csv"], 2, "File 'none.csv' does not exist"),
+        (["--from", "m"], 2, "'m' is a directory"),
+        (
+            ["--from", "datasets.yaml"],
+            1,
+            "can't tell the type of datasets.yaml (known suffixes: .csv",
+        ),
+        (["-n", "-1"], 2, "-1 is not in the range x>=0"),
+        (["-n", "many"], 2, "'many' is not a valid integer"),
+    ],
+)
+def test_preview_says_what_it_can_not_take(
+    run: Run, own: Path, arguments: list[str], code: int, words: str
+) -> None:
+    said = run("preview", "qa", *arguments)
+    assert said.code == code
+    assert words in said.err
+    assert said.out == ""
+
+
+# --- validate ---
+
+
+def test_validate_finds_nothing_wrong(run: Run, demo: Path) -> None:
+    for paths in ([], ["registry"], ["registry/demo.yaml"], ["datasets.yaml"]):
+        said = run("validate", *paths)
+        assert (said.code, said.err) == (0, "")
+        assert said.out.startswith("no problems")
+    assert run("validate", "--json").json == []
+
+
+def test_validate_reports_all_problems_in_order_with_their_places(run: Run, own: Path) -> None:
+    write(own, "b", BAD_KEY.replace("qa.csv", "''"))
+    write(own, "a", "datasets:\n  a: {source: {type: csv, path: x}, seed: 3}\n")
+    said = run("validate")
+    assert (said.code, said.err) == (1, "")
+    assert [line.partition(": ")[0] for line in said.lines] == [
+        "m/a.yaml:2:37 $.datasets.a.seed",
+        "m/b.yaml:2:44 $.datasets.bad.source.path",
+        "m/b.yaml:2:49 $.datasets.bad.bogus",
+        "3 problems",
+    ]
+    assert run("validate", "m/a.yaml").lines[-1] == "1 problem"
+
+
+def test_validate_as_json_has_the_parts_of_each_problem(run: Run, own: Path) -> None:
+    write(own, "a", "datasets:\n  a: {source: {type: csv, path: x}, seed: 3}\n")
+    said = run("validate", "--json")
+    assert said.code == 1
+    assert said.json == [
+        {
+            "message": "`seed` without `shuffle` does nothing",
+            "file": "m/a.yaml",
+            "line": 2,
+            "column": 37,
+            "path": "$.datasets.a.seed",
+            "hint": "add `shuffle: true`",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("paths", "code"), [(["m/qa.yaml"], 0), (["m"], 1), (["m/syntax.yaml"], 1)]
+)
+def test_validate_looks_only_at_the_paths_given(
+    run: Run, own: Path, paths: list[str], code: int
+) -> None:
+    write(own, "syntax", SYNTAX)
+    assert run("validate", *paths).code == code
+
+
+def test_validate_counts_the_datasets_that_it_looked_at(run: Run, own: Path) -> None:
+    write(own, "more", "datasets:\n  more: {extends: qa}\n")
+    assert run("validate").lines == ["no problems (3 datasets)"]
+    assert run("validate", "m/qa.yaml").lines == ["no problems (2 datasets)"]
+
+
+def test_validate_works_from_another_folder(
+    run: Run, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(own / "m")
+    assert run("validate", "qa.yaml").code == 0
+    assert run("validate", "../m").code == 0
+
+
+def test_validate_of_a_path_that_is_not_there_says_so(run: Run, own: Path) -> None:
+    said = run("validate", "none.yaml")
+    assert (said.code, said.out, said.err) == (1, "", "error: none.yaml: no such file\n")
+
+
+def test_validate_of_a_broken_index_is_json_too(run: Run, own: Path) -> None:
+    (own / "datasets.yaml").write_text("version: 2\n", encoding="utf-8")
+    assert run("validate").code == 1
+    said = run("validate", "--json")
+    assert said.code == 1
+    assert [problem["path"] for problem in said.json] == ["$.version"]
+
+
+# --- cache ---
+
+
+def test_cache_dir_is_that_of_the_environment(run: Run, cache_dir: Path) -> None:
+    assert run("cache", "dir").lines == [str(cache_dir)]
+
+
+def test_cache_list_and_clear(run: Run, own: Path, cache_dir: Path) -> None:
+    assert run("cache", "list").lines == ["built for  samples  size  fingerprint  source"]
+    assert run("cache", "list", "--json").json == []
+    run("sync", "qa", "qa-one")
+    (entry,) = run("cache", "list", "--json").json
+    assert (entry["samples"], entry["source"]) == (3, str(own / "qa.csv"))
+    assert entry["name"] in ("qa", "qa-one")
+    assert entry["bytes"] > 0
+    _, row = run("cache", "list").lines
+    assert row.split()[1] == "3"
+    assert entry["fingerprint"].removeprefix("sha256:").startswith(row.split()[4])
+    cleared = run("cache", "clear", "--yes", "--json").json
+    assert cleared["folder"] == str(cache_dir)
+    assert cleared["bytes"] >= entry["bytes"]
+    assert run("cache", "list", "--json").json == []
+    assert run("cache", "clear", "--yes").lines == [f"removed 0 B under {cache_dir}"]
+
+
+@pytest.mark.parametrize(("answer", "is_left"), [("y\n", False), ("n\n", True), ("", True)])
+def test_cache_clear_asks(
+    run: Run, own: Path, monkeypatch: pytest.MonkeyPatch, answer: str, is_left: bool
+) -> None:
+    import io
+
+    run("sync", "qa")
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    run("cache", "clear")
+    assert bool(run("cache", "list", "--json").json) is is_left
+
+
+# --- sync ---
+
+
+def statuses(said: Said) -> dict[str, str]:
+    return {line.split()[0]: line.split()[1] for line in said.lines[1:]}
+
+
+def test_sync_builds_once_and_then_finds_it_cached(run: Run, demo: Path) -> None:
+    first = run("sync", "--tag", "demo")
+    assert first.code == 0
+    assert first.lines[0].split() == ["dataset", "status", "samples", "size", "time"]
+    assert set(statuses(first)) == set(DEMO)
+    assert set(statuses(first).values()) <= {"built", "cached"}
+    assert statuses(first)["demo-chat"] == "built"
+    second = run("sync", "--tag", "demo", "--offline")
+    assert second.code == 0
+    assert statuses(second) == dict.fromkeys(DEMO, "cached")
+    assert set(second.err.splitlines()) == {f"{name}: cached" for name in DEMO}
+
+
+def test_sync_refresh_builds_again(run: Run, own: Path) -> None:
+    run("sync", "qa")
+    assert statuses(run("sync", "qa", "--refresh")) == {"qa": "built"}
+
+
+def test_sync_as_json_is_nothing_but_json(run: Run, own: Path) -> None:
+    write(own, "gone", MISSING_FILE)
+    said = run("sync", "--json", "--jobs", "1")
+    assert (said.code, said.err) == (1, "")
+    gone, qa, one = said.json
+    assert (gone["name"], gone["status"], gone["samples"]) == ("gone", "failed", None)
+    assert gone["error"]["type"] == "SourceError"
+    assert gone["error"]["message"] == f"{own / 'gone.csv'}: no such file"
+    assert (qa["name"], qa["status"], qa["samples"], qa["error"]) == ("qa", "built", 3, None)
+    assert (one["name"], one["status"], one["samples"]) == ("qa-one", "cached", 1)
+    assert qa["bytes"] > 0
+    assert qa["seconds"] >= 0
+
+
+@pytest.mark.parametrize("text", [MISSING_FILE, BAD_KEY, HUB.replace("{source", "{tags: [small], source")], ids=["no file", "a bad key", "no request"])  # fmt: skip
+@pytest.mark.parametrize(
+    "chosen", [[], ["--tag", "small"], ["qa", "NAME"]], ids=["all", "by tag", "by name"]
+)
+def test_one_that_fails_does_not_stop_the_others(
+    run: Run, own: Path, text: str, chosen: list[str]
+) -> None:
+    write(own, "broken", text)
+    (name,) = yaml.safe_load(text)["datasets"]
+    said = run("sync", "--offline", *(name if word == "NAME" else word for word in chosen))
+    assert said.code == 1
+    assert statuses(said)[name] == "failed"
+    assert statuses(said)["qa"] == "built"
+    (error,) = [line for line in said.err.splitlines() if line.startswith("error: ")]
+    assert error.startswith(f"error: {name}: ")
+
+
+def test_sync_of_all_says_that_a_file_could_not_be_read(run: Run, own: Path) -> None:
+    write(own, "broken", SYNTAX)
+    said = run("sync")
+    assert said.code == 1
+    assert set(statuses(said)) >= {"qa", "qa-one"}
+    assert "m/broken.yaml:2:1" in said.err
+
+
+def test_a_record_that_does_not_map_is_named(run: Run, own: Path) -> None:
+    (own / "qa.csv").write_text("q,a\nOne?,1\n,2\n", encoding="utf-8")
+    said = run("sync", "qa")
+    assert said.code == 1
+    assert said.err.splitlines()[-1] == (
+        "error: qa: record 2, field input: No input in dataset, value: ''"
+    )
+
+
+def test_a_condition_that_does_not_compile_is_no_fault_of_registry(run: Run, own: Path) -> None:
+    keys = "source: {type: csv, path: qa.csv}, where: {value: q, regex: '('}"
+    write(own, "d", f"datasets:\n  d: {{{keys}}}\n")
+    for verb in ("sync", "preview", "validate", "show"):
+        said = run(verb, *(["d"] if verb != "validate" else []))
+        assert "unexpected" not in said.err
+        assert said.code in (0, 1) if verb == "show" else said.code == 1
+
+
+def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(own, "hub", HUB)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    for verb in ("sync", "preview"):
+        said = run(verb, "hub", "--offline")
+        assert said.code == 1
+        assert "org/name: not in the cache, and requests are switched off (offline)" in said.err
+    monkeypatch.setenv("REGISTRY_OFFLINE", "1")
+    assert "requests are switched off" in run("preview", "hub").err
+
+
+# --- add ---
+
+
+def test_add_writes_a_manifest_that_is_valid(run: Run, own: Path) -> None:
+    said = run("add", "mine", "--file", "qa.csv")
+    assert said.code == 0, said.err
+    assert said.lines[0] == "wrote m/mine.yaml: read it, and give it a description"
+    assert run("validate").code == 0
+    assert [sample.input for sample in get_dataset("mine")] == ["One?", "Two?", "Three?"]
+    again = run("add", "mine", "--file", "qa.csv")
+    assert again.code == 1
+    assert "mine" in again.err
+
+
+def test_add_dry_run_writes_nothing(run: Run, own: Path) -> None:
+    said = run("add", "mine", "--file", "qa.csv", "--dry-run")
+    assert said.code == 0
+    assert validate(parse_yaml(said.out, file="add"), "manifest") == []
+    assert not (own / "m" / "mine.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give either --hf PATH --split S, or --file URL"),
+        (["--hf", "a/b", "--file", "qa.csv"], "give either --hf PATH --split S, or --file URL"),
+        (["--hf", "a/b"], "--hf needs --split, such as test"),
+        (["--file", "datasets.yaml"], "can't tell the type of datasets.yaml"),
+    ],
+)
+def test_add_says_what_it_needs(run: Run, own: Path, arguments: list[str], words: str) -> None:
+    said = run("add", "mine", *arguments)
+    assert said.code == 2
+    assert words in said.err
+
+
+@pytest.mark.parametrize("name", ["Mine", "../mine", "a b", ""])
+def test_add_refuses_a_name_that_is_none(run: Run, own: Path, name: str) -> None:
+    before = sorted(own.rglob("*"))
+    said = run("add", name, "--file", "qa.csv")
+    assert said.code in (1, 2)
+    assert "is no name for a dataset" in said.err
+    assert sorted(own.rglob("*")) == before
+
+
+# --- how it ends ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["list"], 0),
+        (["show", "nothing"], 1),
+        (["show"], 2),
+        (["show", "qa", "more"], 2),
+        (["list", "--nothing"], 2),
+        (["list", "--root", "nowhere"], 1),
+        (["sync", "--jobs", "0"], 2),
+        ([], 2),
+    ],
+)
+def test_exit_codes(run: Run, own: Path, arguments: list[str], code: int) -> None:
+    assert run(*arguments).code == code
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])
+def test_an_interrupt_is_130(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("registry.cli.options.open_catalog", interrupted)
+    said = run("list")
+    assert said.code == 130
+    assert said.err.splitlines()[-1] == "interrupted; what was finished is kept"
+
+
+def test_what_is_unexpected_is_3_and_a_traceback_only_on_demand(
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("odd")
+
+    monkeypatch.setattr("registry.cli.options.open_catalog", broken)
+    said = run("list")
+    assert said.code == 3
+    assert said.err.splitlines() == [
+        "unexpected KeyError: 'odd'",
+        "This is a fault of registry; REGISTRY_TRACEBACK=1 shows where.",
+    ]
+    monkeypatch.setenv("REGISTRY_TRACEBACK", "1")
+    assert main(["list"]) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["shwo", "qa"], "no command 'shwo' (did you mean 'show'?)"),
+        (["zzzzzz"], f"no command 'zzzzzz' (commands: {', '.join(VERBS)})"),
+        (["cache", "lst"], "Did you mean 'list'?"),
+        (["list", "--jsn"], "Did you mean '--json'?"),
+        (["list", "--tag", "smal"], "no dataset has the tag smal (tags: small, text)"),
+        (["sync", "--tag", "smal"], "no dataset has the tag smal (tags: small, text)"),
+        (["sync", "qa-one", "--tag", "text"], "no dataset has the tag text"),
+    ],
+)
+def test_what_is_not_there_is_hinted_at(
+    run: Run, own: Path, arguments: list[str], words: str
+) -> None:
+    said = run(*arguments)
+    assert said.code == 2
+    assert words in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("verb", ["show", "preview", "sync"])
+def test_an_unknown_dataset_has_near_names(run: Run, own: Path, verb: str) -> None:
+    said = run(verb, "qa-on")
+    assert said.code == 1
+    assert said.err == (
+        f"error: no dataset 'qa-on' in {own / 'datasets.yaml'}; near names: qa-one, qa"
+        " (python -m registry list shows all)\n"
+    )
+
+
+# --- processes ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["list", "--tag", "demo"], 0, "demo-mcq-small"),
+        (["validate", "registry/demo.yaml"], 0, "no problems"),
+        (["show", "nothing-like-it"], 1, ""),
+        (["shwo"], 2, ""),
+    ],
+)
+def test_the_module_runs_beside_the_folder_registry(
+    arguments: list[str], code: int, words: str
+) -> None:
+    assert (ROOT / "registry").is_dir()
+    assert not (ROOT / "registry" / "__init__.py").exists()
+    said = python(*arguments)
+    assert said.code == code
+    assert words in said.out
+    assert said.err.count("\n") <= 4
+
+
+def test_anywhere_else_the_built_in_catalog_is_used(tmp_path: Path) -> None:
+    said = python("sync", "--tag", "demo", cwd=tmp_path)
+    assert (said.code, set(statuses(said))) == (0, set(DEMO))
+    assert list(tmp_path.glob("*.yaml")) == []
+
+
+BUFFERS = {"in blocks": "", "at once": "1"}
+
+
+@pytest.mark.parametrize("unbuffered", BUFFERS.values(), ids=BUFFERS)
+@pytest.mark.parametrize(
+    "arguments",
+    [["cache", "dir"], ["list"], ["preview", "demo-chat", "-n", "50", "--json"]],
+    ids=" ".join,
+)
+def test_a_reader_that_leaves_is_no_error(
+    demo: Path, arguments: list[str], unbuffered: str
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "registry", *arguments],
+        cwd=demo,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()  # as `| true` does
+    with process.stderr:
+        said = process.stderr.read().decode()
+    assert (said, process.wait(60)) == ("", 0)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_stream_that_is_closed_is_no_fault_of_registry(demo: Path, stream: str) -> None:
+    number = {"stdout": 1, "stderr": 2}[stream]
+    line = f'"$0" -m registry sync demo-mcq {number}>&-'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable], cwd=demo, capture_output=True, timeout=60, check=False
+    )
+    assert b"unexpected" not in done.stderr
+    assert done.returncode == 0
+
+
+def test_a_terminal_without_unicode_shows_what_it_can(demo: Path) -> None:
+    said = python("preview", "demo-mcq", "-n", "1", cwd=demo, PYTHONIOENCODING="ascii")
+    assert said.code == 0, said.err
+    assert "sample 1" in said.out
+
+
+class Drip(BaseHTTPRequestHandler):
+    """Sends a file that never ends, a byte now and then."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(10**9))
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.do_HEAD()
+        with contextlib.suppress(OSError):
+            while True:
+                self.wfile.write(b"q,a\n" * 16_384)
+                time.sleep(0.05)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def test_ctrl_c_stops_a_download_at_once(own: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Drip)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/x.csv"
+    write(own, "slow", f"datasets:\n  slow: {{source: {{type: csv, path: '{url}'}}}}\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "registry", "sync", "--jobs", "1", "qa", "slow"],
+        cwd=own,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    try:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "qa: built\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        server.shutdown()
+        server.server_close()
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "interrupted; what was finished is kept"
+    assert "Traceback" not in err
