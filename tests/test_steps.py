@@ -78,7 +78,10 @@ def test_explode_makes_a_record_of_each_item_with_its_place(write: Write) -> Non
 explode: {column: parts, item: part, index: place}
 fields: {input: part.text, id: {template: "{name}-{place}"}}
 """
-    records = [{"name": "a", "parts": [{"text": "x"}, {"text": "y"}]}, {"name": "b", "parts": []}]
+    records: list[dict[str, Any]] = [
+        {"name": "a", "parts": [{"text": "x"}, {"text": "y"}]},
+        {"name": "b", "parts": []},
+    ]
     dataset = get_dataset("d", root=write(keys, records))
     assert [(sample.input, sample.id) for sample in dataset] == [("x", "a-0"), ("y", "a-1")]
 

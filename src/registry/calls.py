@@ -96,7 +96,9 @@ def _is_field_spec(given: dict[str, Any]) -> bool:
     names = [value for key, value in given.items() if key != "metadata"]
     plain = all(isinstance(name, str) and "." not in name for name in names)
     metadata = given.get("metadata", [])
-    return plain and isinstance(metadata, list) and not any("." in name for name in metadata)
+    if "metadata" in given and not (isinstance(metadata, list) and metadata):
+        return False
+    return plain and not any("." in name for name in metadata)
 
 
 def _notes(spec: DatasetSpec) -> Iterator[str]:

@@ -86,14 +86,18 @@ class Catalog(Mapping[str, DatasetSpec]):
             DatasetNotFoundError: no such name; it carries the nearest ones.
             ManifestError: its manifest, or one that it extends, is not valid.
         """
-        if name not in self.entries:
-            if self.problems:
-                raise ManifestError(self.problems)
-            raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
+        self.check_name(name)
         self._check_files_of(name)
         spec = resolve(name, self.entries, overrides=overrides, source=source)
         self._check_trust(spec)
         return spec
+
+    def check_name(self, name: str) -> None:
+        """Raise an error where no dataset has the name: the broken files, if there are any."""
+        if name not in self.entries:
+            if self.problems:
+                raise ManifestError(self.problems)
+            raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
     def _check_trust(self, spec: DatasetSpec) -> None:
         """Refuse a mapper of a package that the root index does not name."""
@@ -124,7 +128,8 @@ class Catalog(Mapping[str, DatasetSpec]):
             fixed = folder.removesuffix("/**").removesuffix("**")
             if pattern.startswith(_PACKAGE) or not star or stem or "*" in fixed + suffix:
                 continue
-            return self.index.parent / fixed / f"{name}{suffix}"
+            place: Path = self.index.parent / fixed / f"{name}{suffix}"
+            return place
         return None
 
     def with_manifest(self, document: Document) -> Catalog:

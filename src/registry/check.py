@@ -14,7 +14,7 @@ from registry.mapping.expression import compile_expression
 from registry.spec import DatasetSpec
 from registry.yamlfile import DataPath
 
-__all__ = ["check"]
+__all__ = ["check", "count_checked"]
 
 
 def check(catalog: Catalog, paths: Iterable[Path] = ()) -> list[Problem]:
@@ -23,11 +23,19 @@ def check(catalog: Catalog, paths: Iterable[Path] = ()) -> list[Problem]:
     A file that does not belong to the catalog is checked as if it did.
     """
     wanted = [file for path in paths for file in _files(path)]
-    whole = catalog.including(wanted)
     places = {file.resolve() for file in wanted}
+    whole = catalog.including(wanted)
     problems = [*whole.problems, *_meaning(whole)]
-    kept = [problem for problem in problems if not wanted or Path(problem.file).resolve() in places]
+    kept = [one for one in problems if not wanted or Path(one.file).resolve() in places]
     return sorted(dict.fromkeys(kept), key=lambda one: (one.file, one.line, one.column))
+
+
+def count_checked(catalog: Catalog, paths: Iterable[Path] = ()) -> int:
+    """Return how many datasets `check` looks at."""
+    wanted = [file for path in paths for file in _files(path)]
+    places = {file.resolve() for file in wanted}
+    files = [entry.document.file for entry in catalog.including(wanted).entries.values()]
+    return len([file for file in files if not wanted or Path(file).resolve() in places])
 
 
 def _files(path: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from registry.cache import FORMAT, Cache, CacheEntry
 from registry.canonical import digest_of
@@ -35,7 +35,7 @@ from registry.settings import Settings
 from registry.sources import fetch, pin
 from registry.sources.hub import is_commit
 from registry.sources.pin import Access, SourcePin
-from registry.spec import DatasetSpec, HfSource, Source
+from registry.spec import DatasetSpec, HfSource, ParquetSource, Source
 from registry.steps import prepare, select, unique, with_columns
 
 if TYPE_CHECKING:
@@ -264,7 +264,10 @@ def _rows(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, 
     side: Iterable[DatasetRecord] = ()
     if spec.join is not None and pins.side is not None:
         side = _records(spec.join.source, pins.side, access)
-    return prepare(rows, spec, side)
+    try:
+        return prepare(rows, spec, side)
+    except ValueError as error:
+        raise _uncompiled(error, spec, "$.where") from error
 
 
 def _samples(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, Sample]]:
@@ -282,9 +285,11 @@ def _mapper_of(spec: DatasetSpec) -> RecordToSample:
     try:
         return FieldMapper(spec.fields)
     except ValueError as error:
-        raise ManifestError(
-            [Problem(message=str(error), file=spec.name, path="$.fields")]
-        ) from error
+        raise _uncompiled(error, spec, "$.fields") from error
+
+
+def _uncompiled(error: ValueError, spec: DatasetSpec, path: str) -> ManifestError:
+    return ManifestError([Problem(message=str(error), file=spec.name, path=path)])
 
 
 def _build(spec: DatasetSpec, pins: Pins, access: Access, fingerprint: str) -> CacheEntry:
@@ -338,7 +343,7 @@ def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) 
         table,
         cache,
         samples=fingerprint,
-        order="hub" if all(isinstance(one, HfSource) for one in spec.sources) else "file",
+        order=_order_of(spec),
         seed=spec.view.seed if spec.view.shuffle else None,
         choice_seed=spec.view.shuffle_choices,
     )
@@ -351,6 +356,12 @@ def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) 
         auto_id=spec.view.auto_id,
         finish=_finisher(spec),
     )
+
+
+def _order_of(spec: DatasetSpec) -> Literal["file", "hub"]:
+    """Return whose shuffle a dataset's is: Parquet's loader is hf_dataset, too."""
+    by_hub = (HfSource, ParquetSource)
+    return "hub" if all(isinstance(one, by_hub) for one in spec.sources) else "file"
 
 
 def _finisher(spec: DatasetSpec) -> Callable[[Sample], Sample]:

@@ -5,14 +5,16 @@ Every guess is one a reviewer can see: it stands in the manifest with the reason
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from registry.errors import DecodeError
+from registry.errors import DecodeError, ManifestError
 from registry.letters import index_of
+from registry.yamlfile import parse_yaml
 
 __all__ = ["Proposal", "manifest_text", "propose"]
 
@@ -285,4 +287,13 @@ def _flow(value: Any) -> str:
     text = yaml.safe_dump(
         value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False
     )
-    return text.removesuffix("\n").removesuffix("\n...").strip()
+    text = text.removesuffix("\n").removesuffix("\n...").strip()
+    # PyYAML writes YAML 1.1, which leaves quotes off what YAML 1.2 reads as a number.
+    return text if _reads_as(text, value) else json.dumps(value, ensure_ascii=False)
+
+
+def _reads_as(text: str, value: Any) -> bool:
+    try:
+        return bool(parse_yaml(text, file="").value == value)
+    except ManifestError:
+        return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.errors import DecodeError, MappingError
 from registry.expressions import parse_condition
-from registry.mapping.condition import compile_condition
+from registry.mapping.condition import Holds, compile_condition
 from registry.mapping.expression import compile_expression
 from registry.mapping.row import MISSING, Row, look_up, no_column
 
@@ -48,7 +48,8 @@ def prepare(
     if spec.explode is not None:
         rows = _explode(rows, spec.explode)
     if spec.where is not None:
-        rows = _where(rows, spec.where)
+        holds = compile_condition(parse_condition(spec.where), compile_expression)
+        rows = _where(rows, holds)
     return rows
 
 
@@ -91,8 +92,7 @@ def _explode(rows: Iterator[Numbered], explode: Explode) -> Iterator[Numbered]:
             yield number, {**record, explode.item: item, explode.index: index}
 
 
-def _where(rows: Iterator[Numbered], condition: Any) -> Iterator[Numbered]:
-    holds = compile_condition(parse_condition(condition), compile_expression)
+def _where(rows: Iterator[Numbered], holds: Holds) -> Iterator[Numbered]:
     for number, record in rows:
         try:
             keep = holds(Row(record, number))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -68,6 +69,16 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1, 2, 3 or 130."""
+    _prepare_streams()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _leave_broken_pipe()
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         result = command.main(arguments, prog_name="python -m registry", standalone_mode=False)
     except click.exceptions.Exit as error:
@@ -79,13 +90,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\ninterrupted; what was finished is kept", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        return _leave_broken_pipe()
+        raise
+    except SystemExit:  # click's way to leave a broken pipe
+        raise BrokenPipeError from None
     except RegistryError as error:
         _print_error(error)
         return PROBLEMS
     except Exception as error:
         return _print_unexpected(error)
     return result if isinstance(result, int) else CLEAN
+
+
+def _prepare_streams() -> None:
+    """Make streams that are closed, or lack letters, take what is printed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _print_error(error: RegistryError) -> None:

@@ -13,7 +13,7 @@ import click
 from registry.catalog import Catalog, shown
 from registry.cli import CLEAN, options
 from registry.cli.render import print_sample
-from registry.errors import ManifestError, Problem
+from registry.errors import DecodeError, ManifestError, Problem
 from registry.load import Access, load, look_at
 from registry.locations import unpacked_suffix
 from registry.propose import manifest_text, propose
@@ -58,6 +58,8 @@ def command(
     target = _target(catalog, name)
     access = Access(cache=cache, offline=settings.offline)
     pinned, records = look_at(source, catalog.index.parent, access)
+    if not records:
+        raise DecodeError("the source has no records to look at", file=str(source["path"]))
     if pinned.revision is not None:
         source = {**source, "revision": pinned.revision}
     schema = os.path.relpath(catalog.index.parent / "schemas/manifest.schema.json", target.parent)

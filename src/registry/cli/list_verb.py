@@ -20,18 +20,17 @@ __all__ = ["command"]
 def command(tags: tuple[str, ...], as_json: bool, root: str | None) -> int:
     """List the datasets of the catalog."""
     catalog, _, _ = options.open_catalog(root)
-    specs, broken = [], 0
-    for name in catalog:
+    specs, broken = [], options.print_stray_problems(catalog)
+    for name in options.choose(catalog, (), tags):
         try:
             specs.append(catalog[name])
         except ManifestError as error:
-            broken += 1
+            broken = True
             print(f"error: {error.problems[0]}", file=sys.stderr)
-    chosen = [spec for spec in specs if set(tags) <= set(spec.tags)]
     if as_json:
         keys = {"name", "description", "license", "homepage", "tags"}
-        print_json([spec.model_dump(mode="json", include=keys) for spec in chosen])
+        print_json([spec.model_dump(mode="json", include=keys) for spec in specs])
     else:
-        rows = [(spec.name, ", ".join(spec.tags), spec.description or "") for spec in chosen]
+        rows = [(spec.name, ", ".join(spec.tags), spec.description or "") for spec in specs]
         print_table(("dataset", "tags", "description"), rows)
     return PROBLEMS if broken else CLEAN

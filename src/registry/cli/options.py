@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from registry.cache import Cache
 from registry.catalog import Catalog
+from registry.errors import ManifestError
 from registry.settings import Settings
 
-__all__ = ["as_json", "choose", "offline", "open_catalog", "root", "settings_of", "tags"]
+__all__ = [
+    "as_json",
+    "choose",
+    "offline",
+    "open_catalog",
+    "print_stray_problems",
+    "root",
+    "settings_of",
+    "tags",
+]
 
 root = click.option(
     "--root",
@@ -41,18 +53,32 @@ def choose(catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...]) -> l
 
     Raises:
         DatasetNotFoundError: a name is unknown.
-        ManifestError: a named dataset is not valid.
+        click.UsageError: nothing has the tags.
     """
     for name in names:
-        catalog[name]
-    chosen = list(names) or list(catalog)
-    if not tags:
-        return chosen
-    wanted = set(tags)
-    found = [name for name in chosen if wanted <= set(catalog[name].tags)]
-    if not found:
-        known = sorted({tag for name in catalog for tag in catalog[name].tags})
-        raise click.UsageError(
-            f"no dataset has the tag {' and '.join(tags)} (tags: {', '.join(known)})"
-        )
+        catalog.check_name(name)
+    chosen = list(dict.fromkeys(names)) or list(catalog)
+    found = [name for name in chosen if set(tags) <= _tags_of(catalog, name)]
+    if tags and not found:
+        known = sorted({tag for name in catalog for tag in _tags_of(catalog, name)})
+        wanted = " and ".join(tags)
+        raise click.UsageError(f"no dataset has the tag {wanted} (tags: {', '.join(known)})")
     return found
+
+
+def _tags_of(catalog: Catalog, name: str) -> set[str]:
+    """Return a dataset's tags; of one that does not resolve, those that stand in its entry."""
+    try:
+        return set(catalog[name].tags)
+    except ManifestError:
+        own = catalog.entries[name].value.get("tags")
+        return {str(tag) for tag in own} if isinstance(own, list) else set()
+
+
+def print_stray_problems(catalog: Catalog) -> bool:
+    """Print the problems of files that gave no dataset at all; return whether there are any."""
+    files = {entry.document.file for entry in catalog.entries.values()}
+    stray = [problem for problem in catalog.problems if problem.file not in files]
+    for problem in stray:
+        print(f"error: {problem}", file=sys.stderr)
+    return bool(stray)

@@ -45,11 +45,19 @@ def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
     """Return the spec as a manifest writes it, without what says nothing."""
     data = spec.model_dump(mode="json", exclude_none=True, exclude={"folder", "name"})
     view = {key: value for key, value in data.pop("view").items() if value is not False}
+    # A field that is null is not read, where one that is left out reads its own column.
+    data["fields"] = spec.fields.model_dump(mode="json")
     data["source"] = _source_data(data["source"])
-    data["concat"] = [_source_data(part) for part in data["concat"]]
+    data["concat"] = [_part_data(_source_data(part), data["source"]) for part in data["concat"]]
     if "join" in data:
         data["join"]["source"] = _source_data(data["join"]["source"])
     return {key: value for key, value in {**data, **view}.items() if value not in ({}, [])}
+
+
+def _part_data(part: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    """Return what a part of `concat` changes of the source; null is what it takes away."""
+    changed = {key: item for key, item in part.items() if item != source.get(key)}
+    return {**{key: None for key in source if key not in part}, **changed}
 
 
 def _source_data(source: dict[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,7 @@ def command(
     """
     catalog, cache, settings = options.open_catalog(root, offline=offline)
     chosen = options.choose(catalog, names, tags)
+    stray = not names and options.print_stray_problems(catalog)
     with _progress(as_json=as_json) as report:
         run = sync(
             chosen,
@@ -64,7 +65,7 @@ def command(
         )
         results = list(_said(run, as_json=as_json))
     _print_summary(sorted(results, key=lambda result: result.name), as_json=as_json)
-    return PROBLEMS if any(result.error for result in results) else CLEAN
+    return PROBLEMS if stray or any(result.error for result in results) else CLEAN
 
 
 def _said(results: Iterator[SyncResult], *, as_json: bool) -> Iterator[SyncResult]:

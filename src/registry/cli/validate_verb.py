@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from registry.check import check
+from registry.check import check, count_checked
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.render import print_json
+from registry.errors import ManifestError
 
 __all__ = ["command"]
 
@@ -22,14 +23,18 @@ def command(paths: tuple[Path, ...], as_json: bool, root: str | None) -> int:
 
     All problems are reported, each with its file, line and column. Makes no request.
     """
-    catalog, _, _ = options.open_catalog(root)
-    problems = check(catalog, paths)
+    try:
+        catalog, _, _ = options.open_catalog(root)
+    except ManifestError as error:  # of the index itself
+        problems, datasets = list(error.problems), 0
+    else:
+        problems, datasets = check(catalog, paths), count_checked(catalog, paths)
     if as_json:
         print_json([problem.to_dict() for problem in problems])
     else:
         for problem in problems:
             print(problem)
-        print(_summary(len(problems), len(catalog)))
+        print(_summary(len(problems), datasets))
     return PROBLEMS if problems else CLEAN
 
 

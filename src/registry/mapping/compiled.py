@@ -8,8 +8,8 @@ from typing import Any
 from registry.errors import MappingError, did_you_mean
 from registry.expressions import Column, Expression, parse_expression
 from registry.mapping import values
-from registry.mapping.expression import Evaluator, compile_expression
-from registry.mapping.row import MISSING, Row, look_up, no_column
+from registry.mapping.expression import compile_expression
+from registry.mapping.row import MISSING, Evaluator, Row, look_up, no_column
 from registry.sample import DatasetRecord, Sample
 from registry.schema import field_faults
 from registry.spec import FieldsSpec

@@ -5,15 +5,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from registry.errors import MappingError
 from registry.expressions import AllOf, AnyOf, Comparisons, Condition, Expression, Not
-from registry.mapping.row import MISSING, Row
+from registry.mapping.row import MISSING, Evaluator, Row
 from registry.mapping.values import is_missing
-
-if TYPE_CHECKING:
-    from registry.mapping.expression import Evaluator
 
 __all__ = ["Holds", "compile_comparisons", "compile_condition", "is_empty", "same"]
 

@@ -28,12 +28,9 @@ from registry.expressions import (
 )
 from registry.mapping.condition import compile_comparisons, compile_condition, is_empty
 from registry.mapping.operations import build_operation, find_operation
-from registry.mapping.row import MISSING, Row, look_up, no_column
+from registry.mapping.row import MISSING, Evaluator, Row, look_up, no_column
 
-__all__ = ["Evaluator", "compile_expression"]
-
-Evaluator = Callable[[Row], Any]
-"""A compiled expression: row → value, or MISSING."""
+__all__ = ["compile_expression"]
 
 _MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
 

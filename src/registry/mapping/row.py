@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 from registry.errors import MappingError, did_you_mean
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["MISSING", "Row", "look_up", "no_column"]
+__all__ = ["MISSING", "Evaluator", "Row", "look_up", "no_column"]
 
 
 class _Missing:
@@ -28,6 +26,10 @@ class Row(NamedTuple):
     """Column → value."""
     number: int = 1
     """Number of the record in its source, from 1."""
+
+
+Evaluator = Callable[[Row], Any]
+"""A compiled expression: row → value, or MISSING."""
 
 
 def look_up(record: Mapping[str, Any], name: str) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from registry.errors import MappingError
+from registry.errors import MappingError, shorten
 from registry.letters import letter_of
+from registry.mapping.condition import same
 from registry.mapping.operations.operation import (
     Apply,
     Compiler,
@@ -50,9 +51,10 @@ def _letter_in(argument: Any, compiler: Compiler) -> Apply:
         labels = labels_of(row)
         if not isinstance(labels, list):
             raise MappingError("needs a list of labels to look in", value=labels)
-        if value not in labels:
-            raise MappingError(f"not among the labels {labels}", value=value)
-        return letter_of(labels.index(value))
+        place = next((at for at, label in enumerate(labels) if same(value, label)), None)
+        if place is None:
+            raise MappingError(f"not among the labels {shorten(labels)}", value=value)
+        return letter_of(place)
 
     return apply
 

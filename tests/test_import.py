@@ -1,0 +1,107 @@
+"""Importing is light: heavy packages come when they are needed, and on a warm road not at all."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import registry
+
+ROOT = Path(__file__).parents[1]
+HEAVY = (
+    "aiohttp",
+    "click",
+    "datasets",
+    "fsspec",
+    "huggingface_hub",
+    "jsonschema",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "s3fs",
+    "yaml",
+)
+NOT_WHEN_WARM = ("aiohttp", "datasets", "huggingface_hub", "pandas", "rich", "s3fs")
+
+LOADED = """
+import json, sys
+{code}
+top = {{name.partition(".")[0] for name in sys.modules}}
+print(json.dumps(sorted(top.intersection({packages!r}))))
+"""
+
+
+def loaded_by(code: str, packages: tuple[str, ...]) -> Any:
+    """Return which packages a new process has loaded after some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(code=code, packages=packages)],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_importing_registry_loads_nothing_heavy() -> None:
+    assert loaded_by("import registry", HEAVY) == []
+
+
+def test_importing_the_errors_and_the_field_spec_loads_little() -> None:
+    code = "from registry import DatasetNotFoundError, FieldSpec, RegistryError"
+    assert set(loaded_by(code, HEAVY)) <= {"pydantic"}
+
+
+def test_a_warm_dataset_loads_neither_the_hub_nor_pandas() -> None:
+    code = "from registry import get_dataset; get_dataset('demo-mcq-small')[0]"
+    loaded_by(code, HEAVY)
+    assert loaded_by(code, NOT_WHEN_WARM) == []
+
+
+def test_help_loads_nothing_but_the_terminal() -> None:
+    code = "from registry.cli import main; main(['--help'])"
+    assert set(loaded_by(code, HEAVY)) <= {"click", "rich"}
+
+
+@pytest.mark.parametrize("name", registry.__all__)
+def test_every_public_name_can_be_imported(name: str) -> None:
+    value = getattr(registry, name)
+    assert value is getattr(registry, name)
+    assert name in dir(registry)
+
+
+def test_public_names_are_sorted_and_come_from_where_they_are_public() -> None:
+    assert list(registry.__all__) == sorted(registry.__all__)
+    assert set(registry.__all__) == set(registry._MODULES)
+    for name, module in registry._MODULES.items():
+        assert name in importlib.import_module(f"registry.{module}").__all__
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'registry' has no attribute 'nothing'"):
+        registry.nothing  # noqa: B018 (asking for it is what is tested)
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted((ROOT / "src" / "registry").rglob("*.py")),
+    ids=lambda path: path.relative_to(ROOT / "src").as_posix(),
+)
+def test_every_module_has_a_sentence_and_says_what_is_public(path: Path) -> None:
+    name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+    if name == "registry.__main__":
+        return
+    module = importlib.import_module(name)
+    assert (module.__doc__ or "").strip().splitlines()[0].endswith((".", ":"))
+    assert all(hasattr(module, public) for public in getattr(module, "__all__", ()))
