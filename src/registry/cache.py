@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -40,6 +41,7 @@ FORMAT = 1
 
 Kind = Literal["samples", "views", "records"]
 _META = "meta.json"
+_STALE_SECONDS = 24 * 60 * 60
 _KEYS: dict[Kind, tuple[str, ...]] = {
     "samples": ("fingerprint", "name", "samples", "source"),
     "views": ("fingerprint", "first_bad"),
@@ -201,6 +203,14 @@ class Cache:
             entry = self.find(kind, f"sha256:{folder.name}")
             if entry is not None:
                 yield entry
+
+    def prune(self) -> None:
+        """Remove what killed processes left: temporary folders that are a day old."""
+        parent = self._top / "tmp"
+        for folder in parent.iterdir() if parent.is_dir() else ():
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def clear(self) -> int:
         """Remove everything; return the bytes that were freed."""

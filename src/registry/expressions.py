@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from registry.errors import did_you_mean
+from registry.templates import TemplatePart, parse_template, template_columns
 
 __all__ = [
     "AllOf",
@@ -25,9 +25,7 @@ __all__ = [
     "ObjectOf",
     "OperationCall",
     "Pipe",
-    "Placeholder",
     "RowNumber",
-    "Section",
     "Template",
     "expression_columns",
     "parse_comparisons",
@@ -63,25 +61,6 @@ class ObjectOf:
     """A map of expressions; a column that is missing gives null."""
 
     items: tuple[tuple[str, Expression], ...]
-
-
-@dataclass(frozen=True)
-class Placeholder:
-    """A column within a template, and the text where it is missing, null or empty."""
-
-    name: str
-    default: str | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a template that vanishes where its column is missing, null or empty."""
-
-    name: str
-    parts: tuple[TemplatePart, ...]
-
-
-TemplatePart = str | Placeholder | Section
 
 
 @dataclass(frozen=True)
@@ -324,59 +303,12 @@ def _only(raw: dict[str, Any], *known: str) -> None:
             raise ValueError(f"unknown key '{key}' beside '{known[0]}' {hint}".strip())
 
 
-_TOKEN = re.compile(r"\{\{|\}\}|\{/\}|\{\?([^{}]+)\}|\{([^{}]*)\}|[{}]")
-
-
 def _parse_template(raw: dict[str, Any]) -> Template:
     _only(raw, "template", "with")
     if not isinstance(raw["template"], str):
         raise ValueError("a template is text")
     values = {name: parse_expression(item) for name, item in raw.get("with", {}).items()}
-    return Template(_template_parts(raw["template"]), values)
-
-
-def _template_parts(text: str) -> tuple[TemplatePart, ...]:
-    """Return the parts of a template: `{{ }} {column} {column|default} {?column}…{/}`."""
-    open_sections: list[tuple[str, list[TemplatePart]]] = [("", [])]
-    place = 0
-    for token in _TOKEN.finditer(text):
-        parts = open_sections[-1][1]
-        parts.append(text[place : token.start()])
-        place = token.end()
-        if token.group() in ("{{", "}}"):
-            parts.append(token.group()[0])
-        elif token.group() == "{/}":
-            if len(open_sections) == 1:
-                raise ValueError("`{/}` closes no part of the template")
-            name, inner = open_sections.pop()
-            open_sections[-1][1].append(Section(name, _joined(inner)))
-        elif token.group(1):
-            open_sections.append((token.group(1), []))
-        else:
-            parts.append(_placeholder(token))
-    if len(open_sections) > 1:
-        raise ValueError(f"`{{?{open_sections[-1][0]}}}` is not closed by `{{/}}`")
-    return _joined([*open_sections[0][1], text[place:]])
-
-
-def _placeholder(token: re.Match[str]) -> Placeholder:
-    inner = token.group(2)
-    if not inner:
-        found = token.group()
-        raise ValueError(f"`{found}` in a template names no column; a brace is written twice")
-    name, bar, default = inner.partition("|")
-    return Placeholder(name, default if bar else None)
-
-
-def _joined(parts: Sequence[TemplatePart]) -> tuple[TemplatePart, ...]:
-    """Return parts with neighbouring texts put together."""
-    joined: list[TemplatePart] = []
-    for part in parts:
-        if isinstance(part, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += part
-        elif part != "":
-            joined.append(part)
-    return tuple(joined)
+    return Template(parse_template(raw["template"]), values)
 
 
 def parse_condition(raw: Any) -> Condition:
@@ -431,7 +363,7 @@ def expression_columns(expression: Expression) -> Iterator[str]:
         case Column(name):
             yield name
         case Template(parts, values):
-            yield from (name for name in _template_columns(parts) if name not in values)
+            yield from (name for name in template_columns(parts) if name not in values)
             for value in values.values():
                 yield from expression_columns(value)
         case ListOf(items) | Hash(fields=items):
@@ -450,15 +382,6 @@ def expression_columns(expression: Expression) -> Iterator[str]:
                     yield from expression_columns(part)
         case Pipe(start, _):
             yield from expression_columns(start)
-
-
-def _template_columns(parts: tuple[TemplatePart, ...]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, Section):
-            yield part.name
-            yield from _template_columns(part.parts)
-        elif isinstance(part, Placeholder):
-            yield part.name
 
 
 def condition_columns(condition: Condition) -> Iterator[str]:

@@ -103,12 +103,13 @@ def json_dataset(
     Args:
         json_file: Local path or any fsspec URL, a glob too. `.jsonl` and `.ndjson`, before any
             `.gz .bz2 .xz .zst`, are read line by line.
-        sample_fields: As for `csv_dataset`.
-        auto_id: As for `csv_dataset`.
-        shuffle: As for `csv_dataset`.
-        seed: As for `csv_dataset`.
-        shuffle_choices: As for `csv_dataset`.
-        limit: As for `csv_dataset`.
+        sample_fields: How a record becomes a sample: a FieldSpec that names columns, a function
+            that returns one sample or a list, or None for columns called as the fields are.
+        auto_id: Number the samples from 1 in the file's order, in place of their ids.
+        shuffle: Shuffle the samples.
+        seed: Seed of the shuffle. None takes the global random state.
+        shuffle_choices: Shuffle the choices of each sample: a seed, or True for no fixed one.
+        limit: Samples at most, counted after shuffling. None is all; more than there are is all.
         encoding: Text encoding. With `utf-8` a byte-order mark is accepted.
         name: Name of the dataset. None takes the file's stem.
         fs_options: Options of the file system's fsspec class.
@@ -150,17 +151,19 @@ def file_dataset(
     Args:
         file: A path or URL that ends in `.csv .tsv .tab .json .jsonl .ndjson`, and perhaps a
             compression's suffix.
-        sample_fields: As for `csv_dataset`.
-        auto_id: As for `csv_dataset`.
-        shuffle: As for `csv_dataset`.
-        seed: As for `csv_dataset`.
-        shuffle_choices: As for `csv_dataset`.
-        limit: As for `csv_dataset`.
-        dialect: As for `csv_dataset`; only for CSV.
-        encoding: As for `csv_dataset`.
-        name: As for `csv_dataset`.
-        fs_options: As for `csv_dataset`.
-        fieldnames: As for `csv_dataset`; only for CSV.
+        sample_fields: How a record becomes a sample: a FieldSpec that names columns, a function
+            that returns one sample or a list, or None for columns called as the fields are.
+        auto_id: Number the samples from 1 in the file's order, in place of their ids.
+        shuffle: Shuffle the samples.
+        seed: Seed of the shuffle. None takes the global random state.
+        shuffle_choices: Shuffle the choices of each sample: a seed, or True for no fixed one.
+        limit: Samples at most, counted after shuffling. None is all; more than there are is all.
+        dialect: Dialect of Python's csv module: `unix`, `excel` or `excel-tab`. Only for CSV.
+        encoding: Text encoding. With `utf-8` a byte-order mark is accepted.
+        name: Name of the dataset. None takes the file's stem.
+        fs_options: Options of the file system's fsspec class, such as `{"anon": True}` for S3.
+        fieldnames: Column names of a file without a header. None takes the first row. Only for
+            CSV.
 
     Raises:
         ValueError: no reader for the suffix; else as for `csv_dataset` and `json_dataset`.
@@ -218,7 +221,8 @@ def hf_dataset(
         data_dir: Folder within the repository.
         revision: Commit, tag or branch. A full commit that is in the cache makes no request;
             anything else is looked up each time, and never answered by another revision.
-        sample_fields: As for `csv_dataset`.
+        sample_fields: How a record becomes a sample: a FieldSpec that names columns, a function
+            that returns one sample or a list, or None for columns called as the fields are.
         auto_id: Number the samples from 1 in the order of the source.
         shuffle: Shuffle the records, as `datasets.Dataset.shuffle` does.
         seed: Seed of the shuffle. None is no fixed one.

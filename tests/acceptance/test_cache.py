@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -550,3 +551,12 @@ def test_a_full_disk_is_a_cache_error_and_old_entries_stay(
     assert entries(small, "tmp") == []
     old = one_dataset({"type": "json", "path": f"{https.url}/old.jsonl"})
     assert questions(get_dataset("data", root=old)) == QUESTIONS
+
+
+def test_sync_removes_what_killed_builds_left_a_day_ago(root: Path, cache_dir: Path) -> None:
+    for name, age in (("old", 2 * 86_400), ("new", 60)):
+        folder = cache_dir / "v1" / "tmp" / name
+        folder.mkdir(parents=True)
+        os.utime(folder, (time.time() - age, time.time() - age))
+    assert main(["sync", "data", "--root", str(root)]) == 0
+    assert [path.name for path in (cache_dir / "v1" / "tmp").iterdir()] == ["new"]

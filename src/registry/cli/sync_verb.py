@@ -52,6 +52,7 @@ def command(
     """
     catalog, cache, settings = options.open_catalog(root, offline=offline)
     chosen = options.choose(catalog, names, tags)
+    cache.prune()
     stray = not names and options.print_stray_problems(catalog)
     with _progress(as_json=as_json) as report:
         run = sync(

@@ -19,9 +19,7 @@ from registry.expressions import (
     ObjectOf,
     OperationCall,
     Pipe,
-    Placeholder,
     RowNumber,
-    Section,
     Template,
     parse_comparisons,
     parse_expression,
@@ -29,6 +27,7 @@ from registry.expressions import (
 from registry.mapping.condition import compile_comparisons, compile_condition, is_empty
 from registry.mapping.operations import build_operation, find_operation
 from registry.mapping.row import MISSING, Evaluator, Row, look_up, no_column
+from registry.templates import Placeholder, Section
 
 __all__ = ["compile_expression"]
 
