@@ -298,6 +298,29 @@ def test_a_broken_file_does_not_stop_the_datasets_of_others(
     assert {problem.file for problem in catalog.problems} == {"m/b.yaml"}
 
 
+@pytest.mark.parametrize(
+    ("key", "opened", "inner", "closed"),
+    [
+        ("where", "{not: ", "{value: a, equals: 1}", "}"),
+        ("where", "[", "{value: a, equals: 1}", "]"),
+        ("fields", "{target: ", "a", "}"),
+        ("fields", "[", "a", "]"),
+        ("fields", "{from: ", "a", "}"),
+        ("fields", "{object: {k: ", "a", "}}"),
+    ],
+)
+def test_a_file_that_is_nested_deeply_does_not_stop_the_datasets_of_others(
+    write: Callable[..., Path], key: str, opened: str, inner: str, closed: str
+) -> None:
+    levels = 56 // len(closed)  # YAML may nest 64
+    nested = f"{opened * levels}{inner}{closed * levels}"
+    value = nested if key == "where" else f"{{target: {nested}}}"
+    deep = f"datasets:\n  deep: {{source: {{type: csv, path: x}}, {key}: {value}}}\n"
+    catalog = Catalog.open(write(a=dataset("good"), b=deep))
+    assert catalog["good"].name == "good"
+    assert {problem.file for problem in check(catalog)} <= {"m/b.yaml"}
+
+
 def test_a_broken_package_does_not_stop_the_datasets_of_others(
     write: Callable[..., Path], packages: Path
 ) -> None:

@@ -527,6 +527,12 @@ def test_what_the_schema_would_refuse_is_refused_in_python_too(fields: dict[str,
         map_fields({"input": "q", **fields})
 
 
+def test_a_template_of_any_depth_is_filled_or_refused() -> None:
+    template = f"{'{?a}' * 3000}x{'{/}' * 3000}"
+    mapper = _mapper_or_none({"input": {"template": template}})
+    assert mapper is None or mapper({"a": "1"}).input == "x"
+
+
 FIELD_NAMES = ("input", "target", "choices", "id", "metadata", "sandbox", "files", "setup")
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 VALUES = st.recursive(

@@ -113,6 +113,8 @@ def _notes(spec: DatasetSpec) -> Iterator[str]:
     if spec.on_duplicate == "suffix":
         yield "number the ids that were seen already"
     source = spec.source
+    if isinstance(source, CsvSource) and (source.dialect, source.delimiter) == ("excel-tab", ","):
+        yield "read commas: the loader takes its default to mean the dialect's tab"
     if isinstance(source, CsvSource) and source.skip_rows:
         yield f"pass over the first {source.skip_rows} rows"
     if not isinstance(source, HfSource | ParquetSource) and len(source.path) > 1:

@@ -67,11 +67,14 @@ def _is_integer(_: Any, value: Any) -> bool:
 
 def validate(document: Document, name: SchemaName) -> list[Problem]:
     """Return all problems of a document, in the order of the file."""
-    problems = [
-        document.problem(path, message, hint)
-        for error in _validator(name).iter_errors(document.value)
-        for path, message, hint in _reports(error)
-    ]
+    try:
+        problems = [
+            document.problem(path, message, hint)
+            for error in _validator(name).iter_errors(document.value)
+            for path, message, hint in _reports(error)
+        ]
+    except RecursionError:
+        return [document.problem((), "nested too deeply to be checked")]
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
 
 

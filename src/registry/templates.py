@@ -28,6 +28,7 @@ class Section:
 TemplatePart = str | Placeholder | Section
 
 
+_MAX_DEPTH = 32
 _TOKEN = re.compile(r"\{\{|\}\}|\{/\}|\{\?([^{}]+)\}|\{([^{}]*)\}|[{}]")
 
 
@@ -46,6 +47,8 @@ def parse_template(text: str) -> tuple[TemplatePart, ...]:
                 raise ValueError("`{/}` closes no part of the template")
             name, inner = open_sections.pop()
             open_sections[-1][1].append(Section(name, _joined(inner)))
+        elif len(open_sections) > _MAX_DEPTH:
+            raise ValueError(f"parts of a template nest {_MAX_DEPTH} deep at most")
         elif token.group(1):
             open_sections.append((token.group(1), []))
         else:

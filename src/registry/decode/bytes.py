@@ -89,6 +89,8 @@ def open_text(file: SourceBytes, encoding: str) -> Iterator[io.TextIOWrapper]:
             message = f"byte {byte:#04x} is not {encoding} (set `encoding`, such as latin-1)"
             line = _undecodable_line(file, encoding)
             raise DecodeError(message, file=file.location, line=line) from error
+        except UnicodeError as error:  # UTF-16 without a byte-order mark
+            raise DecodeError(f"not {encoding}: {error}", file=file.location) from error
 
 
 class _Raw(io.RawIOBase):
@@ -109,10 +111,13 @@ class _Raw(io.RawIOBase):
 def _with_mark(file: SourceBytes, encoding: str) -> str:
     """Return the encoding to decode with: UTF-8 accepts a byte-order mark."""
     try:
-        name = codecs.lookup(encoding).name
-    except LookupError as error:
-        raise DecodeError(f"no text encoding is called '{encoding}'", file=file.location) from error
-    return "utf-8-sig" if name == "utf-8" else encoding
+        codec = codecs.lookup(encoding)
+    except LookupError:
+        codec = None
+    # Codecs between bytes, such as base64, are looked up by the same function.
+    if codec is None or not getattr(codec, "_is_text_encoding", True):
+        raise DecodeError(f"no text encoding is called '{encoding}'", file=file.location)
+    return "utf-8-sig" if codec.name == "utf-8" else encoding
 
 
 def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:

@@ -7,7 +7,7 @@ import importlib
 from pathlib import Path
 
 from registry.errors import MappingError
-from registry.sample import RecordToSample
+from registry.sample import DatasetRecord, RecordToSample, Sample
 
 __all__ = ["load_mapper", "mapper_digest"]
 
@@ -25,7 +25,17 @@ def load_mapper(name: str) -> RecordToSample:
         raise MappingError(f"can't import the mapper {name}: {error}") from error
     if not callable(found):
         raise MappingError(f"the mapper {name} is no function")
-    mapper: RecordToSample = found
+
+    def mapper(record: DatasetRecord) -> Sample | list[Sample]:
+        try:
+            result: Sample | list[Sample] = found(record)
+        except MappingError:
+            raise
+        except Exception as error:
+            message = f"the mapper {name} failed: {type(error).__name__}: {error}"
+            raise MappingError(message, value=record) from error
+        return result
+
     return mapper
 
 
