@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -196,7 +197,7 @@ def test_constants_are_not_shared_between_samples() -> None:
         ({"letter_in": {"const": ["a"]}}, "b", "letter_in({'const': ['a']})", "not among the labels ['a']"),
         ("letters_where", {"a": 1}, "letters_where", "needs a list"),
         ("messages", 5, "messages", "needs text or a list of messages"),
-        ("data_uri", "a.png", "data_uri", "needs the bytes of an image, or {bytes, path}"),
+        ("data_uri", "a.png", "data_uri", "needs the bytes of an image, {bytes, path}, or an absolute path"),
     ],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_is_refused(
@@ -358,3 +359,13 @@ def test_any_argument_that_the_schema_accepts_is_built_or_refused(
             only_mapping_errors({name: argument}, value, {})
         else:
             assert refused.startswith("field target: operation ")
+
+
+def test_a_data_uri_of_a_path_has_the_bytes_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "dot.gif").write_bytes(b"GIF89a")
+    mapper = map_fields({"input": {"from": "image", "do": ["data_uri"]}})
+    for image in (str(tmp_path / "dot.gif"), {"bytes": None, "path": str(tmp_path / "dot.gif")}):
+        assert mapper({"image": image}).input == "data:image/gif;base64,R0lGODlh"
+    for image in ("dot.gif", {"bytes": None, "path": "dot.gif"}, str(tmp_path / "gone.gif")):
+        with pytest.raises(MappingError, match=r"absolute path|can't read the file"):
+            mapper({"image": image})

@@ -28,6 +28,7 @@ __all__ = [
     "RowNumber",
     "Template",
     "expression_columns",
+    "is_expression",
     "parse_comparisons",
     "parse_condition",
     "parse_expression",
@@ -179,6 +180,11 @@ COMPARISONS = (
 )
 _FORMS = ("const", "template", "hash", "row_number", "object", "if", "messages", "from")
 _PART_KINDS = ("text", "image", "audio", "video", "document")
+
+
+def is_expression(raw: dict[str, Any]) -> bool:
+    """Return whether a map is an expression, by its keys."""
+    return any(form in raw for form in _FORMS)
 
 
 def parse_expression(raw: Any) -> Expression:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from typing import Any
 
 from registry.errors import MappingError
@@ -50,15 +51,33 @@ def _data_uri(argument: Any, _: Any) -> Apply:
         raise ValueError("takes a media type such as image/png as text")
 
     def apply(value: Any, row: Any) -> str:
-        data = value.get("bytes") if isinstance(value, dict) else value
-        if isinstance(data, str) and data.startswith("data:"):
-            return data
-        if not isinstance(data, bytes):
-            raise MappingError("needs the bytes of an image, or {bytes, path}", value=value)
+        if isinstance(value, str) and value.startswith("data:"):
+            return value
+        data = _bytes_of(value)
         media_type = argument or _media_type(data)
         return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
     return apply
+
+
+def _bytes_of(value: Any) -> bytes:
+    """Return bytes, those of `{bytes, path}` as `datasets` has images, or those of a local file.
+
+    A path must be absolute: a relative one would depend on where the program runs.
+    """
+    data, path = value, value
+    if isinstance(value, dict):
+        data, path = value.get("bytes"), value.get("path")
+    if isinstance(data, bytes):
+        return data
+    if not isinstance(path, str) or not os.path.isabs(path):
+        message = "needs the bytes of an image, {bytes, path}, or an absolute path"
+        raise MappingError(message, value=value)
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise MappingError(f"can't read the file: {error}", value=value) from error
 
 
 def _media_type(data: bytes) -> str:
@@ -80,7 +99,7 @@ OPERATIONS = (
     ),
     Operation(
         "data_uri",
-        "The bytes of an image or sound as a data URI; its type is read off the first bytes.",
+        "The bytes of an image or sound, or of a file, as a data URI of the type that they show.",
         _data_uri,
         Example("data_uri", b"GIF89a", "data:image/gif;base64,R0lGODlh"),
     ),
