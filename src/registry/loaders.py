@@ -19,8 +19,7 @@ from registry.mapping import map_records, record_mapper
 from registry.relative_files import resolve_files, resolver
 from registry.sample import Sample
 from registry.sources.files import open_files
-from registry.sources.hub import GENERIC_BUILDERS
-from registry.spec import CsvSource, HfSource, JsonSource
+from registry.spec import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
 
 if TYPE_CHECKING:
     from registry.dataset import Dataset

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from registry.errors import ManifestError, Problem, did_you_mean, near_names
 from registry.expressions import parse_condition, parse_expression
 from registry.locations import is_local, local_path, public_location, unpacked_suffix
-from registry.spec import DatasetSpec, Source, View
+from registry.spec import GENERIC_BUILDERS, DatasetSpec, Source, View
 from registry.yamlfile import DataPath, Document, json_path
 
 __all__ = ["Entry", "Layer", "resolve", "source_type", "spec_of_source"]
@@ -36,7 +36,6 @@ _SOURCE_KEYS = ("split", "revision")
 _SECRET = re.compile(
     r"(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string", re.IGNORECASE
 )
-_GENERIC_BUILDERS = frozenset({"csv", "json", "parquet", "text", "arrow", "xml"})
 _SUFFIX_TYPES = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -419,7 +418,7 @@ def _absolute_source(
         return changed
     if isinstance(path, str) and path.startswith(("./", "../", "/", "~")):
         changed["path"] = _absolute(path, folder)
-    if source.get("path", inherited.get("path")) in _GENERIC_BUILDERS and "data_files" in source:
+    if source.get("path", inherited.get("path")) in GENERIC_BUILDERS and "data_files" in source:
         changed["data_files"] = _map_texts(source["data_files"], folder)
     return changed
 

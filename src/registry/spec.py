@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 __all__ = [
+    "GENERIC_BUILDERS",
     "CsvSource",
     "DatasetSpec",
     "Expect",
@@ -23,6 +24,10 @@ __all__ = [
     "Text",
     "View",
 ]
+
+
+GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
+"""Paths of a Hub source that name a format of `datasets` and no repository."""
 
 
 class _Model(BaseModel):

@@ -23,15 +23,13 @@ from registry.progress import Progress
 from registry.sources.files import fetch_files, pin_files
 from registry.sources.filesystem import causes, status_of
 from registry.sources.pin import Access, SourcePin
+from registry.spec import GENERIC_BUILDERS
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
     from registry.spec import HfSource
 
-__all__ = ["GENERIC_BUILDERS", "fetch_hub", "is_commit", "pin_hub"]
-
-GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
-"""Paths that name a format of `datasets` and no repository."""
+__all__ = ["fetch_hub", "is_commit", "pin_hub"]
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _BATCH_ROWS = 4096
