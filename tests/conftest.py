@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import hypothesis
 import pytest
 import trustme
 import yaml
@@ -23,6 +24,12 @@ from werkzeug import Request, Response
 from tests.servers.hub import HubEmulator
 
 REPOSITORY = Path(__file__).parents[1]
+
+# CI tries the same examples each time, so that what lands does not hang on chance; at a
+# developer's desk every run tries new ones.
+hypothesis.settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 CatalogRoot = Callable[[Mapping[str, str]], Path]
 """Writes manifests, YAML text by name, and an index of them; returns their folder."""
