@@ -90,8 +90,6 @@ def get_dataset(
     settings = Settings.from_environment(root=root, offline=offline)
     catalog = Catalog.open(settings.index)
     spec = catalog.resolve(name, overrides=overrides, source=source)
-    if source is not None or {"split", "revision"} & overrides.keys():
-        spec = spec.model_copy(update={"expect": type(spec.expect)()})
     return load(spec, Cache(settings.cache_dir), offline=settings.offline, refresh=refresh).dataset
 
 
@@ -200,7 +198,8 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
 
 def _decoding(source: Source) -> dict[str, Any]:
     """Return what determines how the bytes of a source become records."""
-    return source.model_dump(mode="json", exclude={"path", "fs_options", "revision"})
+    elsewhere = {"path", "fs_options", "revision", "trust", "cached"}
+    return source.model_dump(mode="json", exclude=elsewhere)
 
 
 def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:

@@ -113,7 +113,8 @@ def resolve(
         name: A name in `entries`.
         entries: All entries of the catalog.
         overrides: View arguments, and `split` and `revision` of the source.
-        source: A path or URL with the same data, in place of the source's location.
+        source: A path or URL with the same data, in place of the source's location. With it, or
+            with another split or revision, `expect` does not hold any more and is left out.
 
     Raises:
         ManifestError: with all problems, each at the place it comes from.
@@ -126,6 +127,8 @@ def resolve(
     merged = _merge(layers, defaults)
     if source is not None:
         merged = _with_source(merged, source)
+    if source is not None or any(key in _SOURCE_KEYS for key in overrides or ()):
+        merged.value.pop("expect", None)  # it was said of other data
     problems = list(_problems(merged))
     if problems:
         raise ManifestError(problems)
@@ -231,7 +234,7 @@ def _with_source(merged: _Merged, location: str) -> _Merged:
         )
     kept = old if old.get("type") == kind else {}
     source = {key: item for key, item in kept.items() if key not in ("path", "revision")}
-    value = {key: item for key, item in merged.value.items() if key not in ("expect", "concat")}
+    value = {key: item for key, item in merged.value.items() if key != "concat"}
     layer = Layer("override", {})
     tab = {"delimiter": "\t"} if unpacked_suffix(location) in (".tsv", ".tab") else {}
     value["source"] = {**tab, **source, "type": kind, "path": path}

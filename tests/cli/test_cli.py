@@ -928,3 +928,19 @@ def test_ctrl_c_stops_a_download_at_once(own: Path) -> None:
     assert process.returncode == 130
     assert err.splitlines()[-1] == "interrupted; what was finished is kept"
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("fault", ["raise ValueError('odd')", "1 +", "raise SystemExit"])
+def test_a_mapper_that_can_not_be_imported_is_a_failed_dataset(
+    run: Run, own: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    name = f"odd_mapper_{len(fault)}"
+    (own / f"{name}.py").write_text(fault, encoding="utf-8")
+    monkeypatch.syspath_prepend(own)
+    index = INDEX.replace("[os]", f"[{name}]")
+    (own / "datasets.yaml").write_text(index, encoding="utf-8")
+    mapper = f"{{source: {{type: csv, path: qa.csv}}, mapper: '{name}:f'}}"
+    write(own, "odd", f"datasets:\n  odd: {mapper}\n")
+    said = run("sync", "odd")
+    assert said.code == 1
+    assert f"can't import the mapper {name}:f: " in said.err

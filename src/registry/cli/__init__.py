@@ -91,7 +91,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         raise
-    except SystemExit:  # click's way to leave a broken pipe
+    except SystemExit:  # click's way to leave a broken pipe; mappers can't leave (mapping.hook)
         raise BrokenPipeError from None
     except RegistryError as error:
         _print_error(error)

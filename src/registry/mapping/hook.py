@@ -19,10 +19,12 @@ def load_mapper(name: str) -> RecordToSample:
         MappingError: no such module or function.
     """
     module_name, _, function_name = name.partition(":")
+    # Code of others raises what it will, exits too, while it is imported and while it runs.
     try:
         found = getattr(importlib.import_module(module_name), function_name)
-    except (ImportError, AttributeError) as error:
-        raise MappingError(f"can't import the mapper {name}: {error}") from error
+    except (Exception, SystemExit) as error:
+        message = f"can't import the mapper {name}: {type(error).__name__}: {error}"
+        raise MappingError(message) from error
     if not callable(found):
         raise MappingError(f"the mapper {name} is no function")
 
@@ -31,7 +33,7 @@ def load_mapper(name: str) -> RecordToSample:
             result: Sample | list[Sample] = found(record)
         except MappingError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             message = f"the mapper {name} failed: {type(error).__name__}: {error}"
             raise MappingError(message, value=record) from error
         return result
@@ -42,8 +44,8 @@ def load_mapper(name: str) -> RecordToSample:
 def mapper_digest(name: str) -> str:
     """Return the digest of the source of a mapper's module: another one is another mapping."""
     module_name = name.partition(":")[0]
-    load_mapper(name)
-    origin = importlib.import_module(module_name).__file__
+    load_mapper(name)  # with its errors
+    origin = getattr(importlib.import_module(module_name), "__file__", None)
     if origin is None:
         raise MappingError(f"the mapper {name} has no source file")
     return "sha256:" + hashlib.sha256(Path(origin).read_bytes()).hexdigest()

@@ -68,7 +68,7 @@ def pin_hub(source: HfSource, access: Access, **extra: Any) -> SourcePin:
 
 def is_folder(path: str) -> bool:
     """Return whether a path is a local folder; `owner/name` beside one of that name is not."""
-    return path.startswith((".", "/", "~")) or (os.sep == "\\" and ":" in path)
+    return path.startswith((".", "/", "~"))
 
 
 def _flat(data_files: Any) -> list[str]:
