@@ -6,6 +6,8 @@ import datetime as dt
 import enum
 import json
 import random
+import tempfile
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -42,7 +44,9 @@ from registry.content import ContentData, ContentReasoning, ContentToolUse, UrlC
 from registry.dataset import Dataset
 from registry.letters import letter_of
 from registry.messages import ToolCall, ToolCallContent, ToolCallError
-from registry.sample_table import SCHEMA, read_table, row_of, sample_of, table_of
+from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_rows import samples_of
+from registry.sample_table import FIELDS, Kind, batch_of, fields_of, schema_of
 from registry.views import ViewArrays, choice_orders
 
 modest = settings(deadline=None, max_examples=100)
@@ -57,9 +61,30 @@ def in_memory(samples: Sequence[Sample], name: str = "data") -> Dataset:
     return MemoryDataset(list(samples), name, "place")
 
 
+def rows_of(samples: Sequence[Sample], kinds: dict[str, Kind]) -> pa.RecordBatch:
+    parts = [fields_of(sample) for sample in samples]
+    fields = {name: [part[name] for part in parts] for name in FIELDS}
+    return batch_of(fields, range(1, len(parts) + 1), kinds)
+
+
+def write_samples(
+    samples: Sequence[Sample], path: Path, kinds: dict[str, Kind] | None = None
+) -> SampleFile:
+    with SampleWriter(path, schema_of(kinds or {}), lambda batch: None) as writer:
+        if samples:
+            writer.write(rows_of(samples, kinds or {}))
+    return SampleFile(path, writer.batches)
+
+
+FOLDER = tempfile.TemporaryDirectory()
+
+
+def file_of(samples: Sequence[Sample]) -> SampleFile:
+    return write_samples(samples, Path(FOLDER.name) / f"{uuid.uuid4().hex}.arrow")
+
+
 def over_arrow(samples: Sequence[Sample], name: str = "data") -> Dataset:
-    table = table_of([row_of(sample) for sample in samples])
-    return ArrowDataset(table, name=name, location="place")
+    return ArrowDataset(file_of(samples), name=name, location="place")
 
 
 KINDS: dict[str, Callable[..., Dataset]] = {"memory": in_memory, "arrow": over_arrow}
@@ -359,12 +384,12 @@ def test_a_refused_shuffle_of_choices_leaves_the_sample_readable(
 
 def test_a_view_whose_choices_do_not_fit_is_refused_at_once() -> None:
     samples = [Sample("a", choices=["x", "y"], target="B"), Sample("b", choices=["x"], target="B")]
-    table = table_of([row_of(sample) for sample in samples])
+    file = file_of(samples)
     rows = np.array([1, 0])
-    choices, bad = choice_orders(table, rows, 3)
+    choices, bad = choice_orders(file, rows, 3)
     with pytest.raises(ValueError, match="data: sample 0: the target 'B' is not a letter"):
         ArrowDataset(
-            table,
+            file,
             name="data",
             location="place",
             view=ViewArrays(rows=rows, choices=choices, first_bad=bad),
@@ -591,9 +616,12 @@ def samples_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def through_file(samples: Sequence[Sample], path: Path) -> list[Sample]:
     """Write samples to an Arrow file and read them back."""
-    with pa.ipc.new_file(str(path), SCHEMA) as writer:
-        writer.write_table(table_of([row_of(sample) for sample in samples]))
-    return [sample_of(row) for row in read_table(path).to_pylist()]
+    path.unlink(missing_ok=True)
+    file = write_samples(samples, path)
+    found = list(samples_of(file.read(np.arange(len(samples))), len(samples))) if samples else []
+    one_by_one = [next(samples_of(file.read(np.array([at])), 1)) for at in range(len(samples))]
+    assert repr(one_by_one) == repr(found)
+    return found
 
 
 def assert_equal(found: Any, expected: Any) -> None:
@@ -689,7 +717,7 @@ class Settings(BaseModel):
 )
 def test_what_has_no_form_in_a_file_is_refused_by_name(parts: Parts, field: str) -> None:
     with pytest.raises(MappingError) as raised:
-        row_of(Sample("x", **parts))
+        rows_of([Sample("x", **parts)], {})
     assert raised.value.field == field
 
 
@@ -698,7 +726,7 @@ def test_half_a_surrogate_pair_is_refused_by_name(field: str) -> None:
     # The model refuses it too, unless a value is set or built without validation.
     sample = Sample("x").model_copy(update={field: "\ud800"})
     with pytest.raises(MappingError, match=f"field {field}: holds half of a surrogate pair"):
-        row_of(sample)
+        rows_of([sample], {})
 
 
 def test_metadata_that_is_nested_too_deeply_is_refused_by_name() -> None:
@@ -706,4 +734,4 @@ def test_metadata_that_is_nested_too_deeply_is_refused_by_name() -> None:
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(MappingError, match="field metadata: can't be cached"):
-        row_of(Sample("x", metadata={"deep": deep}))
+        rows_of([Sample("x", metadata={"deep": deep})], {})

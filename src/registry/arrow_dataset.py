@@ -5,46 +5,27 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
 from registry.dataset import Dataset, permute_choices
 from registry.sample import Sample, sample_input_len
-from registry.sample_table import sample_of
-from registry.views import ViewArrays, choice_offsets, choice_orders
+from registry.sample_rows import samples_of
+from registry.views import ViewArrays, choice_orders
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from _typeshed import SupportsRichComparison
     from numpy.typing import NDArray
 
+    from registry.sample_file import SampleFile
+
 __all__ = ["ArrowDataset"]
 
-_PREFETCH = 1024
+_PREFETCH = 4096
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """A samples table and what turns its rows into samples."""
-
-    table: pa.Table
-    auto_id: bool = False
-    """Number samples by their row, from 1."""
-    finish: Callable[[Sample], Sample] = lambda sample: sample
-    """Last step: resolves relative file names."""
-
-    @cached_property
-    def offsets(self) -> list[int]:
-        return choice_offsets(self.table)
-
-    def build(self, row: int, columns: dict[str, Any]) -> Sample:
-        sample = sample_of(columns)
-        if self.auto_id:
-            sample.id = row + 1
-        return self.finish(sample)
+Finish = Callable[[Sample], Sample]
 
 
 class ArrowDataset(Dataset):
@@ -55,31 +36,33 @@ class ArrowDataset(Dataset):
 
     def __init__(
         self,
-        table: pa.Table,
+        file: SampleFile,
         *,
         name: str,
         location: str,
         view: ViewArrays | None = None,
         shuffled: bool = False,
         auto_id: bool = False,
-        finish: Callable[[Sample], Sample] = lambda sample: sample,
+        finish: Finish | None = None,
     ) -> None:
-        """Make a dataset over a table of samples.
+        """Make a dataset over a file of samples.
 
         Args:
-            table: Rows as in `sample_table.SCHEMA`.
+            file: The samples.
             name: Name of the dataset.
             location: Where it comes from.
             view: Order and choice order.
             shuffled: Whether the order was shuffled.
             auto_id: Number samples by their row, from 1.
-            finish: Applied to each sample that is built.
+            finish: Applied to each sample that is built: resolves relative file names.
         """
-        self._rows = _Rows(table=table, auto_id=auto_id, finish=finish)
+        self._file = file
         self._view = view or ViewArrays()
         self._name = name
         self._location = location
         self._shuffled = shuffled
+        self._auto_id = auto_id
+        self._finish = finish
         self._refuse_bad_target()
 
     def _refuse_bad_target(self) -> None:
@@ -105,7 +88,7 @@ class ArrowDataset(Dataset):
     def __len__(self) -> int:
         """Return the number of samples."""
         rows = self._view.rows
-        return self._rows.table.num_rows if rows is None else len(rows)
+        return self._file.rows if rows is None else len(rows)
 
     def __repr__(self) -> str:
         """Return name and length."""
@@ -120,38 +103,53 @@ class ArrowDataset(Dataset):
     def __getitem__(self, index: SupportsIndex | slice) -> Sample | Dataset:
         """Return a sample, or a dataset of several over the same file."""
         if isinstance(index, slice):
-            return self._with_rows(self._order()[index])
+            return self._with_rows(self._rows(index))
         place = operator.index(index)
         count = len(self)
         if not -count <= place < count:
             raise IndexError(f"index {place} of a dataset of {count} samples")
-        row = int(self._order()[place % count])
-        return next(self._build([row], place % count))
+        place %= count
+        return next(self._build(self._rows(slice(place, place + 1)), place))
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples in order, a batch of rows read at a time."""
-        order = self._order()
-        for start in range(0, len(order), _PREFETCH):
-            yield from self._build([int(row) for row in order[start : start + _PREFETCH]], start)
+        view, count = self._view, len(self)
+        for start in range(0, count, _PREFETCH):
+            # A sort or shuffle in between does not change the order of an iteration under way.
+            rows = _rows_of(view, count, slice(start, min(start + _PREFETCH, count)))
+            yield from self._build(rows, start, view)
 
-    def _order(self) -> Sequence[int] | NDArray[np.int64]:
-        rows = self._view.rows
-        return range(self._rows.table.num_rows) if rows is None else rows
+    def _rows(self, part: slice) -> NDArray[np.int64]:
+        return _rows_of(self._view, len(self), part)
 
-    def _build(self, rows: list[int], start: int) -> Iterator[Sample]:
-        for place, (row, columns) in enumerate(zip(rows, self._read(rows), strict=True), start):
-            sample = self._rows.build(row, columns)
-            if self._view.choices is not None and sample.choices:
-                offsets = self._rows.offsets
-                positions = self._view.choices[offsets[row] : offsets[row + 1]].tolist()
+    def _build(
+        self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
+    ) -> Iterator[Sample]:
+        """Yield the samples of rows, of which the first is at the place `start` of the view."""
+        columns = self._file.read(rows)
+        samples = samples_of(columns, len(rows), self._file.json_keys)
+        choices = (view or self._view).choices
+        if not self._auto_id and self._finish is None and choices is None:
+            return samples
+        return self._finished(samples, rows, start, choices)
+
+    def _finished(
+        self,
+        samples: Iterator[Sample],
+        rows: NDArray[np.int64],
+        start: int,
+        choices: NDArray[np.int32] | None,
+    ) -> Iterator[Sample]:
+        """Yield samples with their number, their files and the order of their choices."""
+        for place, (row, sample) in enumerate(zip(rows.tolist(), samples, strict=True), start):
+            if self._auto_id:
+                sample.id = row + 1
+            if self._finish is not None:
+                self._finish(sample)
+            if choices is not None and sample.choices:
+                positions = choices[slice(*self._file.choice_range(row))].tolist()
                 permute_choices(sample, positions, where=f"{self._name}: sample {place}")
             yield sample
-
-    def _read(self, rows: list[int]) -> list[dict[str, Any]]:
-        table = self._rows.table
-        taken = table.slice(rows[0], 1) if len(rows) == 1 else table.take(rows)
-        records: list[dict[str, Any]] = taken.to_pylist()
-        return records
 
     def sort(
         self,
@@ -161,16 +159,16 @@ class ArrowDataset(Dataset):
         """Sort in place; see `Dataset.sort`."""
         keys = [key(sample) for sample in self]
         places = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
-        self._set_rows(np.asarray(self._order(), dtype=np.int64)[places])
+        self._set_rows(self._rows(slice(None))[places])
 
     def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> ArrowDataset:
         """Return a dataset over the same file of the samples for which `predicate` holds."""
-        kept = [row for row, sample in zip(self._order(), self, strict=True) if predicate(sample)]
-        return self._with_rows(kept, name)
+        kept = [predicate(sample) for sample in self]
+        return self._with_rows(self._rows(slice(None))[np.array(kept, dtype=bool)], name)
 
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the order in place; see `Dataset.shuffle`."""
-        rows = [int(row) for row in self._order()]
+        rows = self._rows(slice(None)).tolist()
         if seed is None:
             random.shuffle(rows)
         else:
@@ -181,13 +179,12 @@ class ArrowDataset(Dataset):
     def shuffle_choices(self, seed: int | None = None) -> None:
         """Shuffle the choices of each sample in place; see `Dataset.shuffle_choices`."""
         seed = random.SystemRandom().getrandbits(64) if seed is None else seed
-        rows = np.asarray(self._order(), dtype=np.int64)
+        rows = self._rows(slice(None))
         old = self._view
-        orders, bad = choice_orders(self._rows.table, rows, seed)
-        before = self._view.choices
-        if orders is not None and before is not None:
-            orders = _composed(before, orders, self._rows.offsets, rows)
-        self._view = replace(self._view, choices=orders, first_bad=bad)
+        orders, bad = choice_orders(self._file, rows, seed)
+        if orders is not None and old.choices is not None:
+            orders = _composed(old.choices, orders, self._file.choice_starts(), rows)
+        self._view = replace(old, choices=orders, first_bad=bad)
         try:
             self._refuse_bad_target()
         except ValueError:
@@ -198,27 +195,34 @@ class ArrowDataset(Dataset):
         rows = np.asarray(rows, dtype=np.int64)
         self._view = replace(self._view, rows=rows, first_bad=None)
 
-    def _with_rows(self, rows: Any, name: str | None = None) -> ArrowDataset:
+    def _with_rows(self, rows: NDArray[np.int64], name: str | None = None) -> ArrowDataset:
         return ArrowDataset(
-            self._rows.table,
+            self._file,
             name=name or self._name,
             location=self._location,
-            view=replace(self._view, rows=np.asarray(rows, dtype=np.int64), first_bad=None),
+            view=replace(self._view, rows=rows, first_bad=None),
             shuffled=self._shuffled,
-            auto_id=self._rows.auto_id,
-            finish=self._rows.finish,
+            auto_id=self._auto_id,
+            finish=self._finish,
         )
+
+
+def _rows_of(view: ViewArrays, count: int, part: slice) -> NDArray[np.int64]:
+    """Return the rows of a part of a view."""
+    if view.rows is None:
+        return np.arange(*part.indices(count), dtype=np.int64)
+    return np.asarray(view.rows[part], dtype=np.int64)
 
 
 def _composed(
     before: NDArray[np.int32],
     after: NDArray[np.int32],
-    offsets: list[int],
+    starts: Sequence[int],
     rows: NDArray[np.int64],
 ) -> NDArray[np.int32]:
     """Return the orders of shuffling `before`, then `after`."""
     composed = np.array(before)
     for row in rows.tolist():
-        part = slice(offsets[row], offsets[row + 1])
+        part = slice(starts[row], starts[row + 1])
         composed[part] = before[part][after[part]]
     return composed

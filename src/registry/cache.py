@@ -18,7 +18,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +43,7 @@ Kind = Literal["samples", "views", "records"]
 _META = "meta.json"
 _STALE_SECONDS = 24 * 60 * 60
 _KEYS: dict[Kind, tuple[str, ...]] = {
-    "samples": ("fingerprint", "name", "samples", "source"),
+    "samples": ("fingerprint", "name", "samples", "source", "batches", "columns"),
     "views": ("fingerprint", "first_bad"),
     "records": ("fingerprint", "rows"),
 }
@@ -128,14 +128,20 @@ class Cache:
         fingerprint: str,
         meta: dict[str, Any],
         *,
+        digests: Mapping[str, str] | None = None,
         replace: bool = False,
     ) -> CacheEntry:
         """Turn a finished folder of `temporary` into an entry; `meta.json` is written last.
 
-        Where there is an entry already it stays, unless it is to be replaced.
+        Where there is an entry already it stays, unless it is to be replaced. `digests` are those
+        of files that are known.
         """
+        known = digests or {}
         files = {
-            path.name: {"size": path.stat().st_size, "sha256": file_sha256(path)}
+            path.name: {
+                "size": path.stat().st_size,
+                "sha256": known.get(path.name) or file_sha256(path),
+            }
             for path in folder.iterdir()
         }
         whole = {**meta, "format": FORMAT, "fingerprint": fingerprint, "files": files}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import os
 import shutil
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from registry.errors import CacheError
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
+    "HashedFile",
     "file_sha256",
     "is_disk_fault",
     "is_read_only",
@@ -46,6 +48,42 @@ def file_sha256(path: Path) -> str:
     """Return the sha256 of a file's bytes, 64 hex digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class HashedFile(io.RawIOBase):
+    """A new file that takes the sha256 of what is written to it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = path.open("xb", buffering=0)
+        self._digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        """Return true."""
+        return True
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes."""
+        view = memoryview(data)
+        self._digest.update(view)
+        left = view
+        while left:
+            left = left[self._file.write(left) :]
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Return how many bytes were written."""
+        return self._file.tell()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+    @property
+    def sha256(self) -> str:
+        """Digest of all that was written, 64 hex digits."""
+        return self._digest.hexdigest()
 
 
 @contextlib.contextmanager

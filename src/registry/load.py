@@ -8,39 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from registry.cache import FORMAT, Cache, CacheEntry
 from registry.canonical import digest_of
 from registry.catalog import Catalog
-from registry.decode import decode
-from registry.errors import (
-    DecodeError,
-    ManifestError,
-    MappingError,
-    Problem,
-    SourceError,
-)
-from registry.expectations import check_count, checked
+from registry.errors import DecodeError, SourceError
+from registry.expectations import check_count
 from registry.locations import is_local, public_location
-from registry.mapping import map_records
-from registry.mapping.compiled import FieldMapper
-from registry.mapping.hook import load_mapper, mapper_digest
-from registry.progress import Progress, Report, silent
-from registry.relative_files import local_resolver, remote_resolver, resolve_files
+from registry.progress import Report, silent
+from registry.relative_files import local_resolver, resolve_files
 from registry.resolve import spec_of_source
 from registry.settings import Settings
-from registry.sources import fetch, pin
+from registry.sources import pin
 from registry.sources.hub import is_commit
-from registry.sources.pin import Access, SourcePin
+from registry.sources.pin import Access, Pins, SourcePin
 from registry.spec import DatasetSpec, HfSource, ParquetSource, Source
-from registry.steps import prepare, select, unique, with_columns
 
 if TYPE_CHECKING:
     from registry.dataset import Dataset
-    from registry.sample import DatasetRecord, RecordToSample, Sample
+    from registry.sample import DatasetRecord, Sample
 
 __all__ = [
     "Access",
@@ -53,7 +41,8 @@ __all__ = [
     "preview_records",
 ]
 
-_BATCH_ROWS = 4096
+_FILE_COLUMNS = frozenset({"messages", "sandbox", "files", "setup"})
+"""Columns of a samples file that may name files beside the source."""
 
 
 def get_dataset(
@@ -152,7 +141,7 @@ def _builds_anew(source: Source) -> bool:
 
 def _cached(access: Access, fingerprint: str, *, verify: bool = False) -> CacheEntry | None:
     """Return the samples in the cache; damaged ones go to quarantine."""
-    from registry.sample_table import is_readable
+    from registry.sample_file import is_readable
 
     entry = None if access.refresh else access.cache.find("samples", fingerprint)
     if entry is None or (verify and not access.cache.verify("samples", entry)):
@@ -161,15 +150,6 @@ def _cached(access: Access, fingerprint: str, *, verify: bool = False) -> CacheE
         access.cache.quarantine("samples", fingerprint)
         return None
     return entry
-
-
-@dataclass(frozen=True)
-class Pins:
-    """What the sources of a dataset held when they were looked at."""
-
-    sources: tuple[SourcePin, ...]
-    side: SourcePin | None = None
-    """Of the side file of `join`."""
 
 
 def pin_all(spec: DatasetSpec, access: Access) -> Pins:
@@ -188,9 +168,9 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
             "pins": [one.identity for one in pins.sources],
             "decode": [_decoding(source) for source in spec.sources],
             "join": _join_identity(spec, pins),
-            "mapper": spec.mapper and [spec.mapper, mapper_digest(spec.mapper)],
+            "mapper": _mapper_identity(spec),
             "expect": spec.expect.model_dump(exclude={"samples"}, exclude_defaults=True),
-            "on_duplicate": _duplicate_rule(spec),
+            "on_duplicate": spec.duplicate_rule,
             "remote_folder": _remote_folder(spec.source),
         }
     )
@@ -200,6 +180,14 @@ def _decoding(source: Source) -> dict[str, Any]:
     """Return what determines how the bytes of a source become records."""
     elsewhere = {"path", "fs_options", "revision", "trust", "cached"}
     return source.model_dump(mode="json", exclude=elsewhere)
+
+
+def _mapper_identity(spec: DatasetSpec) -> list[str] | None:
+    if spec.mapper is None:
+        return None
+    from registry.mapping.hook import mapper_digest
+
+    return [spec.mapper, mapper_digest(spec.mapper)]
 
 
 def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:
@@ -216,11 +204,6 @@ def _remote_folder(source: Source) -> str | None:
     return public_location(source.path[0]).rpartition("/")[0]
 
 
-def _duplicate_rule(spec: DatasetSpec) -> str:
-    """Return what to do with ids seen before; numbering makes the source's ids irrelevant."""
-    return "keep" if spec.view.auto_id else spec.on_duplicate
-
-
 def peek(spec: DatasetSpec, cache: Cache) -> CacheEntry | None:
     """Return the cached samples of a dataset, or None; without any request."""
     try:
@@ -232,114 +215,54 @@ def peek(spec: DatasetSpec, cache: Cache) -> CacheEntry | None:
 
 def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
     """Yield the samples of local records in their order: no request, no view, nothing cached."""
+    from registry.build import samples_in_order
+
     access = Access(cache=cache, offline=True)
     finish = _finisher(spec)
-    return (finish(sample) for _, sample in _samples(spec, pin_all(spec, access), access))
-
-
-def _records(source: Source, pinned: SourcePin, access: Access) -> Iterator[DatasetRecord]:
-    """Yield the records of a pinned source, file after file."""
-    files = fetch(source, pinned, access)
-    return chain.from_iterable(decode(file, source) for file in files)
+    return (finish(sample) for _, sample in samples_in_order(spec, pin_all(spec, access), access))
 
 
 def look_at(
     source: Mapping[str, Any], folder: Path, access: Access
 ) -> tuple[SourcePin, list[DatasetRecord]]:
     """Return the pin and the records of a source that no manifest describes yet."""
+    from registry.build import records_of
+
     spec = spec_of_source(source, folder)
     pinned = pin(spec, access)
-    return pinned, list(_records(spec, pinned, access))
-
-
-def _rows(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, DatasetRecord]]:
-    """Yield the records of all sources, numbered through, with the steps before mapping done."""
-    number = count(1)
-    rows = (
-        (next(number), with_columns(record, source.columns))
-        for source, pinned in zip(spec.sources, pins.sources, strict=True)
-        for record in _records(source, pinned, access)
-    )
-    side: Iterable[DatasetRecord] = ()
-    if spec.join is not None and pins.side is not None:
-        side = _records(spec.join.source, pins.side, access)
-    try:
-        return prepare(rows, spec, side)
-    except ValueError as error:
-        raise _uncompiled(error, spec, "$.where") from error
-
-
-def _samples(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, Sample]]:
-    """Yield samples in the source's order, each with the number of its record."""
-    samples = map_records(_rows(spec, pins, access), _mapper_of(spec), dataset=spec.name)
-    if _remote_folder(spec.source) is None or isinstance(spec.source, HfSource):
-        return samples
-    resolve = remote_resolver(spec.source.path[0], spec.source.fs_options)
-    return ((number, resolve_files(sample, resolve)) for number, sample in samples)
-
-
-def _mapper_of(spec: DatasetSpec) -> RecordToSample:
-    if spec.mapper is not None:
-        return load_mapper(spec.mapper)
-    try:
-        return FieldMapper(spec.fields)
-    except ValueError as error:
-        raise _uncompiled(error, spec, "$.fields") from error
-
-
-def _uncompiled(error: ValueError, spec: DatasetSpec, path: str) -> ManifestError:
-    return ManifestError([Problem(message=str(error), file=spec.name, path=path)])
+    return pinned, list(records_of(spec, pinned, access))
 
 
 def _build(spec: DatasetSpec, pins: Pins, access: Access, fingerprint: str) -> CacheEntry:
     """Write the samples of a dataset to a new entry of the cache."""
-    own = unique(_samples(spec, pins, access), _duplicate_rule(spec), dataset=spec.name)
-    samples = checked(select(own, spec.sample), spec.expect, dataset=spec.name)
+    from registry.build import build
+
     with access.cache.temporary() as folder:
-        written = _write(samples, folder / "samples.arrow", spec.name, access.report)
-        if written == 0 and spec.expect.samples != 0:
+        written = build(spec, pins, access, folder)
+        if written.rows == 0 and spec.expect.samples != 0:
             raise DecodeError("no samples come out of the source", file=location_of(spec))
-        meta = {"name": spec.name, "samples": written, "source": location_of(spec)}
-        return access.cache.publish(folder, "samples", fingerprint, meta, replace=access.refresh)
-
-
-def _write(samples: Iterable[tuple[int, Sample]], path: Path, dataset: str, report: Report) -> int:
-    """Write samples to an Arrow file, a batch at a time; return their number."""
-    import pyarrow as pa
-
-    from registry.sample_table import SCHEMA, row_of, table_of
-
-    written = 0
-    with pa.ipc.new_file(str(path), SCHEMA) as writer:
-        for batch in _batches(samples):
-            rows = []
-            for number, sample in batch:
-                try:
-                    rows.append(row_of(sample))
-                except MappingError as error:
-                    raise error.at(dataset=dataset, record=number) from error.__cause__
-            writer.write_table(table_of(rows))
-            written += len(rows)
-            report(Progress("map", written))
-    report(Progress("map", written, written))
-    return written
-
-
-def _batches(samples: Iterable[tuple[int, Sample]]) -> Iterator[list[tuple[int, Sample]]]:
-    iterator = iter(samples)
-    while batch := list(islice(iterator, _BATCH_ROWS)):
-        yield batch
+        meta = {
+            "name": spec.name,
+            "samples": written.rows,
+            "source": location_of(spec),
+            "batches": written.batches,
+            "columns": written.columns,
+        }
+        known = {written.path.name: written.sha256}
+        return access.cache.publish(
+            folder, "samples", fingerprint, meta, digests=known, replace=access.refresh
+        )
 
 
 def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> Dataset:
     """Open an entry through the view of the dataset."""
     from registry.arrow_dataset import ArrowDataset
-    from registry.sample_table import read_table
+    from registry.sample_file import SampleFile
     from registry.views import open_view
 
-    table = read_table(entry.folder / "samples.arrow")
+    file = SampleFile(entry.folder / "samples.arrow", entry.meta["batches"])
     view = open_view(
-        table,
+        file,
         cache,
         samples=fingerprint,
         order=_order_of(spec),
@@ -347,13 +270,13 @@ def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) 
         choice_seed=spec.view.shuffle_choices,
     )
     return ArrowDataset(
-        table,
+        file,
         name=spec.name,
         location=location_of(spec),
-        view=view.limited(spec.view.limit, table.num_rows),
+        view=view.limited(spec.view.limit, file.rows),
         shuffled=spec.view.shuffle,
         auto_id=spec.view.auto_id,
-        finish=_finisher(spec),
+        finish=_finisher(spec) if _FILE_COLUMNS & set(entry.meta["columns"]) else None,
     )
 
 

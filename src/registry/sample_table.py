@@ -1,158 +1,286 @@
-"""Samples as Arrow rows, and back, without loss.
+"""Samples as Arrow rows, without loss; `sample_rows` turns them back.
 
-Text, choices and numbers have columns of their own; conversations, metadata and the like are
-JSON (see `canonical`) in a text column, null where the sample has None.
+Text, choices and numbers have columns of their own, and so have the values of a metadata map
+whose type is the same in every sample; conversations, other metadata and the like are JSON (see
+`canonical`) in a text column, null where the sample has None.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, TypeAdapter
+from numpy.typing import NDArray
+from pydantic import BaseModel
 
-from registry.canonical import from_json, to_json
-from registry.errors import CacheError, MappingError
+from registry.canonical import to_json
+from registry.errors import MappingError
 from registry.messages import ChatMessage
 from registry.sample import Sample, SandboxEnvironmentSpec
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+__all__ = [
+    "FIELDS",
+    "KINDS",
+    "METADATA_VALUES",
+    "Kind",
+    "OtherKindError",
+    "batch_from",
+    "batch_of",
+    "field_columns",
+    "fields_of",
+    "has_sample_columns",
+    "json_keys",
+    "kind_column",
+    "kind_of",
+    "schema_of",
+    "struct_of",
+]
 
-__all__ = ["SCHEMA", "is_readable", "read_table", "row_of", "sample_of", "table_of"]
+FIELDS = ("input", "choices", "target", "id", "metadata", "sandbox", "files", "setup")
+"""Fields of a sample, in its order."""
 
-SCHEMA = pa.schema(
-    [
-        ("input", pa.large_string()),
-        ("messages", pa.large_string()),
-        ("choices", pa.large_list(pa.large_string())),
-        ("target", pa.large_string()),
-        ("targets", pa.large_list(pa.large_string())),
-        ("id", pa.large_string()),
-        ("id_number", pa.int64()),
-        ("metadata", pa.large_string()),
-        ("sandbox", pa.large_string()),
-        ("files", pa.large_string()),
-        ("setup", pa.large_string()),
-    ]
+Kind = Literal["text", "texts", "whole", "number", "flag", "json"]
+"""What the values of one key of the metadata are: all of a type, or anything, kept as JSON."""
+
+Numbers = Sequence[int] | NDArray[np.int64]
+"""Numbers of records, from 1."""
+
+_TEXT = pa.large_string()
+KINDS: dict[Kind, pa.DataType] = {
+    "text": _TEXT,
+    "texts": pa.large_list(_TEXT),
+    "whole": pa.int64(),
+    "number": pa.float64(),
+    "flag": pa.bool_(),
+    "json": _TEXT,
+}
+"""Kind → type of its column."""
+
+_KIND_OF_TYPE: dict[type, Kind] = {str: "text", int: "whole", float: "number", bool: "flag"}
+_AS_JSON = {b"form": b"json"}
+_COLUMNS = (
+    pa.field("input", _TEXT),
+    pa.field("messages", _TEXT),
+    pa.field("choices", pa.large_list(_TEXT)),
+    pa.field("target", _TEXT),
+    pa.field("targets", pa.large_list(_TEXT)),
+    pa.field("id", _TEXT),
+    pa.field("id_number", pa.int64()),
+    pa.field("metadata", _TEXT),
+    pa.field("sandbox", _TEXT),
+    pa.field("files", _TEXT),
+    pa.field("setup", _TEXT),
+    pa.field("record", pa.int64()),
 )
-"""One row a sample. `messages` or `input`, `targets` or `target`, `id_number` or `id`."""
+METADATA_VALUES = "metadata_values"
+"""Column of the metadata's values, a struct."""
 
-_MESSAGES: TypeAdapter[list[ChatMessage]] = TypeAdapter(list[ChatMessage])
 _INT64 = 1 << 63
 
 
-def row_of(sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row.
+class OtherKindError(Exception):
+    """A value of the metadata is not of the kind that its column was made for."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def schema_of(kinds: Mapping[str, Kind]) -> pa.Schema:
+    """Return the columns of a samples file.
+
+    `messages` or `input`, `targets` or `target`, `id_number` or `id`, `metadata_values` (a struct
+    with the keys of `kinds`) or `metadata`; the others are null. `record` is the number of the
+    source's record, from 1.
+    """
+    if not kinds:
+        return pa.schema(_COLUMNS)
+    children = [
+        pa.field(key, KINDS[kind], metadata=_AS_JSON if kind == "json" else None)
+        for key, kind in kinds.items()
+    ]
+    return pa.schema([*_COLUMNS, pa.field(METADATA_VALUES, pa.struct(children))])
+
+
+def has_sample_columns(schema: pa.Schema) -> bool:
+    """Return whether a file's columns are those of a samples file."""
+    own = pa.schema([field for field in schema if field.name != METADATA_VALUES])
+    return bool(own.equals(pa.schema(_COLUMNS)))
+
+
+def json_keys(schema: pa.Schema) -> list[str]:
+    """Return the keys of `metadata_values` that are kept as JSON."""
+    if METADATA_VALUES not in schema.names:
+        return []
+    children = schema.field(METADATA_VALUES).type
+    return [child.name for child in children if child.metadata == _AS_JSON]
+
+
+def kind_of(values: Sequence[Any]) -> Kind:
+    """Return the kind that some values of a key have in common."""
+    types = {type(value) for value in values} - {type(None)}
+    texts = {str, type(None)}
+    if types == {list} and all(set(map(type, value or ())) <= texts for value in values):
+        return "texts"
+    return _KIND_OF_TYPE.get(types.pop(), "json") if len(types) == 1 else "json"
+
+
+def fields_of(sample: Sample) -> dict[str, Any]:
+    """Return the fields of a sample as `batch_of` takes them."""
+    return {name: getattr(sample, name) for name in FIELDS}
+
+
+def batch_of(
+    fields: Mapping[str, Sequence[Any]], records: Numbers, kinds: Mapping[str, Kind]
+) -> pa.RecordBatch:
+    """Return samples as rows.
+
+    Args:
+        fields: Field → its values, one a sample; a field that is left out is None.
+        records: Number of each sample's record.
+        kinds: Key of the metadata → kind of its values; empty where metadata is JSON as a whole.
 
     Raises:
-        MappingError: a value has no form in the cache; it names the field.
+        MappingError: a value has no form in the cache; it names record and field.
+        OtherKindError: a value of the metadata is not of its kind.
     """
-    return {
-        **_input_columns(sample.input),
-        **_target_columns(sample.target),
-        **_id_columns(sample.id),
-        "choices": _checked("choices", sample.choices),
-        "metadata": _json("metadata", sample.metadata),
-        "sandbox": _json("sandbox", _sandbox_data(sample.sandbox)),
-        "files": _json("files", sample.files),
-        "setup": _checked("setup", sample.setup),
-    }
+    columns: dict[str, pa.Array] = {"record": pa.array(records, pa.int64())}
+    for name, values in fields.items():
+        if name == "metadata" and kinds:
+            items = {key: [item[key] for item in values] for key in kinds}
+            parts = [kind_column(key, kinds[key], items[key], records) for key in kinds]
+            columns[METADATA_VALUES] = struct_of(parts, kinds)
+        else:
+            columns |= field_columns(name, values, records)
+    return batch_from(columns, len(records), kinds)
 
 
-def _input_columns(value: str | list[ChatMessage]) -> dict[str, Any]:
-    if isinstance(value, str):
-        return {"input": _checked("input", value)}
-    messages = [message.model_dump() for message in value]
-    return {"messages": _json("input", messages)}
+def batch_from(
+    columns: Mapping[str, pa.Array], count: int, kinds: Mapping[str, Kind]
+) -> pa.RecordBatch:
+    """Return rows of columns; those that are left out are null."""
+    schema = schema_of(kinds)
+    arrays = [
+        columns[field.name] if field.name in columns else pa.nulls(count, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _target_columns(value: str | list[str]) -> dict[str, Any]:
-    if isinstance(value, str):
-        return {"target": _checked("target", value)}
-    return {"targets": _checked("target", value)}
+def struct_of(columns: Sequence[pa.Array], kinds: Mapping[str, Kind]) -> pa.StructArray:
+    """Return the columns of the metadata's keys as one."""
+    children = list(schema_of(kinds).field(METADATA_VALUES).type)
+    return pa.StructArray.from_arrays(columns, fields=children)
 
 
-def _id_columns(value: int | str | None) -> dict[str, Any]:
-    if not isinstance(value, int):
-        return {"id": _checked("id", value)}
-    if not -_INT64 <= value < _INT64:
-        raise MappingError("an id must fit in 64 bits, or be text", field="id", value=value)
-    return {"id_number": value}
+Writer = Callable[[Sequence[Any]], dict[str, pa.Array]]
 
 
-def _sandbox_data(spec: SandboxEnvironmentSpec | None) -> Any:
+def field_columns(field: str, values: Sequence[Any], records: Numbers) -> dict[str, pa.Array]:
+    """Return the columns of a field; where that fails, name the value that it fails for."""
+    return _written(_WRITERS[field], field, values, records)
+
+
+def _written(
+    write: Writer, field: str, values: Sequence[Any], records: Numbers
+) -> dict[str, pa.Array]:
+    try:
+        return write(values)
+    except _FAULTS:
+        for value, record in zip(values, records, strict=True):
+            try:
+                write([value])
+            except _FAULTS as error:
+                raise _unwritable(error, field, value, record) from error
+        raise
+
+
+_FAULTS = (UnicodeEncodeError, pa.ArrowException, TypeError, OverflowError, RecursionError)
+
+
+def _unwritable(error: Exception, field: str, value: Any, record: int) -> MappingError:
+    if isinstance(error, UnicodeEncodeError):
+        message = "holds half of a surrogate pair, which is no text"
+    elif isinstance(error, OverflowError):
+        message = "an id must fit in 64 bits, or be text"
+    else:
+        message = f"can't be cached: {error}"
+    return MappingError(message, record=record, field=field, value=value)
+
+
+def _input_columns(values: Sequence[str | list[ChatMessage]]) -> dict[str, pa.Array]:
+    texts = [value if isinstance(value, str) else None for value in values]
+    turns = [
+        None if isinstance(value, str) else to_json([message.model_dump() for message in value])
+        for value in values
+    ]
+    return {"input": _texts(texts), "messages": _texts(turns)}
+
+
+def _target_columns(values: Sequence[str | list[str]]) -> dict[str, pa.Array]:
+    several = [value if isinstance(value, list) else None for value in values]
+    single = [None if isinstance(value, list) else value for value in values]
+    return {"target": _texts(single), "targets": _text_lists(several)}
+
+
+def _id_columns(values: Sequence[int | str | None]) -> dict[str, pa.Array]:
+    numbers = [value if isinstance(value, int) else None for value in values]
+    if any(value is not None and not -_INT64 <= value < _INT64 for value in numbers):
+        raise OverflowError
+    texts = [None if isinstance(value, int) else value for value in values]
+    return {"id": _texts(texts), "id_number": pa.array(numbers, pa.int64())}
+
+
+def _sandbox_json(spec: SandboxEnvironmentSpec | None) -> str | None:
     if spec is None:
         return None
     if isinstance(spec.config, BaseModel):
-        message = "a sandbox configuration in a dataset must be a file name or plain data"
-        raise MappingError(message, field="sandbox", value=spec.config)
-    return [spec.type, spec.config]
+        raise TypeError("a sandbox configuration in a dataset must be a file name or plain data")
+    return to_json([spec.type, spec.config])
 
 
-def _checked(field: str, value: Any) -> Any:
-    """Return text or texts as they are; half a surrogate pair is no text that a file can hold."""
+_WRITERS: dict[str, Writer] = {
+    "input": _input_columns,
+    "choices": lambda values: {"choices": _text_lists(values)},
+    "target": _target_columns,
+    "id": _id_columns,
+    "metadata": lambda values: {"metadata": _json_texts(values)},
+    "sandbox": lambda values: {"sandbox": _texts([_sandbox_json(value) for value in values])},
+    "files": lambda values: {"files": _json_texts(values)},
+    "setup": lambda values: {"setup": _texts(values)},
+}
+
+
+def _texts(values: Sequence[Any]) -> pa.Array:
+    return pa.array(values, _TEXT)
+
+
+def _text_lists(values: Sequence[Any]) -> pa.Array:
+    return pa.array(values, pa.large_list(_TEXT))
+
+
+def _json_texts(values: Sequence[Any]) -> pa.Array:
+    return _texts([None if value is None else to_json(value) for value in values])
+
+
+def kind_column(key: str, kind: Kind, values: Sequence[Any], records: Numbers) -> pa.Array:
+    """Return the values of one key of the metadata.
+
+    Raises:
+        MappingError: a value has no form in the cache.
+        OtherKindError: a value is not of the kind.
+    """
+    if kind != "json" and kind_of(values) != kind and any(value is not None for value in values):
+        raise OtherKindError(key)
+
+    def write(values: Sequence[Any]) -> dict[str, pa.Array]:
+        return {key: _json_texts(values) if kind == "json" else pa.array(values, KINDS[kind])}
+
     try:
-        for text in value if isinstance(value, list) else [value or ""]:
-            text.encode()
-    except UnicodeEncodeError as error:
-        message = "holds half of a surrogate pair, which is no text"
-        raise MappingError(message, field=field, value=value) from error
-    return value
-
-
-def _json(field: str, value: Any) -> str | None:
-    if value is None:
-        return None
-    try:
-        text = to_json(value)
-    except (TypeError, RecursionError) as error:
-        raise MappingError(f"can't be cached: {error}", field=field, value=value) from error
-    checked: str = _checked(field, text)
-    return checked
-
-
-def table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return rows as a table."""
-    columns = {name: [row.get(name) for row in rows] for name in SCHEMA.names}
-    return pa.table(columns, schema=SCHEMA)
-
-
-def is_readable(path: Path) -> bool:
-    """Return whether a file is one of samples, by its frame; the samples are not read."""
-    try:
-        with pa.memory_map(str(path)) as data:
-            schema: pa.Schema = pa.ipc.open_file(data).schema
-    except (pa.ArrowException, OSError):
-        return False
-    return bool(schema.equals(SCHEMA))
-
-
-def read_table(path: Path) -> pa.Table:
-    """Map a file of samples into memory; nothing of it is read yet."""
-    try:
-        return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    except (pa.ArrowException, OSError) as error:
-        raise CacheError(
-            f"{path}: can't be read: {error} (python -m registry cache clear)"
-        ) from error
-
-
-def sample_of(row: Mapping[str, Any]) -> Sample:
-    """Return the sample of a row."""
-    messages, targets, sandbox = row["messages"], row["targets"], row["sandbox"]
-    return Sample(
-        input=row["input"] if messages is None else _MESSAGES.validate_python(from_json(messages)),
-        choices=row["choices"],
-        target=row["target"] if targets is None else targets,
-        id=row["id"] if row["id_number"] is None else row["id_number"],
-        metadata=_from_json(row["metadata"]),
-        sandbox=None if sandbox is None else SandboxEnvironmentSpec(*from_json(sandbox)),
-        files=_from_json(row["files"]),
-        setup=row["setup"],
-    )
-
-
-def _from_json(text: str | None) -> Any:
-    return None if text is None else from_json(text)
+        return _written(write, "metadata", values, records)[key]
+    except MappingError as error:
+        if isinstance(error.__cause__, OverflowError):  # a whole number beyond 64 bits
+            raise OtherKindError(key) from error
+        raise

@@ -237,3 +237,8 @@ class DatasetSpec(_Model):
     def sources(self) -> tuple[Source, ...]:
         """The sources whose records follow each other."""
         return self.concat or (self.source,)
+
+    @property
+    def duplicate_rule(self) -> Literal["error", "drop", "suffix", "keep"]:
+        """What to do with ids seen before; numbering makes those of the source irrelevant."""
+        return "keep" if self.view.auto_id else self.on_duplicate

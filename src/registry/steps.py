@@ -1,12 +1,10 @@
-"""What happens to records before they are mapped, and to samples after.
+"""What happens to records before they are mapped.
 
 The order is fixed: decode → columns → join → explode → where → map → duplicates → sample.
 """
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +15,13 @@ from registry.mapping.expression import compile_expression
 from registry.mapping.row import MISSING, Row, look_up, no_column
 
 if TYPE_CHECKING:
-    from registry.sample import DatasetRecord, Sample
-    from registry.spec import DatasetSpec, Explode, Join, SampleOf
+    from registry.sample import DatasetRecord
+    from registry.spec import DatasetSpec, Explode, Join
 
-__all__ = ["DuplicateRule", "prepare", "select", "unique", "with_columns"]
+__all__ = ["Numbered", "prepare", "with_columns"]
 
 Numbered = tuple[int, "DatasetRecord"]
 """A record and its number in the source, from 1."""
-
-DuplicateRule = str
-"""error, drop, suffix, or keep."""
 
 
 def with_columns(record: DatasetRecord, columns: Mapping[str, Any]) -> DatasetRecord:
@@ -100,81 +95,3 @@ def _where(rows: Iterator[Numbered], holds: Holds) -> Iterator[Numbered]:
             raise error.at(record=number, field="where") from error.__cause__
         if keep:
             yield number, record
-
-
-def unique(
-    samples: Iterable[tuple[int, Sample]], rule: DuplicateRule, *, dataset: str
-) -> Iterator[tuple[int, Sample]]:
-    """Yield samples with ids that are their own; the rule says what to do with the others.
-
-    Samples come with the numbers of the records that they are made of.
-    """
-    seen: dict[str | int, int] = {}
-    for number, sample in samples:
-        if sample.id is None or rule == "keep":
-            yield number, sample
-            continue
-        if sample.id in seen:
-            if rule == "drop":
-                continue
-            if rule == "error":
-                raise _duplicate(sample, number, seen[sample.id], dataset)
-            sample.id = _free_id(sample.id, seen)
-        seen[sample.id] = number
-        yield number, sample
-
-
-def _duplicate(sample: Sample, number: int, first: int, dataset: str) -> MappingError:
-    message = (
-        f"the id is that of record {first} already"
-        " (`on_duplicate: drop` keeps the first, `suffix` numbers them)"
-    )
-    return MappingError(message, dataset=dataset, record=number, field="id", value=sample.id)
-
-
-def _free_id(taken: str | int, seen: Mapping[str | int, int]) -> str:
-    number = 2
-    while f"{taken}-{number}" in seen:
-        number += 1
-    return f"{taken}-{number}"
-
-
-def select(
-    samples: Iterable[tuple[int, Sample]], wanted: SampleOf | None
-) -> Iterable[tuple[int, Sample]]:
-    """Return a fixed selection of the samples, in their order; all of them for None."""
-    if wanted is None:
-        return samples
-    listed = list(samples)
-    strata = [_stratum(sample, wanted.stratify_by) for _, sample in listed]
-    shares = _shares(Counter(strata), wanted.n)
-    places = list(range(len(listed)))
-    random.Random(wanted.seed).shuffle(places)
-    kept = set()
-    for place in places:
-        if shares[strata[place]] > 0:
-            shares[strata[place]] -= 1
-            kept.add(place)
-    return (pair for place, pair in enumerate(listed) if place in kept)
-
-
-def _stratum(sample: Sample, key: str | None) -> str:
-    if key is None:
-        return ""
-    value = look_up(sample.metadata or {}, key)
-    if value is MISSING:
-        raise no_column(key, sample.metadata or {}).at(field="sample.stratify_by")
-    return str(value)
-
-
-def _shares(counts: Counter[str], n: int) -> dict[str, int]:
-    """Divide `n` by the counts: whole parts first, then the largest remainders, by name."""
-    total = sum(counts.values())
-    if n >= total:
-        return dict(counts)
-    shares = {name: count * n // total for name, count in counts.items()}
-    rest = n - sum(shares.values())
-    by_remainder = sorted(counts, key=lambda name: (-(counts[name] * n % total), name))
-    for name in by_remainder[:rest]:
-        shares[name] += 1
-    return shares

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from registry.cache import FORMAT
 from registry.canonical import digest_of
@@ -22,9 +21,12 @@ from registry.errors import CacheError
 from registry.letters import index_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from registry.cache import Cache, CacheEntry
+    from registry.sample_file import SampleFile
 
 __all__ = ["Order", "ViewArrays", "choice_orders", "open_view", "row_order"]
 
@@ -53,7 +55,7 @@ class ViewArrays:
 
 
 def open_view(
-    table: pa.Table,
+    file: SampleFile,
     cache: Cache,
     *,
     samples: str,
@@ -64,7 +66,7 @@ def open_view(
     """Return the arrays of a view over the samples with the fingerprint `samples`.
 
     Args:
-        table: The samples.
+        file: The samples.
         cache: Where the arrays are kept.
         samples: Fingerprint of the samples.
         order: Whose shuffle.
@@ -77,8 +79,8 @@ def open_view(
     fingerprint = digest_of({**key, "order": None if seed is None else [order, seed]})
     entry = cache.find("views", fingerprint)
     if entry is None:
-        rows = None if seed is None else row_order(table.num_rows, order, seed)
-        choices, bad = choice_orders(table, rows, choice_seed)
+        rows = None if seed is None else row_order(file.rows, order, seed)
+        choices, bad = choice_orders(file, rows, choice_seed)
         arrays = ViewArrays(rows, choices, bad)
         _publish(cache, fingerprint, arrays)
         return arrays
@@ -87,7 +89,7 @@ def open_view(
     except (ValueError, OSError):
         cache.quarantine("views", fingerprint)
         return open_view(
-            table, cache, samples=samples, order=order, seed=seed, choice_seed=choice_seed
+            file, cache, samples=samples, order=order, seed=seed, choice_seed=choice_seed
         )
 
 
@@ -109,18 +111,18 @@ def _global_seed() -> int:
 
 
 def choice_orders(
-    table: pa.Table, rows: NDArray[np.int64] | None, seed: int | None
+    file: SampleFile, rows: NDArray[np.int64] | None, seed: int | None
 ) -> tuple[NDArray[np.int32] | None, int | None]:
     """Return the choices' orders and the first sample whose target does not fit."""
     if seed is None:
         return None, None
     rng = random.Random(seed)
-    offsets = choice_offsets(table)
-    targets = _targets(table)
-    orders = np.zeros(offsets[-1], dtype=np.int32)
+    starts = file.choice_starts()
+    targets = _targets(file)
+    orders = np.zeros(file.choices, dtype=np.int32)
     first_bad = None
-    for index, row in enumerate(range(table.num_rows) if rows is None else rows.tolist()):
-        start, end = offsets[row], offsets[row + 1]
+    for index, row in enumerate(range(file.rows) if rows is None else rows.tolist()):
+        start, end = starts[row], starts[row + 1]
         if start == end:
             continue
         orders[start:end] = shuffle_positions(end - start, rng)
@@ -129,19 +131,11 @@ def choice_orders(
     return orders, first_bad
 
 
-def choice_offsets(table: pa.Table) -> list[int]:
-    """Return where each row's choices start in the flattened column, and the end."""
-    # Straight from the buffers: pyarrow's scalars and `to_numpy` would import pandas.
-    counts = [
-        np.diff(np.frombuffer(chunk.buffers()[1], np.int64, len(chunk) + 1, 8 * chunk.offset))
-        for chunk in table["choices"].chunks
-        if len(chunk)
-    ]
-    return [0, *np.cumsum(np.concatenate(counts)).tolist()] if counts else [0]
-
-
-def _targets(table: pa.Table) -> Any:
-    single, several = table["target"].to_pylist(), table["targets"].to_pylist()
+def _targets(file: SampleFile) -> Callable[[int], list[str]]:
+    """Return the function that gives the targets of a row."""
+    columns = [file.batch(number) for number in range(file.batch_count)]
+    single = [one for batch in columns for one in batch.column("target").to_pylist()]
+    several = [one for batch in columns for one in batch.column("targets").to_pylist()]
     return lambda row: several[row] if single[row] is None else [single[row]]
 
 

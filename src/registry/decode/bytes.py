@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-__all__ = ["SourceBytes", "open_bytes", "open_text"]
+__all__ = ["SourceBytes", "is_html", "is_utf8", "open_bytes", "open_text"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,14 @@ def open_text(file: SourceBytes, encoding: str) -> Iterator[io.TextIOWrapper]:
             raise DecodeError(f"not {encoding}: {error}", file=file.location) from error
 
 
+def is_utf8(encoding: str) -> bool:
+    """Return whether an encoding is UTF-8, by whatever name."""
+    try:
+        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+    except LookupError:
+        return False
+
+
 class _Raw(io.RawIOBase):
     """Any object with `read` as a raw stream, for the buffers of the io module."""
 
@@ -133,7 +141,12 @@ def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:
     return None
 
 
+def is_html(start: bytes) -> bool:
+    """Return whether the first bytes of a file are those of a web page."""
+    return start.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_HTML)
+
+
 def _refuse_html(start: bytes, file: SourceBytes) -> None:
-    if start.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_HTML):
+    if is_html(start):
         message = "this is an HTML page, not data (an error or login page? check the location)"
         raise DecodeError(message, file=file.location)

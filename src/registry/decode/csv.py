@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from registry.sample import DatasetRecord
     from registry.spec import CsvSource, Source
 
-__all__ = ["read_csv"]
+__all__ = ["END", "read_csv"]
 
-# A row that no file holds, sent behind the last line: inside an open quote it does not come out.
 # Private characters, so that no delimiter is among them.
-_END = "\ue000\ue0ff\ue000"
+END = "\ue000\ue0ff\ue000"
+"""A row that no file holds, sent behind the last line: an open quote swallows it."""
 _LARGEST_CELL = (1 << 31) - 1
 
 
@@ -82,9 +82,9 @@ def _rows(
             row = next(reader)
         except csv.Error as error:
             raise DecodeError(str(error), file=file.location, line=reader.line_num) from error
-        if row == [_END]:
+        if row == [END]:
             return
-        if row and row[-1].endswith(_END):
+        if row and row[-1].endswith(END):
             raise _unclosed(file, start)
         yield reader.line_num, row
         start = reader.line_num + 1
@@ -93,7 +93,7 @@ def _rows(
 def _with_end(lines: Iterator[str]) -> Iterator[str]:
     # A line of the reader's need not end in a line break: the last one's may be missing.
     yield from lines
-    yield _END
+    yield END
 
 
 def _unclosed(file: SourceBytes, line: int) -> DecodeError:

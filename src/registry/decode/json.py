@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from registry.sample import DatasetRecord
     from registry.spec import JsonSource, Source
 
-__all__ = ["read_json"]
+__all__ = ["LINE_SUFFIXES", "read_json"]
 
-_LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+"""Suffixes of files that are read line by line."""
 
 
 def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield one object a line, or the objects of an array; blank lines are passed over."""
     options = cast("JsonSource", source)
     with open_text(file, options.encoding) as text:
-        if unpacked_suffix(file.location) in _LINE_SUFFIXES:
+        if unpacked_suffix(file.location) in LINE_SUFFIXES:
             yield from _read_lines(text, file)
         else:
             yield from _read_whole(text.read(), file, options.records)

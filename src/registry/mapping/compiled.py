@@ -44,17 +44,23 @@ _READERS: dict[str, Reader] = {
 }
 
 
+_NOTHING_READ = {**dict.fromkeys(_READERS), "target": ""}
+
+
 class FieldMapper:
     """A RecordToSample made of the field language; it also knows the number of a record."""
 
     def __init__(self, fields: FieldsSpec) -> None:
         """Compile the fields; a ValueError says which one can't be."""
-        self._parts = {
+        self.fields = fields
+        """The expressions as the manifest writes them."""
+        self.parts = {
             name: _compile_part(name, getattr(fields, name))
             for name in _READERS
             if getattr(fields, name) is not None
         }
-        self._metadata = _compile_metadata(fields.metadata)
+        self.metadata = _compile_metadata(fields.metadata)
+        self.metadata_keys = _fixed_keys(fields.metadata)
 
     def __call__(self, record: DatasetRecord) -> Sample:
         """Map a record that is the first, or whose number does not matter."""
@@ -62,8 +68,15 @@ class FieldMapper:
 
     def map(self, row: Row) -> Sample:
         """Map a record with its number."""
-        read = {name: part(row) for name, part in self._parts.items()}
-        return Sample(**read, metadata=self._metadata(row))
+        return Sample(**self.values(row))
+
+    def values(self, row: Row) -> dict[str, Any]:
+        """Return the fields of the sample of a record; they need no validation."""
+        read = dict(_NOTHING_READ)
+        for name, part in self.parts.items():
+            read[name] = part(row)
+        read["metadata"] = self.metadata(row)
+        return read
 
 
 def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
@@ -136,6 +149,15 @@ def _check_no_null(value: Any) -> None:
 
 
 Metadata = dict[str, Any]
+
+
+def _fixed_keys(raw: Any) -> dict[str, Expression]:
+    """Return the expressions of the keys that every sample's metadata has; none if they vary."""
+    if isinstance(raw, list | tuple):
+        return {name: Column(name) for name in raw}
+    if isinstance(raw, Mapping) and "*" not in raw:
+        return {key: parse_expression(item) for key, item in raw.items()}
+    return {}
 
 
 def _compile_metadata(raw: Any) -> Callable[[Row], Metadata | None]:

@@ -16,7 +16,7 @@ from registry.sample import DatasetRecord, RecordToSample, Sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["map_records", "record_mapper"]
+__all__ = ["map_records", "map_values", "record_mapper"]
 
 
 def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToSample:
@@ -38,6 +38,18 @@ def map_records(
                 yield number, sample
     except MappingError as error:
         raise error.at(dataset=dataset) from error.__cause__
+
+
+def map_values(
+    records: Iterable[tuple[int, DatasetRecord]], mapper: FieldMapper, *, dataset: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the fields of the samples of records, with the numbers of the records."""
+    values, number = mapper.values, 0
+    try:
+        for number, record in records:
+            yield number, values(Row(record, number))
+    except MappingError as error:
+        raise error.at(dataset=dataset, record=number) from error.__cause__
 
 
 def _samples_of(mapper: RecordToSample, record: DatasetRecord, number: int) -> list[Sample]:

@@ -11,7 +11,7 @@ from registry.progress import Report, silent
 if TYPE_CHECKING:
     from registry.cache import Cache
 
-__all__ = ["Access", "PinnedFile", "SourcePin"]
+__all__ = ["Access", "PinnedFile", "Pins", "SourcePin"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,3 +53,12 @@ class SourcePin:
     def digest(self) -> str:
         """Digest of the identity."""
         return digest_of(self.identity)
+
+
+@dataclass(frozen=True)
+class Pins:
+    """What all sources of a dataset held when they were looked at."""
+
+    sources: tuple[SourcePin, ...]
+    side: SourcePin | None = None
+    """Of the side file of `join`."""

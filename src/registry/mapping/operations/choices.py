@@ -13,6 +13,7 @@ from registry.mapping.operations.operation import (
     Compiler,
     Example,
     Operation,
+    listed,
     no_argument,
 )
 
@@ -47,8 +48,7 @@ def _default(argument: Any, _: Any) -> Apply:
 
 
 def _coalesce(argument: Any, compiler: Compiler) -> Apply:
-    listed = argument if isinstance(argument, list) else [argument]
-    others = [compiler.expression(item) for item in listed]
+    others = [compiler.expression(item) for item in listed(argument)]
 
     def apply(value: Any, row: Any) -> Any:
         if not is_empty(value):
@@ -103,6 +103,7 @@ OPERATIONS = (
         _coalesce,
         Example({"coalesce": ["b", "c"]}, None, 2, {"b": "", "c": 2}),
         takes_missing=True,
+        expressions=listed,
     ),
     Operation(
         "nonempty",

@@ -81,6 +81,7 @@ OPERATIONS = (
         "The letter of the value's position in a list that an expression gives.",
         _letter_in,
         Example({"letter_in": "labels"}, "2", "B", {"labels": ["1", "2", "3"]}),
+        expressions=lambda argument: [argument],
     ),
     Operation(
         "letters_where",

@@ -12,6 +12,7 @@ from registry.mapping.operations.operation import (
     Compiler,
     Example,
     Operation,
+    listed,
     need,
     no_argument,
     options,
@@ -83,8 +84,7 @@ def _unique(argument: Any, _: Any) -> Apply:
 
 
 def _each(argument: Any, compiler: Compiler) -> Apply:
-    listed = argument if isinstance(argument, list) else [argument]
-    step = compiler.steps(parse_operations(listed))
+    step = compiler.steps(parse_operations(listed(argument)))
     return lambda value, row: [step(item, row) for item in need(value, list, "a list")]
 
 
@@ -150,6 +150,7 @@ OPERATIONS = (
         "Apply operations to each item of a list.",
         _each,
         Example({"each": [{"slice": [3, None]}]}, ["(A)5", "(B)6"], ["5", "6"]),
+        steps=listed,
     ),
     Operation(
         "drop_null",

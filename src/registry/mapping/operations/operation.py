@@ -17,6 +17,7 @@ __all__ = [
     "Compiler",
     "Example",
     "Operation",
+    "listed",
     "need",
     "no_argument",
     "options",
@@ -72,6 +73,15 @@ class Operation:
     example: Example
     takes_missing: bool = False
     """Whether it also works on a column that the record does not have, as on null."""
+    expressions: Callable[[Any], list[Any]] = lambda argument: []
+    """The expressions within an argument, as the manifest writes them."""
+    steps: Callable[[Any], list[Any]] = lambda argument: []
+    """The operations within an argument."""
+
+
+def listed(argument: Any) -> list[Any]:
+    """Return an argument that may be one thing or a list of several as a list."""
+    return argument if isinstance(argument, list) else [argument]
 
 
 def need(value: Any, kind: type | tuple[type, ...], what: str) -> Any:

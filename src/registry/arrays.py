@@ -1,0 +1,58 @@
+"""Arrow arrays made of numpy's and of constants.
+
+`pa.array`, `pa.scalar` and `to_numpy` import pandas where it is installed, which takes longer than
+all the rest of opening a dataset; what is here does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["begins_visibly", "constant_text", "list_starts", "text_scalar", "whole_numbers"]
+
+
+def whole_numbers(numbers: NDArray[Any]) -> pa.Array:
+    """Return whole numbers of 64 bits; the memory is shared where it is that already."""
+    whole = np.ascontiguousarray(numbers, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(whole), [None, pa.py_buffer(whole)])
+
+
+def constant_text(text: str, count: int) -> pa.Array:
+    """Return the same text `count` times."""
+    data = text.encode()
+    starts = np.arange(count + 1, dtype=np.int64) * len(data)
+    buffers = [None, pa.py_buffer(starts), pa.py_buffer(data * count)]
+    return pa.Array.from_buffers(pa.large_string(), count, buffers)
+
+
+def text_scalar(text: str) -> pa.Scalar:
+    """Return a text as a scalar."""
+    return constant_text(text, 1)[0]
+
+
+def list_starts(column: pa.Array) -> NDArray[np.int64]:
+    """Return where the items of each row of a large list, or the bytes of a large text, start.
+
+    There is one more than rows: where the last one ends.
+    """
+    buffer = column.buffers()[1]
+    if buffer is None:  # nulls only
+        return np.zeros(len(column) + 1, np.int64)
+    return np.frombuffer(buffer, np.int64, len(column) + 1, 8 * column.offset)
+
+
+def begins_visibly(column: pa.Array) -> NDArray[np.bool_]:
+    """Return for which large texts the first byte alone shows that there is something to see."""
+    starts = list_starts(column)
+    first = np.zeros(len(column), np.uint8)
+    filled = np.diff(starts) > 0
+    if filled.any():
+        data = np.frombuffer(column.buffers()[2], np.uint8)
+        first[filled] = data[starts[:-1][filled]]
+    return (first > ord(" ")) & (first < 127)

@@ -1,0 +1,324 @@
+"""Records of pinned sources → a finished samples file.
+
+Each file of the sources goes by whole columns for as long as those are exactly what its records
+hold, and record by record from there on; both roads end in the same rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from registry.decode import decode
+from registry.decode.tables import NotColumnarError, decode_tables
+from registry.duplicates import IdWatch, resolve_duplicates
+from registry.errors import DecodeError, ManifestError, MappingError, Problem
+from registry.expectations import check_samples
+from registry.locations import is_local
+from registry.mapping import map_records
+from registry.mapping.columnar import ColumnarMapper
+from registry.mapping.compiled import FieldMapper
+from registry.mapping.hook import load_mapper
+from registry.mapping.record import map_values
+from registry.mapping.view import View
+from registry.progress import Progress, Report
+from registry.relative_files import remote_resolver, resolve_files
+from registry.sample import RecordToSample, Sample
+from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_table import FIELDS, Kind, OtherKindError, batch_of, fields_of, kind_of
+from registry.sample_table import schema_of as samples_schema
+from registry.selection import select
+from registry.sources import fetch
+from registry.spec import HfSource
+from registry.steps import Numbered, prepare, with_columns
+
+if TYPE_CHECKING:
+    from registry.decode.bytes import SourceBytes
+    from registry.sample import DatasetRecord
+    from registry.sources.pin import Access, Pins, SourcePin
+    from registry.spec import DatasetSpec, Source
+
+__all__ = ["Written", "build", "records_of", "samples_in_order"]
+
+_CHUNK_ROWS = 4096
+_FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
+"""Columns of a samples file that may name files beside the source."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A samples file that is finished."""
+
+    path: Path
+    sha256: str
+    """Digest of the file, 64 hex digits."""
+    rows: int
+    """Number of samples."""
+    batches: list[list[int]]
+    """Rows and choices of each batch, as `SampleFile` takes them."""
+    columns: list[str]
+    """Columns that hold anything."""
+    repeated: frozenset[str | int]
+    """Ids that stand in more than one row."""
+
+    def open(self) -> SampleFile:
+        """Open the file."""
+        return SampleFile(self.path, self.batches)
+
+
+def build(
+    spec: DatasetSpec, pins: Pins, access: Access, folder: Path, *, limit: int | None = None
+) -> Written:
+    """Write the samples of a dataset to `samples.arrow` in a folder.
+
+    Args:
+        spec: The dataset.
+        pins: What its sources hold.
+        access: How they may be read.
+        folder: A private folder.
+        limit: Samples at most; None is all of them. No more is read than they need.
+
+    Raises:
+        SourceError: a source is not what was pinned, or can't be read.
+        DecodeError: a file is not what its type says.
+        MappingError: a record does not become a sample, or an id stands twice.
+        ExpectationError: the samples are not what is expected of them.
+    """
+    as_json: frozenset[str] = frozenset()
+    while True:
+        try:
+            return _built(spec, pins, access, folder, limit, as_json)
+        except OtherKindError as error:
+            # Values of a key of the metadata differ in type: begin again with them as JSON. A
+            # second key tells that the source is mixed, and that guessing on would take long.
+            again = frozenset({error.key}) if not as_json else _fixed_keys(spec)
+            if again <= as_json:
+                raise
+            as_json = again
+            for path in folder.iterdir():
+                path.unlink()
+
+
+def _fixed_keys(spec: DatasetSpec) -> frozenset[str]:
+    return frozenset(FieldMapper(spec.fields).metadata_keys)
+
+
+def _built(
+    spec: DatasetSpec,
+    pins: Pins,
+    access: Access,
+    folder: Path,
+    limit: int | None,
+    as_json: frozenset[str],
+) -> Written:
+    batches = _mapped(spec, pins, access, as_json)
+    if limit is not None:
+        batches = _first(batches, limit)
+    written = _write(batches, folder / "mapped.arrow", access.report)
+    rule = spec.duplicate_rule
+    if written.repeated and rule != "keep":
+        own = resolve_duplicates(written.open(), written.repeated, rule, dataset=spec.name)
+        written = _write(own, folder / "own.arrow", access.report)
+    if spec.sample is not None:
+        selected = select(written.open(), spec.sample)
+        written = _write(selected, folder / "selected.arrow", access.report)
+    check_samples(written.open(), spec.expect, written.repeated, dataset=spec.name)
+    return _alone(written, folder / "samples.arrow")
+
+
+def _alone(written: Written, path: Path) -> Written:
+    """Give a file its final name, and remove those that it was made of."""
+    written.path.rename(path)
+    for other in path.parent.iterdir():
+        if other != path:
+            other.unlink()
+    return replace(written, path=path)
+
+
+def _first(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
+    left = limit
+    while left > 0 and (batch := next(batches, None)) is not None:
+        yield batch.slice(0, left)
+        left -= batch.num_rows
+
+
+def _write(batches: Iterable[pa.RecordBatch], path: Path, report: Report) -> Written:
+    """Write rows to a new file."""
+    waiting = iter(batches)
+    first = next(waiting, None)
+    schema = samples_schema({}) if first is None else first.schema
+    watch = IdWatch()
+    with SampleWriter(path, schema, watch.add) as writer:
+        for batch in chain([] if first is None else [first], waiting):
+            writer.write(batch)
+            report(Progress("map", writer.rows))
+    report(Progress("map", writer.rows, writer.rows))
+    repeated = watch.repeated(SampleFile(path, writer.batches))
+    columns = sorted(writer.columns)
+    return Written(path, writer.sha256, writer.rows, writer.batches, columns, repeated)
+
+
+def _mapped(
+    spec: DatasetSpec, pins: Pins, access: Access, as_json: frozenset[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of all samples in the order of the sources."""
+    by_record = _RecordRoad(spec, as_json)
+    if spec.mapper is not None or spec.join is not None or spec.explode is not None:
+        yield from by_record.rows(_numbered(spec, pins, access))
+        return
+    by_column = _ColumnRoad(spec, as_json, by_record)
+    for source, pinned in zip(spec.sources, pins.sources, strict=True):
+        for file in fetch(source, pinned, access):
+            yield from by_column.rows(file, source)
+
+
+@dataclass
+class _RecordRoad:
+    """Maps records one by one."""
+
+    spec: DatasetSpec
+    as_json: frozenset[str]
+    """Keys of the metadata whose values differ in type."""
+    kinds: Mapping[str, Kind] | None = None
+    """Kinds of the values of the metadata, known from the first rows on."""
+
+    def __post_init__(self) -> None:
+        self._mapper = _mapper_of(self.spec)
+        source = self.spec.sources[0]
+        self.resolve = None
+        if not isinstance(source, HfSource) and not is_local(source.path[0]):
+            self.resolve = remote_resolver(source.path[0], source.fs_options)
+
+    def samples(self, records: Iterator[Numbered]) -> Iterator[tuple[int, Sample]]:
+        """Yield the samples of records, each with its record's number."""
+        samples = map_records(records, self._mapper, dataset=self.spec.name)
+        resolve = self.resolve
+        if resolve is None:
+            return samples
+        return ((number, resolve_files(sample, resolve)) for number, sample in samples)
+
+    def rows(self, records: Iterator[Numbered]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the samples of records."""
+        fields = self._fields(records)
+        while chunk := list(islice(fields, _CHUNK_ROWS)):
+            yield self._batch([number for number, _ in chunk], [values for _, values in chunk])
+
+    def _fields(self, records: Iterator[Numbered]) -> Iterator[tuple[int, dict[str, Any]]]:
+        if isinstance(self._mapper, FieldMapper) and self.resolve is None:
+            return map_values(records, self._mapper, dataset=self.spec.name)
+        return ((number, fields_of(sample)) for number, sample in self.samples(records))
+
+    def _batch(self, numbers: Sequence[int], rows: list[dict[str, Any]]) -> pa.RecordBatch:
+        fields = {name: [row[name] for row in rows] for name in FIELDS}
+        if self.kinds is None:
+            self.kinds = self._kinds_of(fields["metadata"])
+        try:
+            return batch_of(fields, numbers, self.kinds)
+        except MappingError as error:
+            raise error.at(dataset=self.spec.name) from error.__cause__
+
+    def _kinds_of(self, metadata: list[dict[str, Any]]) -> Mapping[str, Kind]:
+        keys = self._mapper.metadata_keys if isinstance(self._mapper, FieldMapper) else ()
+        return {
+            key: "json" if key in self.as_json else kind_of([item[key] for item in metadata])
+            for key in keys
+        }
+
+
+class _ColumnRoad:
+    """Maps the records of files by whole columns, and hands what it can't to the other road."""
+
+    def __init__(self, spec: DatasetSpec, as_json: frozenset[str], by_record: _RecordRoad) -> None:
+        self._spec = spec
+        try:
+            self._mapper = ColumnarMapper(spec.fields, spec.where, as_json)
+        except ValueError as error:  # the fields were compiled before
+            raise _uncompiled(error, spec, "$.where") from error
+        self._by_record = by_record
+        self._next = 1
+        """Number of the next record."""
+
+    def rows(self, file: SourceBytes, source: Source) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the samples of a file."""
+        start = self._next
+        with contextlib.suppress(NotColumnarError, DecodeError):
+            yield from self._by_column(file, source)
+            return
+        # What these rows hold, or what is wrong with them, is told record by record.
+        rest = islice(decode(file, source), self._next - start, None)
+        yield from self._by_record.rows(self._counted(rest, source))
+
+    def _by_column(self, file: SourceBytes, source: Source) -> Iterator[pa.RecordBatch]:
+        wanted = self._mapper.wanted
+        names = wanted if wanted is None else wanted - source.columns.keys()
+        for frame in decode_tables(file, source, names):
+            end = self._next + frame.batch.num_rows
+            view = View(frame, source.columns, np.arange(self._next, end))
+            batch, kinds = self._mapper.map(view, self._by_record.kinds)
+            if self._by_record.resolve is not None and _may_name_files(batch):
+                raise NotColumnarError("files beside a remote source")
+            self._by_record.kinds = kinds
+            self._next = end
+            yield batch
+
+    def _counted(self, records: Iterator[DatasetRecord], source: Source) -> Iterator[Numbered]:
+        """Yield records with their numbers, those that the condition holds of."""
+        return prepare(self._numbers(records, source), self._spec, ())
+
+    def _numbers(self, records: Iterator[DatasetRecord], source: Source) -> Iterator[Numbered]:
+        for record in records:
+            number = self._next
+            self._next += 1
+            yield number, with_columns(record, source.columns)
+
+
+def _may_name_files(batch: pa.RecordBatch) -> bool:
+    return any(batch.column(name).null_count < batch.num_rows for name in _FILE_COLUMNS)
+
+
+def records_of(source: Source, pinned: SourcePin, access: Access) -> Iterator[DatasetRecord]:
+    """Yield the records of a pinned source, file after file."""
+    files = fetch(source, pinned, access)
+    return chain.from_iterable(decode(file, source) for file in files)
+
+
+def _numbered(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[Numbered]:
+    """Yield the records of all sources, numbered through, with the steps before mapping done."""
+    number = count(1)
+    rows = (
+        (next(number), with_columns(record, source.columns))
+        for source, pinned in zip(spec.sources, pins.sources, strict=True)
+        for record in records_of(source, pinned, access)
+    )
+    side: Iterable[DatasetRecord] = ()
+    if spec.join is not None and pins.side is not None:
+        side = records_of(spec.join.source, pins.side, access)
+    try:
+        return prepare(rows, spec, side)
+    except ValueError as error:
+        raise _uncompiled(error, spec, "$.where") from error
+
+
+def samples_in_order(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, Sample]]:
+    """Yield samples in the source's order, one at a time, each with the number of its record."""
+    return _RecordRoad(spec, frozenset()).samples(_numbered(spec, pins, access))
+
+
+def _mapper_of(spec: DatasetSpec) -> RecordToSample:
+    if spec.mapper is not None:
+        return load_mapper(spec.mapper)
+    try:
+        return FieldMapper(spec.fields)
+    except ValueError as error:
+        raise _uncompiled(error, spec, "$.fields") from error
+
+
+def _uncompiled(error: ValueError, spec: DatasetSpec, path: str) -> ManifestError:
+    return ManifestError([Problem(message=str(error), file=spec.name, path=path)])

@@ -1,0 +1,242 @@
+"""JSON Lines → columns, in blocks that are parsed beside each other.
+
+pyarrow's reader is told every type, so that nothing is guessed; what it would take otherwise than
+the `json` module is looked for, and left to the records. Values of columns that nobody asks for
+are only checked for their grammar, without the bound on nesting.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from registry.decode.bytes import is_utf8, open_bytes
+from registry.decode.frame import Frame, NotColumnarError, Wanted
+from registry.decode.json import LINE_SUFFIXES
+from registry.locations import packed_suffix, unpacked_suffix
+
+if TYPE_CHECKING:
+    from registry.decode.bytes import SourceBytes
+    from registry.spec import JsonSource, Source
+
+__all__ = ["read_json_tables"]
+
+_BLOCK_BYTES = 1 << 24
+_SMALLEST_BLOCK = 1 << 21
+_MOST_BYTES = 1 << 30
+_PROBE_LINES = 64
+_PROBE_BYTES = 1 << 16
+_SCALARS: dict[type, pa.DataType] = {
+    str: pa.string(),
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+}
+
+
+def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
+    """Yield the lines of a file as columns."""
+    encoding = cast("JsonSource", source).encoding
+    if unpacked_suffix(file.location) not in LINE_SUFFIXES or not is_utf8(encoding):
+        raise NotColumnarError("not JSON Lines in UTF-8")
+    if wanted is None or any("." in name for name in wanted):
+        raise NotColumnarError("which keys there are is not known")
+    if file.local_path is not None and not packed_suffix(file.location):
+        with file.open() as data:
+            yield from _parsed(_local_blocks(data.fileno()), wanted)
+    else:
+        with open_bytes(file) as data:
+            yield from _parsed(_line_blocks(data), wanted)
+
+
+Block = Callable[[], bytes]
+"""Gives the bytes of some lines, from the thread that parses them."""
+
+
+def _local_blocks(file: int) -> Iterator[Block]:
+    """Yield the parts of an open file, each from the start of a line to the end of one."""
+    size = os.fstat(file).st_size
+    parts = max(-(-size // _BLOCK_BYTES), min(os.cpu_count() or 1, size // _SMALLEST_BLOCK), 1)
+    start = 0
+    while start < size:
+        end = _line_end(file, min(start + -(-size // parts), size), size)
+        if end - start > _MOST_BYTES:
+            raise NotColumnarError("a line of more than 1 GiB")
+        yield partial(_read_part, file, start, end)
+        start = end
+
+
+def _line_end(file: int, place: int, size: int) -> int:
+    """Return where the line ends that a place is in."""
+    while place < size:
+        chunk = os.pread(file, _PROBE_BYTES, place)
+        end = chunk.find(b"\n")
+        if end >= 0:
+            return place + end + 1
+        place += len(chunk) or size
+    return size
+
+
+def _read_part(file: int, start: int, end: int) -> bytes:
+    data = os.pread(file, end - start, start)
+    if len(data) < end - start:
+        raise NotColumnarError("a file that was cut while it was read")
+    return data
+
+
+def _line_blocks(data: IO[bytes]) -> Iterator[Block]:
+    """Yield the parts of a stream, each of whole lines."""
+    kept: list[bytes] = []
+    while chunk := data.read(_BLOCK_BYTES):
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            whole = b"".join([*kept, chunk[:end]])
+            yield partial(bytes, whole)
+            kept = [chunk[end:]]
+        else:
+            kept.append(chunk)
+            if sum(map(len, kept)) > _MOST_BYTES:
+                raise NotColumnarError("a line of more than 1 GiB")
+    if any(kept):
+        yield partial(bytes, b"".join(kept))
+
+
+def _schema(first: bytes, wanted: frozenset[str]) -> pa.Schema:
+    """Return a type for each column, from what the first lines hold."""
+    try:
+        lines = list(islice(io.BytesIO(first), _PROBE_LINES))
+        records = [json.loads(line) for line in lines if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise NotColumnarError("not JSON") from error
+    if not records or not all(isinstance(record, dict) for record in records):
+        raise NotColumnarError("no objects")
+    # A key that the first lines lack must stay away: of a null column anything else is an error.
+    return pa.schema(
+        (name, _type_of([record[name] for record in records if name in record], unknown))
+        for name in sorted(wanted)
+        for unknown in [pa.string() if any(name in one for one in records) else pa.null()]
+    )
+
+
+def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType:
+    """Return the one type of values; `unknown` where there are none but nulls."""
+    types = {type(value) for value in values if value is not None}
+    if not types:
+        return unknown
+    if types == {list}:
+        return pa.list_(_type_of([item for value in values for item in value or ()], pa.string()))
+    if len(types) > 1 or not types <= _SCALARS.keys():
+        raise NotColumnarError("values of several types, or objects")
+    return _SCALARS[types.pop()]
+
+
+def _parsed(blocks: Iterator[Block], wanted: frozenset[str]) -> Iterator[Frame]:
+    """Yield the frames of blocks in order; as many are parsed ahead as there are cores."""
+    first = next(blocks, bytes)().removeprefix(codecs.BOM_UTF8)
+    schema = _schema(first, wanted)
+    ahead = os.cpu_count() or 1
+    with ThreadPoolExecutor(ahead, thread_name_prefix="decode") as pool:
+        waiting = deque([pool.submit(_parse, partial(bytes, first), schema)])
+        del first
+        try:
+            while waiting:
+                while len(waiting) <= ahead and (block := next(blocks, None)) is not None:
+                    waiting.append(pool.submit(_parse, block, schema))
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _parse(read: Block, schema: pa.Schema) -> Frame:
+    block = read()
+    if b"\r" in block:  # line ends are those of text mode
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if block.endswith(b"\n\n"):
+        block = block.rstrip(b"\n")
+    lines = _count_lines(block)
+    _refuse_odd_text(block)
+    try:
+        table = pa.json.read_json(
+            pa.py_buffer(block),
+            read_options=pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            parse_options=pa.json.ParseOptions(
+                explicit_schema=schema, unexpected_field_behavior="ignore"
+            ),
+        )
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise NotColumnarError("not the types of the first lines") from error
+    if table.num_rows != lines:
+        raise NotColumnarError("not one object a line")
+    batch = table.combine_chunks().to_batches()[0]
+    for column in batch.columns:
+        _refuse_whole_numbers(column)
+    return Frame(batch, null_is_value=False)
+
+
+def _count_lines(block: bytes) -> int:
+    """Return how many lines there are, each of which begins and ends like an object.
+
+    With as many rows as such lines each line is one object: `} {` can't stand within one.
+    """
+    data = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    if len(ends) == 0 or ends[-1] != len(data) - 1:
+        ends = np.append(ends, len(data))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    if (ends == starts).any() or (data[starts] != ord("{")).any():
+        raise NotColumnarError("a line that does not begin like an object")
+    if (data[ends - 1] != ord("}")).any():
+        raise NotColumnarError("a line that does not end like an object")
+    return len(ends)
+
+
+def _refuse_odd_text(block: bytes) -> None:
+    """Refuse what only pyarrow accepts: other bytes than UTF-8, and `Inf` and `-NaN` as numbers."""
+    ends = pa.py_buffer(np.array([0, len(block)], np.int64))
+    whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(block)])
+    try:
+        text = whole.cast(pa.large_string())
+    except pa.ArrowInvalid as error:
+        raise NotColumnarError("not UTF-8") from error
+    if _holds(text, "-NaN") or (_holds(text, "Inf") and _has_short_infinity(block)):
+        raise NotColumnarError("a number that is none of JSON's")
+
+
+def _holds(text: pa.Array, part: str) -> bool:
+    # A literal is looked for with `memchr`; the kernel for plain substrings goes byte by byte.
+    return bool(pc.match_substring_regex(text, part)[0].as_py())
+
+
+def _has_short_infinity(block: bytes) -> bool:
+    place = block.find(b"Inf")
+    while place >= 0:
+        before, after = block[place - 1 : place], block[place + 3 : place + 4]
+        if not before.isalpha() and not after.isalpha():
+            return True
+        place = block.find(b"Inf", place + 3)
+    return False
+
+
+def _refuse_whole_numbers(column: pa.Array) -> None:
+    """Refuse floats that may have been written as whole numbers, or beyond what floats hold."""
+    while pa.types.is_list(column.type):
+        column = column.flatten()
+    if not pa.types.is_floating(column.type):
+        return
+    whole = pc.or_(pc.equal(column, pc.floor(column)), pc.invert(pc.is_finite(column)))
+    if pc.any(whole).as_py():
+        raise NotColumnarError("floats that may be whole numbers")

@@ -1,0 +1,168 @@
+"""Ids that stand twice in a samples file: found in little memory; refused, dropped or numbered.
+
+While ids ascend none can repeat. Else 64 bits of each are kept; only where two of those agree are
+the ids themselves looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from registry.arrays import whole_numbers
+from registry.errors import MappingError
+from registry.sample_file import SampleFile
+from registry.sample_table import field_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["DuplicateRule", "IdWatch", "resolve_duplicates"]
+
+DuplicateRule = Literal["error", "drop", "suffix"]
+"""What to do with a sample whose id was seen already."""
+
+Id = str | int | None
+
+
+class IdWatch:
+    """Looks at the ids of batches as they are written, and tells whether any may repeat."""
+
+    def __init__(self) -> None:
+        self._last: str | int | None = None
+        self._ascending = 0
+        """How many batches ascended before the first that did not."""
+        self._hashes: list[NDArray[np.int64]] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Look at a batch."""
+        if not self._hashes and self._ascends(batch):
+            self._ascending += 1
+        else:
+            self._hashes.append(_hashes(batch))
+
+    def _ascends(self, batch: pa.RecordBatch) -> bool:
+        """Return whether a batch's ids are all texts, or all numbers, each above the one before."""
+        ids = (
+            batch.column("id") if batch.column("id").null_count == 0 else batch.column("id_number")
+        )
+        if len(ids) == 0:
+            return True
+        first, last = ids[0].as_py(), ids[-1].as_py()
+        if ids.null_count or not (self._last is None or type(first) is type(self._last)):
+            return False
+        above = self._last is None or first > self._last
+        self._last = last
+        return above and bool(pc.all(pc.greater(ids.slice(1), ids.slice(0, len(ids) - 1))).as_py())
+
+    def repeated(self, file: SampleFile) -> frozenset[str | int]:
+        """Return the ids that stand in more than one row of the file that was written."""
+        if not self._hashes:
+            return frozenset()
+        before = [_hashes(file.batch(number)) for number in range(self._ascending)]
+        hashes = np.concatenate([*before, *self._hashes])
+        hashes.sort()
+        doubtful = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+        if not doubtful:
+            return frozenset()
+        every = (one for number in range(file.batch_count) for one in ids_of(file.batch(number)))
+        counts = Counter(one for one in every if one is not None and hash(one) in doubtful)
+        return frozenset(one for one, count in counts.items() if count > 1)
+
+
+def ids_of(batch: pa.RecordBatch) -> list[Id]:
+    """Return the ids of a batch."""
+    texts, numbers = batch.column("id"), batch.column("id_number")
+    if texts.null_count == 0:
+        return list(texts.to_pylist())
+    pairs = zip(texts.to_pylist(), numbers.to_pylist(), strict=True)
+    return [number if text is None else text for text, number in pairs]
+
+
+def _hashes(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    ids = [one for one in ids_of(batch) if one is not None]
+    return np.fromiter(map(hash, ids), np.int64, len(ids))
+
+
+def resolve_duplicates(
+    file: SampleFile, repeated: frozenset[str | int], rule: DuplicateRule, *, dataset: str
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file with ids that are their own.
+
+    Args:
+        file: The file.
+        repeated: The ids that stand twice, from `IdWatch.repeated`.
+        rule: What to do with them.
+        dataset: Name in messages.
+
+    Raises:
+        MappingError: the rule is `error`; it names the record.
+    """
+    change = {"error": _refusing, "drop": _dropping, "suffix": _numbering}[rule]
+    return change(file, repeated, dataset)
+
+
+Change = Callable[[SampleFile, frozenset[str | int], str], Iterator[pa.RecordBatch]]
+
+
+def _batches(file: SampleFile) -> Iterator[pa.RecordBatch]:
+    return (file.batch(number) for number in range(file.batch_count))
+
+
+def _refusing(
+    file: SampleFile, repeated: frozenset[str | int], dataset: str
+) -> Iterator[pa.RecordBatch]:
+    first: dict[Id, int] = {}
+    for batch in _batches(file):
+        for one, record in zip(ids_of(batch), batch.column("record").to_pylist(), strict=True):
+            if one in first:
+                message = (
+                    f"the id is that of record {first[one]} already"
+                    " (`on_duplicate: drop` keeps the first, `suffix` numbers them)"
+                )
+                raise MappingError(message, dataset=dataset, record=record, field="id", value=one)
+            if one in repeated:
+                first[one] = record
+        yield batch
+
+
+def _dropping(
+    file: SampleFile, repeated: frozenset[str | int], dataset: str
+) -> Iterator[pa.RecordBatch]:
+    seen: set[Id] = set()
+    for batch in _batches(file):
+        kept = []
+        for place, one in enumerate(ids_of(batch)):
+            if one in seen:
+                continue
+            if one in repeated:
+                seen.add(one)
+            kept.append(place)
+        yield batch.take(whole_numbers(np.array(kept, np.int64)))
+
+
+def _numbering(
+    file: SampleFile, repeated: frozenset[str | int], dataset: str
+) -> Iterator[pa.RecordBatch]:
+    seen: set[Id] = {None}
+    for batch in _batches(file):
+        ids = []
+        for one in ids_of(batch):
+            own = _free_id(one, seen) if one is not None and one in seen else one
+            seen.add(own)
+            ids.append(own)
+        columns = field_columns("id", ids, batch.column("record").to_pylist())
+        arrays = [columns.get(name, batch.column(name)) for name in batch.schema.names]
+        yield pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def _free_id(taken: str | int, seen: set[Id]) -> str:
+    number = 2
+    while f"{taken}-{number}" in seen:
+        number += 1
+    return f"{taken}-{number}"

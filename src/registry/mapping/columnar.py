@@ -1,0 +1,177 @@
+"""Records → samples by whole columns: the same samples as record by record, or none.
+
+Each field is made by a kernel where there is one; else its expression is evaluated on the few
+columns that it reads. Whatever would be an error, or can't be told from columns, ends in
+`NotColumnarError`, and the records are mapped one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from registry.arrays import constant_text, whole_numbers
+from registry.decode.frame import NotColumnarError
+from registry.errors import MappingError
+from registry.expressions import Expression, parse_condition, parse_expression
+from registry.mapping.compiled import FieldMapper
+from registry.mapping.condition import compile_condition
+from registry.mapping.expression import compile_expression
+from registry.mapping.field_kernels import FIELD_KERNELS, kind_of_column, of_kind
+from registry.mapping.kernels import NoKernelError, evaluate, places_where
+from registry.mapping.reads import (
+    Reads,
+    columns_of_condition,
+    columns_of_expression,
+    columns_of_metadata,
+)
+from registry.mapping.row import MISSING
+from registry.mapping.view import View
+from registry.sample_table import (
+    METADATA_VALUES,
+    Kind,
+    batch_from,
+    field_columns,
+    kind_column,
+    kind_of,
+    struct_of,
+)
+
+if TYPE_CHECKING:
+    from registry.spec import FieldsSpec
+
+__all__ = ["ColumnarMapper"]
+
+
+class ColumnarMapper:
+    """Maps the records of a view to rows of a samples file."""
+
+    def __init__(
+        self, fields: FieldsSpec, where: Any = None, as_json: frozenset[str] = frozenset()
+    ) -> None:
+        """Compile the fields and the condition; a ValueError says which can't be.
+
+        Args:
+            fields: Expressions of the fields.
+            where: Condition of the records that are kept, as the manifest writes it.
+            as_json: Keys of the metadata whose values differ in type.
+        """
+        self._as_json = as_json
+        self._mapper = FieldMapper(fields)
+        self._expressions: dict[str, Expression] = {
+            name: parse_expression(getattr(fields, name)) for name in self._mapper.parts
+        }
+        self._metadata = {
+            key: compile_expression(item) for key, item in self._mapper.metadata_keys.items()
+        }
+        self._where = None if where is None else parse_condition(where)
+        if self._where is not None:
+            self._holds = compile_condition(self._where, compile_expression)
+
+    @property
+    def wanted(self) -> Reads:
+        """The columns that are read; None for all of them."""
+        reads = [
+            *map(columns_of_expression, self._expressions.values()),
+            columns_of_metadata(self._mapper.fields.metadata),
+            frozenset() if self._where is None else columns_of_condition(self._where),
+        ]
+        known = [names for names in reads if names is not None]
+        return None if len(known) < len(reads) else frozenset().union(*known)
+
+    def map(
+        self, view: View, kinds: Mapping[str, Kind] | None
+    ) -> tuple[pa.RecordBatch, Mapping[str, Kind]]:
+        """Return the samples of records, and the kinds of the values of their metadata.
+
+        Args:
+            view: The records.
+            kinds: Kinds that the values must be of; None chooses them.
+
+        Raises:
+            NotColumnarError: the records must be mapped one by one.
+            OtherKindError: a value is not of its kind.
+        """
+        try:
+            kept = self._kept(view)
+            columns = {
+                "record": whole_numbers(kept.numbers),
+                "target": constant_text("", kept.count),
+            }
+            for name in self._expressions:
+                columns |= self._field(name, kept)
+            return self._with_metadata(columns, kept, kinds)
+        except MappingError as error:
+            raise NotColumnarError("an error that records word") from error
+
+    def _kept(self, view: View) -> View:
+        """Return the view of the records that the condition holds of."""
+        if self._where is None:
+            return view
+        try:
+            found = places_where(self._where, view).cast(pa.int64())
+            places = np.frombuffer(found.buffers()[1], np.int64, len(found), 8 * found.offset)
+        except NoKernelError:
+            rows = view.rows(columns_of_condition(self._where))
+            places = np.array([at for at, row in enumerate(rows) if self._holds(row)], np.int64)
+        return view if len(places) == view.count else view.kept(places)
+
+    def _field(self, name: str, view: View) -> dict[str, pa.Array]:
+        expression = self._expressions[name]
+        try:
+            return FIELD_KERNELS[name](expression, view)
+        except NoKernelError:
+            part = self._mapper.parts[name]
+            values = [part(row) for row in view.rows(columns_of_expression(expression))]
+            return field_columns(name, values, view.numbers)
+
+    def _with_metadata(
+        self, columns: dict[str, pa.Array], view: View, kinds: Mapping[str, Kind] | None
+    ) -> tuple[pa.RecordBatch, Mapping[str, Kind]]:
+        if not self._metadata:
+            columns |= self._spread(view)
+            return batch_from(columns, view.count, {}), {}
+        made = {key: self._value(key, view) for key in self._metadata}
+        chosen = kinds or {
+            key: "json" if key in self._as_json else _natural_kind(value)
+            for key, value in made.items()
+        }
+        parts = [_of_kind(key, chosen[key], value, view) for key, value in made.items()]
+        columns[METADATA_VALUES] = struct_of(parts, chosen)
+        return batch_from(columns, view.count, chosen), chosen
+
+    def _spread(self, view: View) -> dict[str, pa.Array]:
+        """Return the metadata whose keys differ from sample to sample."""
+        raw = self._mapper.fields.metadata
+        column = view.column(raw) if isinstance(raw, str) else None
+        if raw is None or (column is not None and column.null_count == view.count):
+            return {}
+        values = [self._mapper.metadata(row) for row in view.rows(columns_of_metadata(raw))]
+        return field_columns("metadata", values, view.numbers)
+
+    def _value(self, key: str, view: View) -> pa.Array | list[Any]:
+        """Return the values of one key of the metadata."""
+        expression = self._mapper.metadata_keys[key]
+        try:
+            column = evaluate(expression, view)
+        except NoKernelError:
+            column = None
+        if column is not None and (kind_of_column(column) or column.null_count == view.count):
+            return column
+        evaluator = self._metadata[key]
+        values = [evaluator(row) for row in view.rows(columns_of_expression(expression))]
+        return [None if value is MISSING else value for value in values]
+
+
+def _natural_kind(value: pa.Array | list[Any]) -> Kind:
+    return kind_of(value) if isinstance(value, list) else kind_of_column(value) or "json"
+
+
+def _of_kind(key: str, kind: Kind, value: pa.Array | list[Any], view: View) -> pa.Array:
+    if isinstance(value, list):
+        return kind_column(key, kind, value, view.numbers)
+    column = of_kind(value, kind)
+    return kind_column(key, kind, value.to_pylist(), view.numbers) if column is None else column

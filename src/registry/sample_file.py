@@ -1,0 +1,229 @@
+"""The samples file of the cache: written batch by batch, read by rows through a memory map."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from registry.arrays import list_starts, whole_numbers
+from registry.errors import CacheError
+from registry.files import HashedFile
+from registry.sample_rows import Columns, metadata_of
+from registry.sample_table import has_sample_columns, json_keys
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SampleFile", "SampleWriter", "is_readable"]
+
+_BATCH_ROWS = 1 << 15
+_BATCH_BYTES = 1 << 23
+
+
+class SampleWriter:
+    """Writes a samples file in a thread of its own.
+
+    Small batches are put together, so that readers meet few.
+    """
+
+    def __init__(
+        self, path: Path, schema: pa.Schema, watch: Callable[[pa.RecordBatch], None]
+    ) -> None:
+        """Begin a file; `watch` is called with each batch as it is written."""
+        self._file = HashedFile(path)
+        self._watch = watch
+        self._writer = pa.ipc.new_file(self._file, schema)
+        self._gathered: list[pa.RecordBatch] = []
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
+        self._under_way: deque[Future[None]] = deque()
+        self.rows = 0
+        """Rows so far."""
+        self.batches: list[list[int]] = []
+        """Rows and choices of each batch, as `SampleFile` takes them."""
+        self.columns: set[str] = set()
+        """Columns that are not null in every row."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            if error[0] is None:
+                self._flush()
+                self._wait(0)
+                self._writer.close()
+        finally:
+            self._pool.shutdown(cancel_futures=True)
+            self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the finished file."""
+        return self._file.sha256
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        self._gathered.append(batch)
+        self.rows += batch.num_rows
+        rows = sum(one.num_rows for one in self._gathered)
+        if rows >= _BATCH_ROWS or sum(one.nbytes for one in self._gathered) >= _BATCH_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._gathered:
+            return
+        several = len(self._gathered) > 1
+        batch = pa.concat_batches(self._gathered) if several else self._gathered[0]
+        self._gathered = []
+        self._wait(1)
+        self._under_way.append(self._pool.submit(self._write, batch))
+
+    def _wait(self, most: int) -> None:
+        """Wait until no more than `most` batches are under way."""
+        while len(self._under_way) > most:
+            self._under_way.popleft().result()
+
+    def _write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+        self._watch(batch)
+        self.batches.append([batch.num_rows, _choice_count(batch)])
+        self.columns.update(
+            name for name in batch.schema.names if batch.column(name).null_count < batch.num_rows
+        )
+
+
+def _choice_count(batch: pa.RecordBatch) -> int:
+    start, end = _choice_ends(batch, 0, batch.num_rows)
+    return end - start
+
+
+def _choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
+    """Return where the choices of rows start in the column's flattened values."""
+    starts = list_starts(batch.column("choices"))
+    return [int(starts[row]) for row in rows]
+
+
+def is_readable(path: Path) -> bool:
+    """Return whether a file is one of samples, by its frame; the samples are not read."""
+    try:
+        with pa.memory_map(str(path)) as data:
+            schema: pa.Schema = pa.ipc.open_file(data).schema
+    except (pa.ArrowException, OSError):
+        return False
+    return has_sample_columns(schema)
+
+
+class SampleFile:
+    """A samples file mapped into memory: nothing of it is read before it is asked for."""
+
+    def __init__(self, path: Path, batches: Sequence[Sequence[int]]) -> None:
+        """Open a file.
+
+        Args:
+            path: The file.
+            batches: Rows and choices of each of its batches.
+
+        Raises:
+            CacheError: it can't be read.
+        """
+        try:
+            self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        except (pa.ArrowException, OSError) as error:
+            raise CacheError(
+                f"{path}: can't be read: {error} (python -m registry cache clear)"
+            ) from error
+        shape = np.array(batches, dtype=np.int64).reshape(-1, 2)
+        self._starts, self._choice_starts = np.concatenate([[[0, 0]], shape.cumsum(axis=0)]).T
+        self._batches: dict[int, pa.RecordBatch] = {}
+
+    @property
+    def rows(self) -> int:
+        """Number of samples."""
+        return int(self._starts[-1])
+
+    @property
+    def choices(self) -> int:
+        """Number of all samples' choices."""
+        return int(self._choice_starts[-1])
+
+    @cached_property
+    def json_keys(self) -> list[str]:
+        """Keys of the metadata that are kept as JSON."""
+        return json_keys(self._reader.schema)
+
+    @property
+    def batch_count(self) -> int:
+        """Number of batches."""
+        return len(self._starts) - 1
+
+    def batch(self, number: int) -> pa.RecordBatch:
+        """Return a batch; its columns are views of the mapped file."""
+        if number not in self._batches:
+            self._batches[number] = self._reader.get_batch(number)
+        return self._batches[number]
+
+    def choice_range(self, row: int) -> tuple[int, int]:
+        """Return where the choices of a row start and end among those of all rows."""
+        number = int(np.searchsorted(self._starts, row, side="right")) - 1
+        local = row - int(self._starts[number])
+        start, end = _choice_ends(self.batch(number), local, local + 1)
+        first, *_ = _choice_ends(self.batch(number), 0)
+        base = int(self._choice_starts[number]) - first
+        return base + start, base + end
+
+    def choice_starts(self) -> list[int]:
+        """Return where the choices of each row start among those of all, and where they end."""
+        starts = [0]
+        for number in range(self.batch_count):
+            base = int(self._choice_starts[number])
+            own = list_starts(self.batch(number).column("choices"))
+            starts.extend((own[1:] - own[0] + base).tolist())
+        return starts
+
+    def read(self, rows: NDArray[np.int64]) -> Columns:
+        """Return the values of rows, in the order asked for; columns without any are left out."""
+        if len(rows) == 1:
+            return self._read_one(int(rows[0]))
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
+            return _values(_taken(self.batch(int(numbers[0])), rows - self._starts[numbers[0]]))
+        order = np.argsort(numbers, kind="stable")
+        ends = np.flatnonzero(np.diff(numbers[order])) + 1
+        parts = []
+        for places in np.split(order, ends):
+            number = int(numbers[places[0]])
+            parts.append(_taken(self.batch(number), rows[places] - self._starts[number]))
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return _values(pa.concat_batches(parts).take(whole_numbers(back)))
+
+    def metadata(self) -> Iterator[dict[str, Any] | None]:
+        """Yield the metadata of the samples, in the order of the file."""
+        for number in range(self.batch_count):
+            batch = self.batch(number)
+            yield from metadata_of(_values(batch), batch.num_rows, self.json_keys)
+
+    def _read_one(self, row: int) -> Columns:
+        number = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return _values(self.batch(number).slice(row - int(self._starts[number]), 1))
+
+
+def _taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
+    """Return rows of a batch, without copying where they follow each other."""
+    first, last = int(rows[0]), int(rows[-1])
+    if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return batch.slice(first, len(rows))
+    return batch.take(whole_numbers(rows))
+
+
+def _values(batch: pa.RecordBatch) -> Mapping[str, list[Any]]:
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    count = batch.num_rows
+    return {name: column.to_pylist() for name, column in columns if column.null_count != count}
