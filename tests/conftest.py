@@ -183,6 +183,9 @@ def s3(s3_server: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
     return s3_server
 
 
+_PIECE = 1 << 16
+
+
 @dataclass
 class Page:
     """What an address answers with."""
@@ -198,16 +201,25 @@ class Page:
     seconds: float = 0.0
     """How long a GET takes."""
 
-    def response(self, method: str) -> Response:
-        """Return the answer, with a length that is that of the whole body."""
+    def response(self, method: str, sent: list[int]) -> Response:
+        """Return the answer, with a length that is that of the whole body.
+
+        The length of each piece that is sent is added to `sent`.
+        """
         time.sleep(self.seconds if method == "GET" else 0)
-        sent = self.body[: len(self.body) - self.cut]
-        response = Response([sent], self.status, self.headers, "application/octet-stream")
+        pieces = self._pieces(sent if method == "GET" else [])
+        response = Response(pieces, self.status, self.headers, "application/octet-stream")
         if self.announced or method == "HEAD":
             response.content_length = len(self.body)
         else:
             response.automatically_set_content_length = False
         return response
+
+    def _pieces(self, sent: list[int]) -> Iterator[bytes]:
+        for start in range(0, len(self.body) - self.cut, _PIECE):
+            piece = self.body[start : min(start + _PIECE, len(self.body) - self.cut)]
+            sent.append(len(piece))
+            yield piece
 
 
 @dataclass
@@ -220,6 +232,8 @@ class Https:
     """By path."""
     requests: list[tuple[str, str]] = field(default_factory=list)
     """Method and path of every request so far."""
+    sent: list[int] = field(default_factory=list)
+    """Length of each piece of the bodies that were sent."""
 
     def put(self, path: str, body: bytes, *, etag: str = "", **page: Any) -> str:
         """Serve bytes at a path, `page` are further fields of a `Page`; return the URL."""
@@ -241,11 +255,12 @@ class Https:
         """Forget pages and requests."""
         self.pages.clear()
         self.requests.clear()
+        self.sent.clear()
 
     def answer(self, request: Request) -> Response:
         """Answer as a server of static files does."""
         self.requests.append((request.method, request.path))
-        return self.pages.get(request.path, Page(b"", 404)).response(request.method)
+        return self.pages.get(request.path, Page(b"", 404)).response(request.method, self.sent)
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ FLOORS = (
         "sample_rows",
         "sample_file",
         "duplicates",
-        "selection",
+        "sample_selection",
         "build",
         "arrow_dataset",
         "relative_files",

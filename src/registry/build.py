@@ -32,9 +32,9 @@ from registry.progress import Progress, Report
 from registry.relative_files import remote_resolver, resolve_files
 from registry.sample import RecordToSample, Sample
 from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_selection import select
 from registry.sample_table import FIELDS, Kind, OtherKindError, batch_of, fields_of, kind_of
 from registry.sample_table import schema_of as samples_schema
-from registry.selection import select
 from registry.sources import fetch
 from registry.spec import HfSource
 from registry.steps import Numbered, prepare, with_columns
@@ -118,7 +118,7 @@ def _built(
     limit: int | None,
     as_json: frozenset[str],
 ) -> Written:
-    batches = _mapped(spec, pins, access, as_json)
+    batches = _mapped(spec, pins, access, as_json, limit)
     if limit is not None:
         batches = _first(batches, limit)
     written = _write(batches, folder / "mapped.arrow", access.report)
@@ -166,16 +166,17 @@ def _write(batches: Iterable[pa.RecordBatch], path: Path, report: Report) -> Wri
 
 
 def _mapped(
-    spec: DatasetSpec, pins: Pins, access: Access, as_json: frozenset[str]
+    spec: DatasetSpec, pins: Pins, access: Access, as_json: frozenset[str], limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all samples in the order of the sources."""
-    by_record = _RecordRoad(spec, as_json)
+    few = limit is not None and limit < _CHUNK_ROWS
+    by_record = _RecordRoad(spec, as_json, chunk=limit or 1 if few else _CHUNK_ROWS)
     if spec.mapper is not None or spec.join is not None or spec.explode is not None:
         yield from by_record.rows(_numbered(spec, pins, access))
         return
-    by_column = _ColumnRoad(spec, as_json, by_record)
+    by_column = _ColumnRoad(spec, as_json, by_record, skip=few)
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
-        for file in fetch(source, pinned, access):
+        for file in fetch(source, pinned, access, rows=limit):
             yield from by_column.rows(file, source)
 
 
@@ -186,6 +187,8 @@ class _RecordRoad:
     spec: DatasetSpec
     as_json: frozenset[str]
     """Keys of the metadata whose values differ in type."""
+    chunk: int = _CHUNK_ROWS
+    """How many records are mapped before their rows are handed on."""
     kinds: Mapping[str, Kind] | None = None
     """Kinds of the values of the metadata, known from the first rows on."""
 
@@ -207,7 +210,7 @@ class _RecordRoad:
     def rows(self, records: Iterator[Numbered]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the samples of records."""
         fields = self._fields(records)
-        while chunk := list(islice(fields, _CHUNK_ROWS)):
+        while chunk := list(islice(fields, self.chunk)):
             yield self._batch([number for number, _ in chunk], [values for _, values in chunk])
 
     def _fields(self, records: Iterator[Numbered]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -235,8 +238,12 @@ class _RecordRoad:
 class _ColumnRoad:
     """Maps the records of files by whole columns, and hands what it can't to the other road."""
 
-    def __init__(self, spec: DatasetSpec, as_json: frozenset[str], by_record: _RecordRoad) -> None:
+    def __init__(
+        self, spec: DatasetSpec, as_json: frozenset[str], by_record: _RecordRoad, *, skip: bool
+    ) -> None:
+        """Compile a dataset; `skip` leaves all to the other road, which reads less at a time."""
         self._spec = spec
+        self._skip = skip
         try:
             self._mapper = ColumnarMapper(spec.fields, spec.where, as_json)
         except ValueError as error:  # the fields were compiled before
@@ -248,6 +255,9 @@ class _ColumnRoad:
     def rows(self, file: SourceBytes, source: Source) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the samples of a file."""
         start = self._next
+        if self._skip:
+            yield from self._by_record.rows(self._counted(decode(file, source), source))
+            return
         with contextlib.suppress(NotColumnarError, DecodeError):
             yield from self._by_column(file, source)
             return

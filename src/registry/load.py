@@ -5,8 +5,9 @@ name → catalog → resolve → pin → [cached? open] → fetch → decode →
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,12 +22,13 @@ from registry.progress import Report, silent
 from registry.relative_files import local_resolver, resolve_files
 from registry.resolve import spec_of_source
 from registry.settings import Settings
-from registry.sources import pin
+from registry.sources import glance, pin
 from registry.sources.hub import is_commit
-from registry.sources.pin import Access, Pins, SourcePin
+from registry.sources.pin import Access, Pins, SourcePin, UnknownDigestError
 from registry.spec import DatasetSpec, HfSource, ParquetSource, Source
 
 if TYPE_CHECKING:
+    from registry.build import Written
     from registry.dataset import Dataset
     from registry.sample import DatasetRecord, Sample
 
@@ -124,15 +126,74 @@ def load(
     """
     again = refresh or (not offline and any(_builds_anew(source) for source in spec.sources))
     access = Access(cache=cache, offline=offline, refresh=again, report=report)
+    opened = None if again else _load_first(spec, access, verify=verify)
+    if opened is not None:
+        return opened
     pins = pin_all(spec, access)
     fingerprint = samples_fingerprint(spec, pins)
-    entry = _cached(access, fingerprint, verify=verify)
-    cached = entry is not None
-    if entry is None:
-        with cache.working("samples", fingerprint):
-            entry = _cached(access, fingerprint) or _build(spec, pins, access, fingerprint)
+    entry, cached = _entry(spec, pins, access, fingerprint, verify=verify)
     check_count(spec.expect, entry.meta["samples"], dataset=spec.name)
     return Opened(_open(spec, entry, cache, fingerprint), entry, cached)
+
+
+def _entry(
+    spec: DatasetSpec,
+    pins: Pins,
+    access: Access,
+    fingerprint: str,
+    *,
+    verify: bool,
+    limit: int | None = None,
+) -> tuple[CacheEntry, bool]:
+    """Return the samples with a fingerprint, and whether they were in the cache before."""
+    entry = _cached(access, fingerprint, verify=verify)
+    if entry is not None:
+        return entry, True
+    with access.cache.working("samples", fingerprint):
+        entry = _cached(access, fingerprint)
+        return entry or _build(spec, pins, access, fingerprint, limit), False
+
+
+def _load_first(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened | None:
+    """Open only the first samples, where the dataset is no more than those; else None.
+
+    Then no more of the sources is read than they need, unless all samples are in the cache.
+    `expect.samples` is of all samples, and is left to whoever builds those.
+    """
+    limit = _first_samples(spec)
+    if limit is None:
+        return None
+    with contextlib.suppress(UnknownDigestError):
+        pins = pin_all(spec, replace(access, whole=False))
+        if _cached(access, samples_fingerprint(spec, pins)) is not None:
+            return None
+    glances = [glance(source, access) for source in spec.sources]
+    pins = Pins(tuple(one for one in glances if one is not None))
+    if len(pins.sources) < len(glances):
+        return None
+    fingerprint = digest_of({"first": limit, "of": samples_fingerprint(spec, pins)})
+    try:
+        entry, cached = _entry(spec, pins, access, fingerprint, verify=verify, limit=limit)
+    except UnknownDigestError:
+        return None
+    if not cached and [glance(source, access) for source in spec.sources] != glances:
+        access.cache.discard("samples", fingerprint)
+        raise SourceError(f"{location_of(spec)}: changed while it was read (try again)")
+    return Opened(_open(spec, entry, access.cache, fingerprint), entry, cached)
+
+
+def _first_samples(spec: DatasetSpec) -> int | None:
+    """Return how many samples from the start of the sources make the dataset; None for all."""
+    needs_all = (
+        spec.view.shuffle
+        or spec.sample is not None
+        or spec.join is not None
+        or spec.duplicate_rule == "drop"
+    )
+    by_record = spec.where is not None or spec.explode is not None or spec.mapper is not None
+    if needs_all or (by_record and any(isinstance(one, HfSource) for one in spec.sources)):
+        return None
+    return spec.view.limit
 
 
 def _builds_anew(source: Source) -> bool:
@@ -233,13 +294,22 @@ def look_at(
     return pinned, list(records_of(spec, pinned, access))
 
 
-def _build(spec: DatasetSpec, pins: Pins, access: Access, fingerprint: str) -> CacheEntry:
-    """Write the samples of a dataset to a new entry of the cache."""
+def build_samples(
+    spec: DatasetSpec, pins: Pins, access: Access, folder: Path, *, limit: int | None
+) -> Written:
+    """Write a samples file; what that needs is imported only now."""
     from registry.build import build
 
+    return build(spec, pins, access, folder, limit=limit)
+
+
+def _build(
+    spec: DatasetSpec, pins: Pins, access: Access, fingerprint: str, limit: int | None
+) -> CacheEntry:
+    """Write the samples of a dataset, or only the first, to a new entry of the cache."""
     with access.cache.temporary() as folder:
-        written = build(spec, pins, access, folder)
-        if written.rows == 0 and spec.expect.samples != 0:
+        written = build_samples(spec, pins, access, folder, limit=limit)
+        if written.rows == 0 and spec.expect.samples != 0 and limit != 0:
             raise DecodeError("no samples come out of the source", file=location_of(spec))
         meta = {
             "name": spec.name,

@@ -52,6 +52,8 @@ class HubEmulator:
         """The token that opens private repositories; None leaves them closed."""
         self.requests: list[Request] = []
         """Every request so far, each noted before its answer is sent."""
+        self.sent = 0
+        """Bytes of all answers' bodies so far."""
         self._repos: dict[str, _Repo] = {}
         self._failure: _Reply | None = None
         self._commit_lock = threading.Lock()
@@ -108,7 +110,9 @@ class HubEmulator:
 
     def _answer(self, call: _Call) -> _Reply:
         self.requests.append(Request(call.method, call.target))
-        return self._failure or _route(call, self._repos, self.token)
+        reply = self._failure or _route(call, self._repos, self.token)
+        self.sent += len(reply.body) if call.method == "GET" else 0
+        return reply
 
 
 def parquet_repo(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.sources.files import fetch_files, pin_files
-from registry.sources.hub import fetch_hub, pin_hub
+from registry.sources.files import fetch_files, glance_at_files, pin_files
+from registry.sources.hub import fetch_hub, fetch_hub_part, glance_at_hub, pin_hub
 from registry.spec import HfSource, Source
 
 if TYPE_CHECKING:
     from registry.decode.bytes import SourceBytes
     from registry.sources.pin import Access, SourcePin
 
-__all__ = ["fetch", "pin"]
+__all__ = ["fetch", "glance", "pin"]
 
 
 def pin(source: Source, access: Access) -> SourcePin:
@@ -29,12 +29,32 @@ def pin(source: Source, access: Access) -> SourcePin:
     return pin_files(source.path, source.fs_options, access)
 
 
-def fetch(source: Source, pinned: SourcePin, access: Access) -> list[SourceBytes]:
-    """Return the files of a pin, on this machine.
+def glance(source: Source, access: Access) -> SourcePin | None:
+    """Find out what a source is at now, for a build of its first samples: nothing is read whole.
+
+    None where that can't be told, or is not worth it.
+    """
+    if isinstance(source, HfSource):
+        return glance_at_hub(source, access)
+    return glance_at_files(source.path, source.fs_options, access)
+
+
+def fetch(
+    source: Source, pinned: SourcePin, access: Access, *, rows: int | None = None
+) -> list[SourceBytes]:
+    """Return the files of a pin: on this machine, or of a glance where they are.
+
+    Args:
+        source: The source.
+        pinned: What it held.
+        access: How it may be read.
+        rows: How many records of a glance at the Hub are needed.
 
     Raises:
         SourceError: what is there now is not what was pinned.
     """
     if isinstance(source, HfSource):
+        if rows is not None:
+            return [fetch_hub_part(source, pinned, access, rows)]
         return [fetch_hub(source, pinned, access)]
     return fetch_files(source.fs_options, pinned, access)

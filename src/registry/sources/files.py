@@ -33,27 +33,30 @@ from registry.sources.filesystem import (
     read_secrets,
     source_errors,
 )
-from registry.sources.pin import Access, PinnedFile, SourcePin
+from registry.sources.pin import Access, PinnedFile, SourcePin, UnknownDigestError
 
-__all__ = ["expand", "fetch_files", "open_files", "pin_files"]
+__all__ = ["expand", "fetch_files", "glance_at_files", "open_files", "pin_files"]
 
 _MAGIC = frozenset("*?[")
 _VALIDATORS = ("ETag", "etag", "VersionId", "Last-Modified", "LastModified", "mtime", "Content-MD5")
 # A file changed within this time of being hashed may change again under the same time stamp.
 _RACY_SECONDS = 2.0
+# Smaller files are read whole even where the first samples would do: then all views share them.
+_SMALL_LOCAL_BYTES = 1 << 26
+_SMALL_REMOTE_BYTES = 1 << 20
 
 
 class _Clients:
     """File systems for one source: one a protocol, made when it is needed."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._options = options
+        self.options = options
         self._made: dict[str, Any] = {}
 
     def of(self, location: str) -> Any:
         protocol = protocol_of(location)
         if protocol not in self._made:
-            options = read_secrets(self._options, location=location)
+            options = read_secrets(self.options, location=location)
             self._made[protocol] = filesystem(location, options)
         return self._made[protocol]
 
@@ -164,10 +167,15 @@ def _pin_local(location: str, access: Access) -> PinnedFile:
         known = access.cache.recall(key, "state", "sha256", "settled")
         if known and known["state"] == state and known["settled"]:
             return PinnedFile(location, known["sha256"], state[0])
+        if not access.whole:
+            raise UnknownDigestError(str(path))
         sha256 = file_sha256(path)
-    settled = abs(time.time() - state[1] / 1e9) > _RACY_SECONDS
-    access.cache.remember(key, {"state": state, "sha256": sha256, "settled": settled})
+    access.cache.remember(key, {"state": state, "sha256": sha256, "settled": _is_settled(state)})
     return PinnedFile(location, sha256, state[0])
+
+
+def _is_settled(state: list[int]) -> bool:
+    return abs(time.time() - state[1] / 1e9) > _RACY_SECONDS
 
 
 def _state(path: Path) -> list[int]:
@@ -182,6 +190,8 @@ def _memory_key(location: str, options: Mapping[str, Any]) -> str:
 def _pin_remote(location: str, key: str, clients: _Clients, access: Access) -> PinnedFile:
     if access.offline:
         known = _remembered(key, access)
+        if known is None and not access.whole:
+            raise UnknownDigestError(public_location(location))
         if known is None:
             raise _offline(location)
         return PinnedFile(location, known["sha256"], known["size"])
@@ -189,6 +199,8 @@ def _pin_remote(location: str, key: str, clients: _Clients, access: Access) -> P
         state = _remote_state(clients.of(location).info(location))
     known = _remembered(key, access)
     if not _is_current(known, state, access):
+        if not access.whole:
+            raise UnknownDigestError(public_location(location))
         # One process fetches; the others find its bytes when the lock is theirs.
         with access.cache.working("blobs", key):
             latest = _remembered(key, access)
@@ -196,6 +208,54 @@ def _pin_remote(location: str, key: str, clients: _Clients, access: Access) -> P
                 return _fetch_new(location, key, state, clients, access)
             known = latest
     return PinnedFile(location, known["sha256"], known["size"])
+
+
+def glance_at_files(
+    paths: Sequence[str], options: Mapping[str, Any], access: Access
+) -> SourcePin | None:
+    """Return what tells files apart without reading them, for a build of the first samples.
+
+    None where nothing does (a server that gives no ETag or date, a file that was just written),
+    and where they are so small that reading them whole is as good.
+    """
+    for path in paths:
+        _check_credentials(path, options)
+    clients = _Clients(options)
+    files, states = [], []
+    for location in _locations(paths, options, access):
+        state = (
+            _local_glance(location)
+            if is_local(location)
+            else _remote_glance(location, options, clients, access)
+        )
+        if state is None:
+            return None
+        files.append(PinnedFile(location, "", state["size"]))
+        states.append([_memory_key(location, options), state])
+    return SourcePin({"glance": states}, tuple(files))
+
+
+def _local_glance(location: str) -> dict[str, Any] | None:
+    with option_errors(location):
+        state = _state(Path(local_path(location)))
+    if state[0] < _SMALL_LOCAL_BYTES or not _is_settled(state):
+        return None
+    return {"size": state[0], "validators": state}
+
+
+def _remote_glance(
+    location: str, options: Mapping[str, Any], clients: _Clients, access: Access
+) -> dict[str, Any] | None:
+    key = digest_of({"glance": location, "options": dict(options)})
+    if access.offline:
+        known = access.cache.recall(key, "state")
+        return known["state"] if known else None
+    with option_errors(location):
+        state = _remote_state(clients.of(location).info(location))
+    if not state["validators"] or (state["size"] or 0) < _SMALL_REMOTE_BYTES:
+        return None
+    access.cache.remember(key, {"state": state})
+    return state
 
 
 def _remembered(key: str, access: Access) -> Any:
@@ -257,6 +317,11 @@ def _fetch_one(file: PinnedFile, clients: _Clients, access: Access) -> SourceByt
     if is_local(file.location):
         path = Path(local_path(file.location))
         return SourceBytes(shown, partial(_open_unchanged, path, file), str(path))
+    if not file.sha256:
+        if access.offline:
+            raise _offline(file.location)
+        name = shown.removesuffix("?…")
+        return SourceBytes(name, partial(open_location, file.location, clients.options, part=True))
     path = access.cache.blob(file.sha256)
     # A blob is read for a build, which takes longer than to hash it.
     if not path.exists() or file_sha256(path) != file.sha256:

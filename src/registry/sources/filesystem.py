@@ -44,6 +44,14 @@ _CONNECTION_ERRORS = frozenset(
         "TooManyRedirects",
     }
 )
+# How files are opened of which only the beginning is read: an S3 file asks for 50 MB at a time; an
+# HTTP server need not know ranges, so its answer is read as a stream that is left early.
+_IN_PARTS: dict[str, dict[str, Any]] = {
+    "s3": {"block_size": 1 << 18, "cache_type": "readahead"},
+    "s3a": {"block_size": 1 << 18, "cache_type": "readahead"},
+    "http": {"block_size": 0},
+    "https": {"block_size": 0},
+}
 _CONNECT_SECONDS = 30
 _READ_SECONDS = 60
 
@@ -107,13 +115,23 @@ def option_errors(location: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def open_location(location: str, options: Mapping[str, Any]) -> Iterator[IO[bytes]]:
-    """Open a location for reading bytes."""
+def open_location(
+    location: str, options: Mapping[str, Any], *, part: bool = False
+) -> Iterator[IO[bytes]]:
+    """Open a location for reading bytes.
+
+    Args:
+        location: Path or URL.
+        options: Of the file system.
+        part: Only the beginning will be read: little is asked for at a time.
+    """
     with source_errors(location):
         if is_local(location):
             file = cast("IO[bytes]", open(local_path(location), "rb"))  # noqa: SIM115
         else:
-            file = cast("IO[bytes]", filesystem(location, options).open(location, "rb"))
+            given = read_secrets(options, location=location) if part else options
+            how = _IN_PARTS.get(protocol_of(location), {}) if part else {}
+            file = cast("IO[bytes]", filesystem(location, given).open(location, "rb", **how))
         with file:
             yield file
 

@@ -11,7 +11,7 @@ import contextlib
 import importlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +22,18 @@ from registry.locations import public_location
 from registry.progress import Progress
 from registry.sources.files import fetch_files, pin_files
 from registry.sources.filesystem import causes, status_of
-from registry.sources.pin import Access, SourcePin
+from registry.sources.pin import Access, SourcePin, UnknownDigestError
 from registry.spec import GENERIC_BUILDERS
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
     from registry.spec import HfSource
 
-__all__ = ["fetch_hub", "is_commit", "pin_hub"]
+__all__ = ["fetch_hub", "fetch_hub_part", "glance_at_hub", "is_commit", "pin_hub"]
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _BATCH_ROWS = 4096
+_PART_BYTES = 1 << 20
 _ASK_SECONDS = 30.0
 
 
@@ -135,6 +136,79 @@ def fetch_hub(source: HfSource, pinned: SourcePin, access: Access, **extra: Any)
         with access.cache.working("records", pinned.digest):
             entry = _known(pinned, access) or _build(source, pinned, access, extra)
     return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
+
+
+def glance_at_hub(source: HfSource, access: Access) -> SourcePin | None:
+    """Return the commit of a repository, for a build of the first samples; else None.
+
+    None also where the records are in the cache, and for parts of splits.
+    """
+    is_repository = source.path not in GENERIC_BUILDERS and not is_folder(source.path)
+    if not is_repository or not source.split.isidentifier():
+        return None
+    pinned = pin_hub(source, access)
+    if access.offline or access.cache.find("records", pinned.digest) is not None:
+        return None
+    return SourcePin({**pinned.identity, "glance": True}, revision=pinned.revision)
+
+
+def fetch_hub_part(source: HfSource, pinned: SourcePin, access: Access, rows: int) -> SourceBytes:
+    """Return the first records of a repository of Parquet files, without the others.
+
+    Raises:
+        UnknownDigestError: it is of other files, which are read as a whole.
+    """
+    _ask_commit(source, pinned.revision)
+    part = SourcePin({**pinned.identity, "rows": rows}, revision=pinned.revision)
+    entry = _known(part, access)
+    if entry is None:
+        with access.cache.temporary() as work, access.cache.temporary() as result:
+            written = _write_first(source, pinned, rows, work, result / "records.arrow")
+            meta = {"rows": written, "source": source.path, "revision": pinned.revision}
+            entry = access.cache.publish(result, "records", part.digest, meta)
+    return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
+
+
+def _write_first(source: HfSource, pinned: SourcePin, rows: int, work: Path, path: Path) -> int:
+    """Write the first rows of a repository's Parquet files, as `datasets` types them."""
+    import datasets
+    import pyarrow as pa
+    from datasets.table import table_cast
+
+    with _hub_errors(source, pinned), _quiet(datasets):
+        builder = datasets.load_dataset_builder(
+            source.path,
+            name=source.name,
+            data_dir=source.data_dir,
+            data_files=source.data_files,
+            revision=pinned.revision,
+            cache_dir=str(work),
+        )
+        if not type(builder).__module__.endswith(".parquet"):
+            # What `datasets` makes of JSON and CSV depends on the whole of them.
+            raise UnknownDigestError(source.path)
+        schema = builder.as_streaming_dataset(source.split).features.arrow_schema
+        left = rows
+        with pa.ipc.new_file(str(path), schema) as writer:
+            for batch in _parquet_batches(builder.config.data_files[source.split]):
+                writer.write_table(
+                    table_cast(pa.Table.from_batches([batch.slice(0, left)]), schema)
+                )
+                left -= min(left, batch.num_rows)
+                if left == 0:
+                    break
+    return rows - left
+
+
+def _parquet_batches(locations: Iterable[str]) -> Iterator[Any]:
+    """Yield the rows of remote Parquet files; the streams of `datasets` ask for far more."""
+    import pyarrow.parquet as pq
+    from huggingface_hub import HfFileSystem
+
+    files = HfFileSystem()
+    for location in locations:
+        with files.open(location, block_size=_PART_BYTES) as file:
+            yield from pq.ParquetFile(file, pre_buffer=False).iter_batches(_BATCH_ROWS)
 
 
 def _known(pinned: SourcePin, access: Access) -> CacheEntry | None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from registry.canonical import digest_of
+from registry.errors import SourceError
 from registry.progress import Report, silent
 
 if TYPE_CHECKING:
     from registry.cache import Cache
 
-__all__ = ["Access", "PinnedFile", "Pins", "SourcePin"]
+__all__ = ["Access", "PinnedFile", "Pins", "SourcePin", "UnknownDigestError"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,13 @@ class Access:
     """No requests."""
     refresh: bool = False
     """Look again, and fetch again, whatever the cache says."""
+    whole: bool = True
+    """Whether whole files may be read to learn their digests; else UnknownDigestError."""
     report: Report = silent
+
+
+class UnknownDigestError(SourceError):
+    """A file would have to be read as a whole."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class PinnedFile:
     location: str
     """Path or URL, as the file system takes it; may hold a secret."""
     sha256: str
-    """Digest of its bytes, 64 hex digits."""
+    """Digest of its bytes, 64 hex digits; empty where only its beginning is to be read."""
     size: int
     """Bytes."""
 

@@ -1,0 +1,221 @@
+"""A dataset that is only the first samples of its source reads little more than those."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import s3fs
+
+from registry import get_dataset, load
+from registry.cache import Cache
+from registry.errors import SourceError
+from registry.sources import files
+from tests.conftest import S3, Https, OneDataset
+from tests.servers.hub import HubEmulator
+
+COMMIT = "3" * 40
+
+
+def lines(count: int) -> bytes:
+    rows = ({"q": f"question {number} {'x' * 200}", "a": str(number)} for number in range(count))
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def read_only_the_beginning(root: Path, limit: int) -> None:
+    first = get_dataset("data", root=root, limit=limit)
+    assert [sample.target for sample in first] == [str(number) for number in range(limit)]
+
+
+@pytest.fixture
+def s3_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Note how many bytes are asked of S3."""
+    asked: list[int] = []
+    fetch = s3fs.core.S3File._fetch_range
+
+    def noted(file: Any, start: int, end: int) -> Any:
+        asked.append(end - start)
+        return fetch(file, start, end)
+
+    monkeypatch.setattr(s3fs.core.S3File, "_fetch_range", noted)
+    return asked
+
+
+def test_of_a_file_on_s3_less_than_a_hundredth_is_read(
+    one_dataset: OneDataset, s3: S3, s3_bytes: list[int], cache_dir: Path
+) -> None:
+    body = lines(400_000)
+    s3.bucket("bucket")
+    path = s3.put("bucket", "big.jsonl", body)
+    root = one_dataset({"type": "json", "path": path})
+    read_only_the_beginning(root, 100)
+    assert 0 < sum(s3_bytes) < len(body) / 100
+    s3_bytes.clear()
+    read_only_the_beginning(root, 100)
+    assert s3_bytes == []
+    assert not list(cache_dir.glob("v1/blobs/*"))
+
+
+def test_a_changed_object_is_read_again(one_dataset: OneDataset, s3: S3) -> None:
+    s3.bucket("bucket")
+    path = s3.put("bucket", "big.jsonl", lines(20_000))
+    root = one_dataset({"type": "json", "path": path})
+    read_only_the_beginning(root, 3)
+    s3.put("bucket", "big.jsonl", lines(20_000).replace(b'"a": "1"', b'"a": "one"'))
+    assert get_dataset("data", root=root, limit=3)[1].target == "one"
+
+
+def test_of_a_file_behind_https_the_answer_is_left_early(
+    one_dataset: OneDataset, https: Https
+) -> None:
+    body = lines(200_000)
+    path = https.put("/big.jsonl", body, etag="1")
+    read_only_the_beginning(one_dataset({"type": "json", "path": path}), 50)
+    # What the connection's buffers hold comes on top of what is read.
+    assert 0 < sum(https.sent) < len(body) / 3
+
+
+def test_what_a_server_has_no_etag_for_is_fetched_whole(
+    one_dataset: OneDataset, https: Https
+) -> None:
+    body = lines(20_000)
+    root = one_dataset({"type": "json", "path": https.put("/big.jsonl", body)})
+    read_only_the_beginning(root, 50)
+    assert sum(https.sent) == len(body)
+
+
+def test_a_file_that_changes_while_its_beginning_is_read_is_an_error(
+    one_dataset: OneDataset, s3: S3, monkeypatch: pytest.MonkeyPatch, cache_dir: Path
+) -> None:
+    s3.bucket("bucket")
+    path = s3.put("bucket", "big.jsonl", lines(20_000))
+    root = one_dataset({"type": "json", "path": path})
+    build = load.build_samples
+
+    def slow_build(*arguments: Any, **options: Any) -> Any:
+        built = build(*arguments, **options)
+        s3.put("bucket", "big.jsonl", lines(20_001))
+        return built
+
+    monkeypatch.setattr(load, "build_samples", slow_build)
+    with pytest.raises(SourceError, match="changed while it was read"):
+        get_dataset("data", root=root, limit=3)
+    assert not list(Cache(cache_dir).entries("samples"))
+
+
+def test_of_a_compressed_file_little_is_unpacked(
+    one_dataset: OneDataset, s3: S3, s3_bytes: list[int]
+) -> None:
+    body = gzip.compress(os.urandom(1 << 20).hex().encode().join([lines(1000), b"\n"]))
+    s3.bucket("bucket")
+    path = s3.put("bucket", "big.jsonl.gz", body)
+    read_only_the_beginning(one_dataset({"type": "json", "path": path}), 10)
+    assert 0 < sum(s3_bytes) < len(body)
+
+
+def test_of_a_repository_of_parquet_only_the_first_row_group_is_read(
+    one_dataset: OneDataset, hub: HubEmulator
+) -> None:
+    noise = os.urandom(1 << 23).hex()
+    rows = [noise[start : start + 400] for start in range(0, len(noise), 400)]
+    table = pa.table({"q": rows, "a": list(range(len(rows)))})
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, row_group_size=2_000)
+    commit = hub.commit("org/big", {"data/test-00000-of-00001.parquet": buffer.getvalue()})
+    hub.sent = 0
+    root = one_dataset({"type": "hf", "path": "org/big", "split": "test", "revision": commit})
+    read_only_the_beginning(root, 20)
+    assert 0 < hub.sent < len(buffer.getvalue()) / 2
+    hub.requests.clear()
+    read_only_the_beginning(root, 20)
+    assert hub.requests == []
+
+
+def test_a_repository_of_other_files_is_fetched_whole(
+    one_dataset: OneDataset, hub: HubEmulator
+) -> None:
+    commit = hub.commit("org/lines", {"test.jsonl": lines(50)})
+    root = one_dataset({"type": "hf", "path": "org/lines", "split": "test", "revision": commit})
+    read_only_the_beginning(root, 5)
+    assert len(get_dataset("data", root=root)) == 50
+
+
+@pytest.fixture
+def large_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count every local file that is a second old as large."""
+    monkeypatch.setattr(files, "_SMALL_LOCAL_BYTES", 1)
+
+
+def local_lines(root: Path, count: int) -> Path:
+    path = root / "big.jsonl"
+    path.write_bytes(lines(count))
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    return path
+
+
+@pytest.mark.usefixtures("large_from")
+def test_of_a_large_local_file_the_end_is_never_seen(one_dataset: OneDataset) -> None:
+    root = one_dataset({"type": "json", "path": "big.jsonl"})
+    path = local_lines(root, 5_000)
+    with path.open("ab") as file:
+        file.write(b"this is no JSON\n")
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    read_only_the_beginning(root, 10)
+    with pytest.raises(ValueError, match=r"big\.jsonl:5001: not JSON"):
+        get_dataset("data", root=root)
+
+
+@pytest.mark.usefixtures("large_from")
+def test_once_all_samples_are_cached_the_first_are_a_view_of_them(
+    one_dataset: OneDataset, cache_dir: Path
+) -> None:
+    root = one_dataset({"type": "json", "path": "big.jsonl"})
+    local_lines(root, 500)
+    get_dataset("data", root=root)
+    read_only_the_beginning(root, 10)
+    assert len(list(Cache(cache_dir).entries("samples"))) == 1
+
+
+@pytest.mark.usefixtures("large_from")
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"shuffle": True, "seed": 1},
+        {"sample": {"n": 20, "seed": 1}},
+        {"on_duplicate": "drop"},
+    ],
+    ids=str,
+)
+def test_what_needs_all_samples_reads_all(
+    one_dataset: OneDataset, cache_dir: Path, keys: dict[str, Any]
+) -> None:
+    root = one_dataset({"type": "json", "path": "big.jsonl"}, limit=5, **keys)
+    local_lines(root, 500)
+    assert len(get_dataset("data", root=root)) == 5
+    (entry,) = Cache(cache_dir).entries("samples")
+    assert entry.meta["samples"] in (20, 500)
+
+
+@pytest.mark.usefixtures("large_from")
+def test_a_count_of_all_samples_is_not_asked_of_the_first(one_dataset: OneDataset) -> None:
+    root = one_dataset({"type": "json", "path": "big.jsonl"}, expect={"samples": 7})
+    local_lines(root, 500)
+    read_only_the_beginning(root, 5)
+    with pytest.raises(ValueError, match=r"expect.samples is 7, the source gives 500"):
+        get_dataset("data", root=root)
+
+
+@pytest.mark.usefixtures("large_from")
+def test_a_condition_is_counted_in_samples(one_dataset: OneDataset) -> None:
+    root = one_dataset(
+        {"type": "json", "path": "big.jsonl"}, where={"value": "a", "regex": "7$"}, limit=3
+    )
+    local_lines(root, 500)
+    assert [sample.target for sample in get_dataset("data", root=root)] == ["7", "17", "27"]
