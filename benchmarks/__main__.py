@@ -15,8 +15,16 @@ from benchmarks.case import Case
 from benchmarks.cases import all_cases
 from benchmarks.machine import machine
 from benchmarks.place import FULL, QUICK, Place
-from benchmarks.report import CaseResult, Report, failed, markdown, merged, result_of, table
-from benchmarks.report import with_table as with_new_table
+from benchmarks.report import (
+    CaseResult,
+    Report,
+    failed,
+    markdown,
+    merged,
+    result_of,
+    table,
+    with_table,
+)
 from benchmarks.runner import MeasurementError, measure, prepare
 
 __all__ = ["main"]
@@ -67,7 +75,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Report:
     order = [case.name for case in cases]
     chosen = [case for case in cases if options.only.search(case.name)]
     _say(f"preparing data in {place.folder}")
-    prepare(place)
+    prepare(place, chosen)
     report = _kept(options.json, {"machine": machine(), "quick": options.quick, "cases": []})
     for result in _results(chosen, place, options.rounds):
         report = merged(report, {**report, "cases": [result]})
@@ -77,7 +85,7 @@ def _run(options: argparse.Namespace, folder: Path) -> Report:
         sys.stdout.write(_text(report))
     if options.write_docs:
         document = _DOCUMENT.read_text(encoding="utf-8")
-        changed = with_new_table(document, markdown(report, order))
+        changed = with_table(document, markdown(report, order))
         _DOCUMENT.write_text(changed, encoding="utf-8")
     return report
 
@@ -106,6 +114,7 @@ def _kept(file: Path | None, empty: Report) -> Report:
 
 def _keep(file: Path | None, report: Report) -> None:
     if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_text(report), encoding="utf-8")
 
 

@@ -6,13 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-__all__ = ["OURS", "PEER", "AtMost", "Call", "Case", "Goal", "Over", "Program", "Times", "Within"]
+__all__ = [
+    "OURS",
+    "PEER",
+    "AtMost",
+    "Call",
+    "Case",
+    "Goal",
+    "Need",
+    "Over",
+    "Program",
+    "Run",
+    "Times",
+    "Within",
+    "number",
+]
 
 OURS = "registry"
 PEER = "inspect_ai"
 
 CacheUse = Literal["fresh", "kept"]
 """A new empty cache for each measurement, or the one that the case keeps."""
+
+
+Need = tuple[int, Literal["csv", "jsonl", "parquet", "manifests"]]
+"""Rows in a file of a format, or manifests in a catalog: made before a case runs."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +163,8 @@ class Case:
     runs: Mapping[str, Run]
     """By who runs; ours is `registry`, and the others are what it is held against."""
     goals: tuple[Goal, ...]
+    needs: tuple[Need, ...] = ()
+    """What must lie in the work folder, beside the files of ten rows."""
     before: tuple[Call, ...] = ()
     """What is done once, before the rounds: warms the case's caches, is not measured."""
     cache: str = ""

@@ -49,6 +49,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
                 "pyarrow": Call("benchmarks.arrow:copy", files, cache="fresh", takes_cache=True),
             },
             goals=(Times(1 / 20), Times(2.5, "pyarrow")),
+            needs=((sizes.rows, "jsonl"),),
         ),
         Case(
             name="cold-csv",
@@ -56,6 +57,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
             unit="s",
             runs={OURS: _build("csv", sizes.rows), PEER: _peer_load(place, "csv", "columns")},
             goals=(Times(1 / 40),),
+            needs=((sizes.rows, "csv"),),
         ),
         Case(
             name="cold-by-record",
@@ -66,6 +68,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
                 PEER: _peer_load(place, "jsonl", "by-record"),
             },
             goals=(Times(1 / 3),),
+            needs=((sizes.rows, "jsonl"),),
         ),
         Case(
             name="cold-mapper",
@@ -73,6 +76,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
             unit="s",
             runs={OURS: _build("mapper", sizes.rows), PEER: _peer_load(place, "jsonl", "mapper")},
             goals=(Times(1 / 3),),
+            needs=((sizes.rows, "jsonl"),),
         ),
         Case(
             name="cold-hub",
@@ -87,6 +91,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
                 PEER: _peer_load(place, "parquet", "fields"),
             },
             goals=(Times(1 / 10),),
+            needs=((sizes.rows, "parquet"),),
             before=(
                 _opened("hub", sizes.rows),
                 _opened("hub-tiny", sizes.tiny),
@@ -102,6 +107,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
                 f"{sizes.most:,} rows": _memory("most", sizes.most),
             },
             goals=(AtMost(450), Within(0.15, f"{sizes.most:,} rows")),
+            needs=((sizes.many, "jsonl"), (sizes.most, "jsonl")),
             rounds=1,
         ),
     )
@@ -128,6 +134,7 @@ def _warm(place: Place) -> tuple[Case, ...]:
                 small: Call("benchmarks.ours:warm", {"name": "few-shuffled"}),
             },
             goals=(AtMost(5), Times(1.5, small)),
+            needs=((sizes.many, "jsonl"), (sizes.few, "jsonl")),
             before=(_opened("many-shuffled", sizes.many), _opened("few-shuffled", sizes.few)),
             cache="shuffled",
         ),
@@ -141,6 +148,7 @@ def _warm(place: Place) -> tuple[Case, ...]:
                 "import pyarrow": Program(("-c", "import pyarrow"), times=5),
             },
             goals=(Times(1 / 12), Over(80, "import pyarrow")),
+            needs=((sizes.rows, "jsonl"),),
             before=(_opened("jsonl", sizes.rows),),
         ),
         Case(
@@ -152,6 +160,7 @@ def _warm(place: Place) -> tuple[Case, ...]:
                 PEER: Call("benchmarks.peer:iterate", large),
             },
             goals=(AtMost(3), Times(1 / 5)),
+            needs=((sizes.many, "jsonl"),),
             before=(_opened("many-shuffled", sizes.many),),
             cache="shuffled",
         ),
@@ -161,6 +170,7 @@ def _warm(place: Place) -> tuple[Case, ...]:
             unit="µs",
             runs={OURS: Call("benchmarks.ours:access", many)},
             goals=(AtMost(25),),
+            needs=((sizes.many, "jsonl"),),
             before=(_opened("many-shuffled", sizes.many),),
             cache="shuffled",
         ),
@@ -191,6 +201,7 @@ def _catalog(place: Place) -> tuple[Case, ...]:
                 small: Call("benchmarks.ours:warm", {"name": KNOWN, "root": few}),
             },
             goals=(Over(40, small),),
+            needs=((sizes.manifests, "manifests"), (sizes.few_manifests, "manifests")),
             before=(_opened(KNOWN, sizes.tiny, root=many), _opened(KNOWN, sizes.tiny, root=few)),
         ),
         Case(
@@ -205,6 +216,7 @@ def _catalog(place: Place) -> tuple[Case, ...]:
                 )
             },
             goals=(AtMost(3),),
+            needs=((sizes.manifests, "manifests"), (sizes.few_manifests, "manifests")),
         ),
         Case(
             name="validate-cold",
@@ -212,6 +224,7 @@ def _catalog(place: Place) -> tuple[Case, ...]:
             unit="s",
             runs={OURS: Program(validate, cache="fresh")},
             goals=(AtMost(15),),
+            needs=((sizes.manifests, "manifests"),),
         ),
         Case(
             name="validate-again",
@@ -219,6 +232,7 @@ def _catalog(place: Place) -> tuple[Case, ...]:
             unit="s",
             runs={OURS: Program(validate)},
             goals=(AtMost(1.5),),
+            needs=((sizes.manifests, "manifests"),),
             before=(Call("benchmarks.ours:validated", {"root": many}),),
         ),
     )
@@ -254,6 +268,7 @@ def _remote(place: Place) -> tuple[Case, ...]:
                 )
             },
             goals=(AtMost(1),),
+            needs=((count, "jsonl"),),
             rounds=1,
         )
         for reader, shown in (("loader", "`json_dataset`"), ("get_dataset", "`get_dataset`"))

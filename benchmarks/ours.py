@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _ACCESSES = 10_000
+_RSS_BYTES = 1 if sys.platform == "darwin" else 1024
+"""What the system counts the resident size in."""
 
 
 def opened(*, name: str, rows: int, root: str | None = None) -> int:
@@ -50,7 +52,7 @@ def rebuild(*, name: str, rows: int, cache: str) -> float:
 def memory(*, name: str, rows: int) -> float:
     """Return the most bytes that this process ever held, after a first `get_dataset`."""
     _whole(get_dataset(name), rows)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_BYTES
 
 
 def warm(*, name: str, root: str | None = None) -> float:

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
-from benchmarks.case import Call, Case, Program, Run
+from benchmarks.case import Call, Case, Need, Program, Run
 from benchmarks.catalogs import write_catalog, write_manifests
-from benchmarks.data import make
 from benchmarks.place import Place
 
 __all__ = ["UNITS", "MeasurementError", "measure", "prepare"]
@@ -26,27 +26,29 @@ UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "%": 1e2}
 
 _REPOSITORY = Path(__file__).parents[1]
 _SAID = 2000
+"""How many characters of a failed child's output are shown."""
+_FORMATS: tuple[Literal["csv", "jsonl", "parquet"], ...] = ("csv", "jsonl", "parquet")
 
 
 class MeasurementError(Exception):
     """A child process failed; its last words are the message."""
 
 
-def prepare(place: Place) -> None:
-    """Write the data and catalogs that are not there yet."""
-    sizes = place.sizes
-    for count in (sizes.tiny, sizes.few, sizes.rows, sizes.many, sizes.most):
-        make(place.data(count, "jsonl"), count)
-    for suffix in ("csv", "parquet"):
-        for count in (sizes.tiny, sizes.rows):
-            # Not in this process: its children would inherit the memory that pyarrow takes.
-            arguments = {"path": str(place.data(count, suffix)), "count": count}
-            _output(
-                ["-m", "benchmarks.child", "benchmarks.data:made", json.dumps(arguments)], place
-            )
+def prepare(place: Place, cases: Iterable[Case]) -> None:
+    """Write the data and catalogs that cases need and that are not there yet."""
+    tiny: set[Need] = {(place.sizes.tiny, suffix) for suffix in _FORMATS}
     write_catalog(place)
-    for count in (sizes.manifests, sizes.few_manifests):
-        write_manifests(place, count)
+    for count, kind in sorted(tiny.union(*(case.needs for case in cases))):
+        if kind == "manifests":
+            write_manifests(place, count)
+        else:
+            _make(place, count, kind)
+
+
+def _make(place: Place, count: int, suffix: str) -> None:
+    # Not in this process: its children would inherit the memory that pyarrow takes.
+    arguments = json.dumps({"path": str(place.data(count, suffix)), "count": count})
+    _output(["-m", "benchmarks.child", "benchmarks.data:made", arguments], place)
 
 
 def measure(case: Case, place: Place, *, rounds: int) -> dict[str, list[float]]:
