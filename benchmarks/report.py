@@ -119,8 +119,9 @@ def merged(old: Report | None, new: Report) -> Report:
 
 def _rows(report: Report, order: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the cells of the table: a row for each goal, the first names the case."""
-    cases = sorted(report["cases"], key=lambda one: order.index(one["name"]))
-    return [row for case in cases for row in _rows_of(case)]
+    # A case that is no more, of a file that was kept, is not shown.
+    cases = {case["name"]: case for case in report["cases"]}
+    return [row for name in order if name in cases for row in _rows_of(cases[name])]
 
 
 def _rows_of(case: CaseResult) -> list[tuple[str, ...]]:
