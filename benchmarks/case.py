@@ -19,6 +19,7 @@ __all__ = [
     "Run",
     "Times",
     "Within",
+    "met",
     "number",
 ]
 
@@ -60,16 +61,20 @@ Run = Call | Program
 
 
 class Goal(Protocol):
-    """What is asked of a case."""
+    """What is asked of a case: a value made of the medians is at most a limit."""
+
+    @property
+    def limit(self) -> float:
+        """What the value is at most; it is compared without its sign."""
+
+    def value(self, medians: Mapping[str, float]) -> float:
+        """Return what is held against the limit."""
 
     def text(self, unit: str) -> str:
         """Return the goal in words."""
 
-    def reading(self, medians: Mapping[str, float], unit: str) -> str:
-        """Return what was measured, in the goal's terms."""
-
-    def met(self, medians: Mapping[str, float]) -> bool:
-        """Return whether the medians meet it."""
+    def reading(self, value: float, unit: str) -> str:
+        """Return a value in the goal's terms."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +83,17 @@ class AtMost:
 
     limit: float
 
+    def value(self, medians: Mapping[str, float]) -> float:
+        """Return our median."""
+        return medians[OURS]
+
     def text(self, unit: str) -> str:
         """Return the goal in words."""
         return f"≤ {self.limit:g} {unit}"
 
-    def reading(self, medians: Mapping[str, float], unit: str) -> str:
-        """Return the median."""
-        return f"{number(medians[OURS])} {unit}"
-
-    def met(self, medians: Mapping[str, float]) -> bool:
-        """Return whether it is."""
-        return medians[OURS] <= self.limit
+    def reading(self, value: float, unit: str) -> str:
+        """Return the median with its unit."""
+        return f"{number(value)} {unit}"
 
 
 @dataclass(frozen=True)
@@ -98,17 +103,17 @@ class Times:
     limit: float
     than: str = PEER
 
+    def value(self, medians: Mapping[str, float]) -> float:
+        """Return the ratio."""
+        return medians[OURS] / medians[self.than]
+
     def text(self, unit: str) -> str:
         """Return the goal in words."""
         return f"≤ {_factor(self.limit)} {self.than}"
 
-    def reading(self, medians: Mapping[str, float], unit: str) -> str:
-        """Return the ratio."""
-        return _factor(medians[OURS] / medians[self.than])
-
-    def met(self, medians: Mapping[str, float]) -> bool:
-        """Return whether it is."""
-        return medians[OURS] <= self.limit * medians[self.than]
+    def reading(self, value: float, unit: str) -> str:
+        """Return the ratio as the goal is written."""
+        return _factor(value)
 
 
 @dataclass(frozen=True)
@@ -118,37 +123,42 @@ class Over:
     limit: float
     than: str
 
+    def value(self, medians: Mapping[str, float]) -> float:
+        """Return the difference; less than the other is no difference."""
+        return max(medians[OURS] - medians[self.than], 0.0)
+
     def text(self, unit: str) -> str:
         """Return the goal in words."""
         return f"≤ {self.limit:g} {unit} over {self.than}"
 
-    def reading(self, medians: Mapping[str, float], unit: str) -> str:
-        """Return the difference."""
-        return f"{number(medians[OURS] - medians[self.than])} {unit}"
-
-    def met(self, medians: Mapping[str, float]) -> bool:
-        """Return whether it is."""
-        return medians[OURS] - medians[self.than] <= self.limit
+    def reading(self, value: float, unit: str) -> str:
+        """Return the difference with its unit."""
+        return f"{number(value)} {unit}"
 
 
 @dataclass(frozen=True)
 class Within:
     """Another run needs as much as ours, give or take a share."""
 
-    share: float
+    limit: float
     than: str
+
+    def value(self, medians: Mapping[str, float]) -> float:
+        """Return how much more or less the other run needs, as a share."""
+        return medians[self.than] / medians[OURS] - 1
 
     def text(self, unit: str) -> str:
         """Return the goal in words."""
-        return f"{self.than} the same ± {self.share:.0%}"
+        return f"{self.than} the same ± {self.limit:.0%}"
 
-    def reading(self, medians: Mapping[str, float], unit: str) -> str:
-        """Return how much more or less the other run needs."""
-        return f"{medians[self.than] / medians[OURS] - 1:+.0%}"
+    def reading(self, value: float, unit: str) -> str:
+        """Return the share with its sign."""
+        return f"{value:+.0%}"
 
-    def met(self, medians: Mapping[str, float]) -> bool:
-        """Return whether it does."""
-        return abs(medians[self.than] / medians[OURS] - 1) <= self.share
+
+def met(goal: Goal, value: float) -> bool:
+    """Return whether a value is within a goal's limit."""
+    return abs(value) <= goal.limit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from benchmarks.case import OURS, PEER, Case, number
+from benchmarks.case import OURS, PEER, Case, Goal, met, number
 from benchmarks.machine import sentence
 
 __all__ = [
@@ -37,7 +37,10 @@ class GoalResult(TypedDict):
     """One goal of a case."""
 
     target: str
+    limit: float
     measured: str
+    value: float | None
+    """A ratio, a difference or a median in the case's unit; None where the case failed."""
     met: bool
 
 
@@ -72,22 +75,23 @@ def result_of(case: Case, values: Mapping[str, Sequence[float]]) -> CaseResult:
         "runs": {
             name: {"median": medians[name], "values": list(one)} for name, one in values.items()
         },
-        "goals": [
-            {
-                "target": goal.text(case.unit),
-                "measured": goal.reading(medians, case.unit),
-                "met": goal.met(medians),
-            }
-            for goal in case.goals
-        ],
+        "goals": [_goal_result(goal, goal.value(medians), case.unit) for goal in case.goals],
+    }
+
+
+def _goal_result(goal: Goal, value: float | None, unit: str) -> GoalResult:
+    return {
+        "target": goal.text(unit),
+        "limit": goal.limit,
+        "measured": "failed" if value is None else goal.reading(value, unit),
+        "value": value,
+        "met": value is not None and met(goal, value),
     }
 
 
 def failed(case: Case, message: str) -> CaseResult:
     """Return a case that could not be measured: none of its goals is met."""
-    goals: list[GoalResult] = [
-        {"target": goal.text(case.unit), "measured": "failed", "met": False} for goal in case.goals
-    ]
+    goals = [_goal_result(goal, None, case.unit) for goal in case.goals]
     return {**_empty(case), "goals": goals, "failure": message}
 
 
