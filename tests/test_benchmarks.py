@@ -12,9 +12,10 @@ import pytest
 from benchmarks import peer, runner
 from benchmarks.__main__ import main
 from benchmarks.case import OURS, PEER, AtMost, Call, Case, Goal, Over, Program, Times, Within, met
+from benchmarks.cases import all_cases
 from benchmarks.data import rows
 from benchmarks.machine import machine
-from benchmarks.place import QUICK, Place
+from benchmarks.place import FULL, QUICK, Place
 from benchmarks.report import Report, failed, markdown, merged, result_of, table, with_table
 from benchmarks.runner import MeasurementError, measure, prepare
 from registry import get_dataset
@@ -208,3 +209,9 @@ def test_the_table_of_a_document_is_replaced_between_its_markers() -> None:
     assert with_table(once, "second") == once.replace("\n\nfirst\n\n", "\n\nsecond\n\n")
     with pytest.raises(ValueError, match="the document needs the lines"):
         with_table("no markers", "text")
+
+
+def test_the_document_has_every_case() -> None:
+    shown = DOCUMENT.read_text(encoding="utf-8")
+    cases = all_cases(Place(Path(), FULL))
+    assert [case.name for case in cases if f"\n| {case.name} | {case.what} |" not in shown] == []
