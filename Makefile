@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: help demo test parity check format docs clean
+.PHONY: help demo test parity bench check format docs clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -33,15 +33,18 @@ test: .venv/.dev  ## run the tests
 parity: .venv-parity/.done  ## compare the manifests with inspect_evals, in its own environment
 	.venv-parity/bin/python -m pytest tests/parity --confcutdir tests/parity
 
+bench: .venv/.dev  ## measure speed and memory beside Inspect AI (BENCH="--only warm")
+	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)
+
 check: .venv/.dev  ## format, lint, types, tests: what CI runs
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 	$(MAKE) test
 
 format: .venv/.dev  ## format the code and mend what ruff can
-	$(BIN)/ruff format src tests
-	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
 
 docs: .venv/.run  ## write the page of the operations
 	$(BIN)/python -m registry.reference

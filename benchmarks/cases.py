@@ -1,0 +1,275 @@
+"""The table of cases: what is measured, beside what, and what is asked of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.case import OURS, PEER, AtMost, Call, Case, Over, Program, Times, Within
+from benchmarks.catalogs import KNOWN
+from benchmarks.place import Place
+
+__all__ = ["all_cases"]
+
+
+def all_cases(place: Place) -> tuple[Case, ...]:
+    """Return the cases, in the order of the table."""
+    return (*_cold(place), *_warm(place), *_catalog(place), *_start(place), *_remote(place))
+
+
+def _build(name: str, count: int) -> Call:
+    return Call("benchmarks.ours:build", {"name": name, "rows": count}, cache="fresh")
+
+
+def _opened(name: str, count: int, **root: str) -> Call:
+    return Call("benchmarks.ours:opened", {"name": name, "rows": count, **root})
+
+
+def _peer_arguments(place: Place, suffix: str, mapping: str) -> dict[str, Any]:
+    count = place.sizes.rows
+    files = {"file": place.data(count, suffix), "tiny": place.data(place.sizes.tiny, suffix)}
+    return {**{key: str(file) for key, file in files.items()}, "mapping": mapping, "rows": count}
+
+
+def _peer_load(place: Place, suffix: str, mapping: str) -> Call:
+    return Call("benchmarks.peer:load", _peer_arguments(place, suffix, mapping))
+
+
+def _cold(place: Place) -> tuple[Case, ...]:
+    sizes = place.sizes
+    jsonl = _peer_load(place, "jsonl", "fields")
+    files = {key: jsonl.arguments[key] for key in ("file", "tiny")}
+    return (
+        Case(
+            name="cold-jsonl",
+            what=f"cold build and open, JSONL, {sizes.rows:,} rows",
+            unit="s",
+            runs={
+                OURS: _build("jsonl", sizes.rows),
+                PEER: jsonl,
+                "pyarrow": Call("benchmarks.arrow:copy", files, cache="fresh", takes_cache=True),
+            },
+            goals=(Times(1 / 20), Times(2.5, "pyarrow")),
+            needs=((sizes.rows, "jsonl"),),
+        ),
+        Case(
+            name="cold-csv",
+            what=f"cold build and open, CSV, {sizes.rows:,} rows, choices from four columns",
+            unit="s",
+            runs={OURS: _build("csv", sizes.rows), PEER: _peer_load(place, "csv", "columns")},
+            goals=(Times(1 / 40),),
+            needs=((sizes.rows, "csv"),),
+        ),
+        Case(
+            name="cold-by-record",
+            what=f"cold, JSONL, {sizes.rows:,} rows, a mapping with a hash and a regex",
+            unit="s",
+            runs={
+                OURS: _build("by-record", sizes.rows),
+                PEER: _peer_load(place, "jsonl", "by-record"),
+            },
+            goals=(Times(1 / 3),),
+            needs=((sizes.rows, "jsonl"),),
+        ),
+        Case(
+            name="cold-mapper",
+            what=f"cold, JSONL, {sizes.rows:,} rows, `mapper:` a Python function",
+            unit="s",
+            runs={OURS: _build("mapper", sizes.rows), PEER: _peer_load(place, "jsonl", "mapper")},
+            goals=(Times(1 / 3),),
+            needs=((sizes.rows, "jsonl"),),
+        ),
+        Case(
+            name="cold-hub",
+            what=f"`type: hf`, Parquet, {sizes.rows:,} rows, both with the records in a cache",
+            unit="s",
+            runs={
+                OURS: Call(
+                    "benchmarks.ours:rebuild",
+                    {"name": "hub", "rows": sizes.rows},
+                    takes_cache=True,
+                ),
+                PEER: _peer_load(place, "parquet", "fields"),
+            },
+            goals=(Times(1 / 10),),
+            needs=((sizes.rows, "parquet"),),
+            before=(
+                _opened("hub", sizes.rows),
+                _opened("hub-tiny", sizes.tiny),
+                _peer_load(place, "parquet", "fields"),
+            ),
+        ),
+        Case(
+            name="memory",
+            what=f"peak memory of a cold build, JSONL, {sizes.many:,} rows (one round)",
+            unit="MB",
+            runs={
+                OURS: _memory("many", sizes.many),
+                f"{sizes.most:,} rows": _memory("most", sizes.most),
+            },
+            goals=(AtMost(450), Within(0.15, f"{sizes.most:,} rows")),
+            needs=((sizes.many, "jsonl"), (sizes.most, "jsonl")),
+            rounds=1,
+        ),
+    )
+
+
+def _memory(name: str, count: int) -> Call:
+    return Call("benchmarks.ours:memory", {"name": name, "rows": count}, cache="fresh")
+
+
+def _warm(place: Place) -> tuple[Case, ...]:
+    sizes = place.sizes
+    many = {"name": "many-shuffled", "rows": sizes.many}
+    small = f"{sizes.few:,} rows"
+    peer = _peer_arguments(place, "jsonl", "fields")
+    large = {**peer, "file": str(place.data(sizes.many, "jsonl")), "rows": sizes.many}
+    del large["mapping"]
+    return (
+        Case(
+            name="warm",
+            what=f"warm `get_dataset` and first sample, in process, {sizes.many:,} rows shuffled",
+            unit="ms",
+            runs={
+                OURS: Call("benchmarks.ours:warm", {"name": "many-shuffled"}),
+                small: Call("benchmarks.ours:warm", {"name": "few-shuffled"}),
+            },
+            goals=(AtMost(5), Times(1.5, small)),
+            needs=((sizes.many, "jsonl"), (sizes.few, "jsonl")),
+            before=(_opened("many-shuffled", sizes.many), _opened("few-shuffled", sizes.few)),
+            cache="shuffled",
+        ),
+        Case(
+            name="fresh-process",
+            what=f"new process: import, warm `get_dataset` of {sizes.rows:,} rows, print the first",
+            unit="ms",
+            runs={
+                OURS: Program(("-c", _FIRST_OF_OURS)),
+                PEER: Program(("-c", _FIRST_OF_PEER.format(**peer))),
+                "import pyarrow": Program(("-c", "import pyarrow"), times=5),
+            },
+            goals=(Times(1 / 12), Over(80, "import pyarrow")),
+            needs=((sizes.rows, "jsonl"),),
+            before=(_opened("jsonl", sizes.rows),),
+        ),
+        Case(
+            name="iteration",
+            what=f"all of {sizes.many:,} rows shuffled, a sample; the peer's load counts",
+            unit="µs",
+            runs={
+                OURS: Call("benchmarks.ours:iterate", many),
+                PEER: Call("benchmarks.peer:iterate", large),
+            },
+            goals=(AtMost(3), Times(1 / 5)),
+            needs=((sizes.many, "jsonl"),),
+            before=(_opened("many-shuffled", sizes.many),),
+            cache="shuffled",
+        ),
+        Case(
+            name="random-access",
+            what=f"a sample at a random place of {sizes.many:,} rows shuffled",
+            unit="µs",
+            runs={OURS: Call("benchmarks.ours:access", many)},
+            goals=(AtMost(25),),
+            needs=((sizes.many, "jsonl"),),
+            before=(_opened("many-shuffled", sizes.many),),
+            cache="shuffled",
+        ),
+    )
+
+
+_FIRST_OF_OURS = "import registry; print(registry.get_dataset('jsonl')[0])"
+_FIRST_OF_PEER = (
+    "from inspect_ai.dataset import FieldSpec, json_dataset;"
+    " fields = FieldSpec(input='question', choices='choices', target='answer', id='id',"
+    " metadata=['subject']);"
+    " print(json_dataset({file!r}, fields)[0])"
+)
+
+
+def _catalog(place: Place) -> tuple[Case, ...]:
+    sizes = place.sizes
+    many, few = (str(place.manifests(one)) for one in (sizes.manifests, sizes.few_manifests))
+    small = f"{sizes.few_manifests:,} manifests"
+    validate = ("-m", "registry", "validate", "--root", many)
+    return (
+        Case(
+            name="lookup",
+            what=f"warm `get_dataset` of ten rows among {sizes.manifests:,} manifests, in process",
+            unit="ms",
+            runs={
+                OURS: Call("benchmarks.ours:warm", {"name": KNOWN, "root": many}),
+                small: Call("benchmarks.ours:warm", {"name": KNOWN, "root": few}),
+            },
+            goals=(Over(40, small),),
+            needs=((sizes.manifests, "manifests"), (sizes.few_manifests, "manifests")),
+            before=(_opened(KNOWN, sizes.tiny, root=many), _opened(KNOWN, sizes.tiny, root=few)),
+        ),
+        Case(
+            name="index-cold",
+            what=f"`list_datasets` over {sizes.manifests:,} files of one dataset, empty cache",
+            unit="s",
+            runs={
+                OURS: Call(
+                    "benchmarks.ours:index",
+                    {"root": many, "few": few, "count": sizes.manifests},
+                    cache="fresh",
+                )
+            },
+            goals=(AtMost(3),),
+            needs=((sizes.manifests, "manifests"), (sizes.few_manifests, "manifests")),
+        ),
+        Case(
+            name="validate-cold",
+            what=f"`registry validate` of {sizes.manifests:,} manifests, empty cache",
+            unit="s",
+            runs={OURS: Program(validate, cache="fresh")},
+            goals=(AtMost(15),),
+            needs=((sizes.manifests, "manifests"),),
+        ),
+        Case(
+            name="validate-again",
+            what=f"`registry validate` of {sizes.manifests:,} manifests, nothing changed",
+            unit="s",
+            runs={OURS: Program(validate)},
+            goals=(AtMost(1.5),),
+            needs=((sizes.manifests, "manifests"),),
+            before=(Call("benchmarks.ours:validated", {"root": many}),),
+        ),
+    )
+
+
+def _start(place: Place) -> tuple[Case, ...]:
+    return (
+        Case(
+            name="import",
+            what="`import registry` in a new process",
+            unit="ms",
+            runs={
+                OURS: Program(("-c", "import registry"), times=5),
+                "bare Python": Program(("-c", "pass"), times=5),
+            },
+            goals=(Over(60, "bare Python"),),
+        ),
+    )
+
+
+def _remote(place: Place) -> tuple[Case, ...]:
+    count = place.sizes.most
+    return tuple(
+        Case(
+            name=f"s3-{reader.replace('_', '-')}",
+            what=f"bytes read of {count:,} JSONL rows on S3 for `limit` 100, {shown} (one round)",
+            unit="%",
+            runs={
+                OURS: Call(
+                    "benchmarks.remote:share_read",
+                    {"file": str(place.data(count, "jsonl")), "reader": reader},
+                    cache="fresh",
+                )
+            },
+            goals=(AtMost(1),),
+            needs=((count, "jsonl"),),
+            rounds=1,
+        )
+        for reader, shown in (("loader", "`json_dataset`"), ("get_dataset", "`get_dataset`"))
+    )

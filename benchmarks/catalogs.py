@@ -1,0 +1,139 @@
+"""Write the catalogs: one of the datasets that are measured, and ones of many manifests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.data import LETTERS
+from benchmarks.place import Place
+
+__all__ = ["KNOWN", "REMOTE", "SEED", "TINY", "write_catalog", "write_manifests"]
+
+KNOWN = "known"
+"""The one dataset of a catalog of many manifests whose data is there."""
+REMOTE = "s3://benchmark/rows.jsonl"
+SEED = 42
+TINY = "-tiny"
+"""Ends the name of a dataset with ten rows that is like another."""
+
+_FIELDS = {
+    "input": "question",
+    "choices": "choices",
+    "target": "answer",
+    "id": "id",
+    "metadata": ["subject"],
+}
+# What can't be done for whole columns at once: a digest, and a pattern's capture.
+_BY_RECORD = {
+    **_FIELDS,
+    "id": {"hash": ["question", "choices"], "prefix": "q", "length": 12},
+    "metadata": {"area": {"from": "subject", "do": [{"regex": r"^(\w+)"}]}},
+}
+_SHUFFLED = {"shuffle": True, "seed": SEED}
+
+
+def _datasets(place: Place) -> dict[str, dict[str, Any]]:
+    sizes = place.sizes
+    return {
+        **_sized(place, "jsonl", sizes.rows, "jsonl", fields=_FIELDS),
+        **_sized(place, "csv", sizes.rows, "csv", fields={**_FIELDS, "choices": list(LETTERS)}),
+        **_sized(place, "by-record", sizes.rows, "jsonl", fields=_BY_RECORD),
+        **_sized(place, "mapper", sizes.rows, "jsonl", mapper="benchmarks.mappers:to_sample"),
+        **_sized(place, "hub", sizes.rows, "parquet", fields=_FIELDS),
+        **_sized(place, "many", sizes.many, "jsonl", fields=_FIELDS),
+        **_sized(place, "most", sizes.most, "jsonl", fields=_FIELDS),
+        **_sized(place, "few-shuffled", sizes.few, "jsonl", fields=_FIELDS, **_SHUFFLED),
+        **_sized(place, "many-shuffled", sizes.many, "jsonl", fields=_FIELDS, **_SHUFFLED),
+        "remote": {
+            "source": {"type": "json", "path": REMOTE},
+            "fields": _FIELDS,
+            "limit": 100,
+        },
+    }
+
+
+def _sized(
+    place: Place, name: str, count: int, suffix: str, **keys: Any
+) -> dict[str, dict[str, Any]]:
+    """Return a dataset over so many rows, and the same over ten."""
+    counts = {name: count, f"{name}{TINY}": place.sizes.tiny}
+    return {
+        one: {"source": _source(place.data(rows, suffix)), **keys} for one, rows in counts.items()
+    }
+
+
+def _source(file: Path) -> dict[str, Any]:
+    if file.suffix == ".parquet":
+        return {"type": "hf", "path": "parquet", "split": "train", "data_files": str(file)}
+    return {"type": {".jsonl": "json", ".csv": "csv"}[file.suffix], "path": str(file)}
+
+
+def write_catalog(place: Place) -> None:
+    """Write the catalog of the datasets that are measured."""
+    index = {"version": 1, "include": ["registry/*.yaml"], "trust": ["benchmarks"]}
+    _write(place.catalog / "datasets.yaml", index)
+    _write(place.catalog / "registry" / "rows.yaml", {"datasets": _datasets(place)})
+
+
+def write_manifests(place: Place, count: int) -> None:
+    """Write a catalog of `count` files with one dataset each; one that is there stays."""
+    root = place.manifests(count)
+    if (root / "datasets.yaml").exists():
+        return
+    known = {"source": _source(place.data(place.sizes.tiny, "jsonl")), "fields": _FIELDS}
+    _write(root / "registry" / f"{KNOWN}.yaml", {"datasets": {KNOWN: known}})
+    for name, text in _manifests(count - 1):
+        (root / "registry" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    _write(root / "datasets.yaml", {"version": 1, "include": ["registry/*.yaml"]})
+
+
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(value, sort_keys=False), encoding="utf-8")
+
+
+def _manifests(count: int) -> Iterator[tuple[str, str]]:
+    for number in range(count):
+        name = f"suite-{number:05d}"
+        revision = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()
+        source = _SOURCES[number % len(_SOURCES)].format(number=number, revision=revision)
+        yield name, _MANIFEST.format(name=name, number=number, source=source)
+
+
+_SOURCES = (
+    """type: hf
+      path: examples/suite-{number}
+      split: test
+      revision: {revision}""",
+    """type: csv
+      path: s3://examples/suite/{number}.csv.gz
+      encoding: utf-8""",
+    """type: json
+      path: data/suite-{number}.jsonl""",
+)
+_MANIFEST = """\
+datasets:
+  {name}:
+    description: Questions of suite {number}, with four choices each.
+    homepage: https://example.org/suites/{number}
+    license: mit
+    tags: [knowledge, mcq]
+    source:
+      {source}
+    fields:
+      input: {{template: "{{context}}\\n\\n{{question}}", with: {{context: passage.text}}}}
+      choices: [A, B, C, D]
+      target: {{from: answer, do: [letter]}}
+      id: {{hash: [question, A, B, C, D], prefix: suite, length: 8}}
+      metadata: {{topic: subject, level: {{from: grade, do: [int]}}}}
+    on_duplicate: drop
+    expect: {{samples: {number}}}
+    shuffle: true
+    seed: {number}
+    limit: 100
+"""

@@ -1,0 +1,100 @@
+"""What is measured of registry; each function runs in a child process of its own."""
+
+from __future__ import annotations
+
+import random
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.catalogs import TINY
+from benchmarks.clock import repeated, seconds
+from registry import Dataset, get_dataset, list_datasets
+
+__all__ = [
+    "access",
+    "build",
+    "index",
+    "iterate",
+    "memory",
+    "opened",
+    "rebuild",
+    "validated",
+    "warm",
+]
+
+_ACCESSES = 10_000
+_RSS_BYTES = 1 if sys.platform == "darwin" else 1024
+"""What the system counts the resident size in."""
+
+
+def opened(*, name: str, rows: int, root: str | None = None) -> int:
+    """Build a dataset if it is not there, and make sure that it is whole."""
+    return len(_whole(get_dataset(name, root=root), rows))
+
+
+def build(*, name: str, rows: int) -> float:
+    """Return the seconds of a first `get_dataset`, in an empty cache, to the first sample."""
+    get_dataset(f"{name}{TINY}")[0]
+    taken = seconds(lambda: get_dataset(name)[0])
+    _whole(get_dataset(name), rows)
+    return taken
+
+
+def rebuild(*, name: str, rows: int, cache: str) -> float:
+    """Return the seconds of a build where what `datasets` gave is in the cache already."""
+    (samples,) = Path(cache).glob("v*/samples")
+    shutil.rmtree(samples)
+    return build(name=name, rows=rows)
+
+
+def memory(*, name: str, rows: int) -> float:
+    """Return the most bytes that this process ever held, after a first `get_dataset`."""
+    _whole(get_dataset(name), rows)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_BYTES
+
+
+def warm(*, name: str, root: str | None = None) -> float:
+    """Return the seconds of `get_dataset` and its first sample, when both were had before."""
+    get_dataset(name, root=root)[0]
+    return repeated(lambda: get_dataset(name, root=root)[0])
+
+
+def iterate(*, name: str, rows: int) -> float:
+    """Return the seconds that each sample takes when all are gone through."""
+    dataset = _whole(get_dataset(name), rows)
+    return seconds(lambda: sum(1 for _ in dataset)) / rows
+
+
+def access(*, name: str, rows: int) -> float:
+    """Return the seconds that a sample at a random place takes."""
+    dataset = _whole(get_dataset(name), rows)
+    draw = random.Random(1)
+    places = [draw.randrange(rows) for _ in range(_ACCESSES)]
+    dataset[0]
+    return seconds(lambda: [dataset[place] for place in places]) / len(places)
+
+
+def index(*, root: str, few: str, count: int) -> float:
+    """Return the seconds of reading a catalog that was never read before."""
+    list_datasets(root=few)
+    names: list[str] = []
+    taken = seconds(lambda: names.extend(list_datasets(root=root)))
+    if len(names) != count:
+        raise ValueError(f"{root}: {len(names)} datasets, expected {count}")
+    return taken
+
+
+def validated(*, root: str) -> int:
+    """Check a catalog, so that a cache may remember it; problems are an error."""
+    return subprocess.run(
+        [sys.executable, "-m", "registry", "validate", "--root", root], check=True, stdout=2
+    ).returncode
+
+
+def _whole(dataset: Dataset, rows: int) -> Dataset:
+    if len(dataset) != rows:
+        raise ValueError(f"{dataset.name}: {len(dataset)} samples, expected {rows}")
+    return dataset

@@ -1,0 +1,71 @@
+"""Where a run works, and how large its data is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["FULL", "QUICK", "Place", "Sizes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How many of everything; the names of cases and datasets are those of the full run."""
+
+    tiny: int
+    """Rows that are loaded before the clock starts, so that imports are done."""
+    few: int
+    """Rows of the small warm dataset."""
+    rows: int
+    """Rows of the cold cases."""
+    many: int
+    """Rows of the large warm dataset, and of the memory case."""
+    most: int
+    """Rows of the second memory run, and of the remote file."""
+    manifests: int
+    """Manifests of the large catalog."""
+    few_manifests: int
+    """Manifests of the small one."""
+
+
+FULL = Sizes(
+    tiny=10,
+    few=1_000,
+    rows=200_000,
+    many=1_000_000,
+    most=4_000_000,
+    manifests=10_000,
+    few_manifests=10,
+)
+QUICK = Sizes(tiny=10, few=50, rows=300, many=1_500, most=6_000, manifests=30, few_manifests=3)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A work folder: data and catalogs, kept between runs, and caches."""
+
+    folder: Path
+    sizes: Sizes
+
+    def data(self, count: int, suffix: str) -> Path:
+        """Return the file with so many rows."""
+        return self.folder / "data" / f"rows-{count}.{suffix}"
+
+    @property
+    def catalog(self) -> Path:
+        """The catalog of the datasets that are measured."""
+        return self.folder / "catalog"
+
+    def manifests(self, count: int) -> Path:
+        """Return the catalog with so many manifests."""
+        return self.folder / f"manifests-{count}"
+
+    @property
+    def caches(self) -> Path:
+        """Our caches: a kept one for each case, and new ones for cold builds."""
+        return self.folder / "caches"
+
+    @property
+    def peer_cache(self) -> Path:
+        """Where Inspect AI keeps what it loaded with `datasets`."""
+        return self.folder / "peer"

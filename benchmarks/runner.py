@@ -1,0 +1,135 @@
+"""Run cases: all runs of a case once a round, by turns, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from benchmarks.case import Call, Case, Need, Program, Run
+from benchmarks.catalogs import write_catalog, write_manifests
+from benchmarks.place import Place
+
+__all__ = ["UNITS", "MeasurementError", "measure", "prepare"]
+
+UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "%": 1e2}
+"""How many of a unit make one of what runs return: a second, a byte, the whole."""
+
+_REPOSITORY = Path(__file__).parents[1]
+_SAID = 2000
+"""How many characters of a failed child's output are shown."""
+_FORMATS: tuple[Literal["csv", "jsonl", "parquet"], ...] = ("csv", "jsonl", "parquet")
+
+
+class MeasurementError(Exception):
+    """A child process failed; its last words are the message."""
+
+
+def prepare(place: Place, cases: Iterable[Case]) -> None:
+    """Write the data and catalogs that cases need and that are not there yet."""
+    tiny: set[Need] = {(place.sizes.tiny, suffix) for suffix in _FORMATS}
+    write_catalog(place)
+    for count, kind in sorted(tiny.union(*(case.needs for case in cases))):
+        if kind == "manifests":
+            write_manifests(place, count)
+        else:
+            _make(place, count, kind)
+
+
+def _make(place: Place, count: int, suffix: str) -> None:
+    # Not in this process: its children would inherit the memory that pyarrow takes.
+    arguments = json.dumps({"path": str(place.data(count, suffix)), "count": count})
+    _output(["-m", "benchmarks.child", "benchmarks.data:made", arguments], place)
+
+
+def measure(case: Case, place: Place, *, rounds: int) -> dict[str, list[float]]:
+    """Return what each run of a case measured in each round, in the case's unit.
+
+    Raises:
+        MeasurementError: a child process failed.
+    """
+    kept = place.caches / (case.cache or case.name)
+    for call in case.before:
+        _call(call, place, kept)
+    values: dict[str, list[float]] = {name: [] for name in case.runs}
+    for turn in range(case.rounds or rounds):
+        # Who comes first changes, so that what one leaves behind (a warm disk) helps both.
+        names = list(case.runs)[:: 1 if turn % 2 == 0 else -1]
+        for name in names:
+            values[name].append(_once(case.runs[name], place, kept) * UNITS[case.unit])
+    return values
+
+
+def _once(run: Run, place: Place, kept: Path) -> float:
+    with _cache(run, place, kept) as cache:
+        if isinstance(run, Call):
+            return _call(run, place, cache)
+        return statistics.median(_seconds(run, place, cache) for _ in range(run.times))
+
+
+@contextmanager
+def _cache(run: Run, place: Place, kept: Path) -> Iterator[Path]:
+    """Give the folder of a cache: the kept one, or one that is new and goes at the end."""
+    if run.cache == "kept":
+        yield kept
+        return
+    folder = place.caches / f"fresh-{uuid.uuid4().hex}"
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _call(call: Call, place: Place, cache: Path) -> float:
+    given = {"cache": str(cache)} if call.takes_cache else {}
+    arguments = json.dumps({**call.arguments, **given})
+    output = _output(["-m", "benchmarks.child", call.function, arguments], place, cache)
+    return float(json.loads(output.splitlines()[-1]))
+
+
+def _seconds(program: Program, place: Place, cache: Path) -> float:
+    begin = time.perf_counter()
+    _output(list(program.arguments), place, cache)
+    return time.perf_counter() - begin
+
+
+def _output(arguments: list[str], place: Place, cache: Path | None = None) -> str:
+    """Run Python and return what it writes."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=place.folder,
+        env=_environment(place, cache or place.caches / "none"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr)[-_SAID:]
+        raise MeasurementError(f"python {' '.join(arguments)}: exit {done.returncode}\n{said}")
+    return done.stdout
+
+
+def _environment(place: Place, cache: Path) -> dict[str, str]:
+    """Return the environment of a child: this checkout's sources, and caches of the work folder."""
+    path = [str(_REPOSITORY / "src"), str(_REPOSITORY)]
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("REGISTRY_")},
+        "PYTHONPATH": os.pathsep.join(path),
+        "REGISTRY_ROOT": str(place.catalog),
+        "REGISTRY_CACHE_DIR": str(cache),
+        "XDG_CACHE_HOME": str(place.peer_cache),
+        "XDG_DATA_HOME": str(place.peer_cache),
+        "HF_HOME": str(place.peer_cache / "huggingface"),
+        # Else `datasets` tells the Hub what it loads.
+        "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+    }

@@ -1,0 +1,217 @@
+"""The benchmarks run, measure equal work, and report it; no time is asserted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from benchmarks import peer, runner
+from benchmarks.__main__ import main
+from benchmarks.case import OURS, PEER, AtMost, Call, Case, Goal, Over, Program, Times, Within, met
+from benchmarks.cases import all_cases
+from benchmarks.data import rows
+from benchmarks.machine import machine
+from benchmarks.place import FULL, QUICK, Place
+from benchmarks.report import Report, failed, markdown, merged, result_of, table, with_table
+from benchmarks.runner import MeasurementError, measure, prepare
+from registry import get_dataset
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+CASE = Case(
+    name="one",
+    what="something",
+    unit="s",
+    runs={OURS: Call("benchmarks.ours:build"), PEER: Call("benchmarks.peer:load")},
+    goals=(AtMost(2), Times(1 / 4)),
+)
+
+
+def report_of(*cases: Case, **values: Any) -> Report:
+    results = [result_of(case, {OURS: [1.0, 3.0, 2.0], PEER: [8.0, 8.0, 9.0]}) for case in cases]
+    return cast("Report", {"machine": machine(), "quick": False, "cases": results, **values})
+
+
+# ---------------------------------------------------------------- through the door
+
+
+@pytest.fixture(scope="module")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("benchmarks")
+    file = folder / "results" / "figures.json"
+    chosen = "^(cold-jsonl|validate-again|import|s3-loader)$"
+    arguments = ["--quick", "--rounds", "2", "--only", chosen, "--json", str(file)]
+    code = main([*arguments, "--work", str(folder / "work")])
+    return code, json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_a_quick_run_measures_every_run_in_every_round(
+    quick_run: tuple[int, dict[str, Any]],
+) -> None:
+    code, report = quick_run
+    assert [case["failure"] for case in report["cases"]] == [None] * 4
+    assert code == 0
+    shape = {
+        case["name"]: {name: len(run["values"]) for name, run in case["runs"].items()}
+        for case in report["cases"]
+    }
+    assert shape == {
+        "cold-jsonl": {OURS: 2, PEER: 2, "pyarrow": 2},
+        "validate-again": {OURS: 2},
+        "import": {OURS: 2, "bare Python": 2},
+        "s3-loader": {OURS: 1},
+    }
+    for case in report["cases"]:
+        for run in case["runs"].values():
+            assert min(run["values"]) <= run["median"] <= max(run["values"])
+            assert min(run["values"]) > 0
+
+
+def test_a_quick_run_says_what_it_ran_on_and_what_is_asked(
+    quick_run: tuple[int, dict[str, Any]],
+) -> None:
+    _, report = quick_run
+    assert report["quick"] is True
+    assert {"cpu", "cores", "python", "pyarrow", "inspect_ai", "datasets"} <= set(report["machine"])
+    for case in report["cases"]:
+        assert case["peer"] is (PEER in case["runs"])
+        assert case["goals"]
+        assert all(
+            set(goal) == {"target", "limit", "measured", "value", "met"} for goal in case["goals"]
+        )
+
+
+def test_quick_figures_do_not_go_into_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--quick", "--write-docs"])
+    assert stopped.value.code == 2
+    assert "takes no quick figures" in capsys.readouterr().err
+
+
+def test_a_case_that_fails_is_reported_with_the_last_words_of_its_process(tmp_path: Path) -> None:
+    place = Place(tmp_path, QUICK)
+    prepare(place, [])
+    broken = Call("benchmarks.ours:opened", {"name": "jsonl-tiny", "rows": 11})
+    with pytest.raises(MeasurementError, match="jsonl-tiny: 10 samples, expected 11"):
+        measure(replace(CASE, runs={OURS: broken}), place, rounds=1)
+    result = failed(CASE, "no")
+    assert (result["failure"], [goal["met"] for goal in result["goals"]]) == ("no", [False, False])
+
+
+def test_who_comes_first_changes_from_round_to_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def once(run: Program, place: Place, kept: Path) -> float:
+        ran.append(run.arguments[0])
+        return float(len(ran))
+
+    monkeypatch.setattr(runner, "_once", once)
+    case = replace(CASE, unit="ms", runs={name: Program((name,)) for name in (OURS, PEER)})
+    values = measure(case, Place(tmp_path, QUICK), rounds=3)
+    assert ran == [OURS, PEER, PEER, OURS, OURS, PEER]
+    assert values == {OURS: [1000, 4000, 5000], PEER: [2000, 3000, 6000]}
+
+
+# ---------------------------------------------------------------- equal work
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix", "mapping"),
+    [
+        ("jsonl", "jsonl", "fields"),
+        ("csv", "csv", "columns"),
+        ("by-record", "jsonl", "by-record"),
+        ("mapper", "jsonl", "mapper"),
+        ("hub", "parquet", "fields"),
+    ],
+)
+def test_both_make_the_same_samples(
+    name: str, suffix: str, mapping: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, replace(QUICK, tiny=40))
+    prepare(place, [])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place.peer_cache))
+    ours = get_dataset(f"{name}-tiny", root=place.catalog)
+    theirs = peer.read(str(place.data(40, suffix)), mapping)
+    kept = ("input", "choices", "target", "id", "metadata")
+    made = [{field: getattr(sample, field) for field in kept} for sample in ours]
+    assert made == [{field: getattr(sample, field) for field in kept} for sample in theirs]
+    assert len({one["id"] for one in made}) == 40
+
+
+def test_the_rows_of_a_short_file_begin_every_longer_one() -> None:
+    assert list(rows(20)) == list(rows(50))[:20]
+    assert all(len(set(row["choices"])) == 4 for row in rows(500))
+
+
+# ---------------------------------------------------------------- goals and reports
+
+
+@pytest.mark.parametrize(
+    ("goal", "text", "reading", "reached"),
+    [
+        (AtMost(5), "≤ 5 s", "2 s", True),
+        (AtMost(1.5), "≤ 1.5 s", "2 s", False),
+        (Times(1 / 20), "≤ 1/20 inspect_ai", "1/25", True),
+        (Times(1 / 40), "≤ 1/40 inspect_ai", "1/25", False),
+        (Times(1.5, "small"), "≤ 1.5 × small", "1.25 ×", True),
+        (Over(0.3, "small"), "≤ 0.3 s over small", "0.4 s", False),
+        (Over(40, "small"), "≤ 40 s over small", "0.4 s", True),
+        (Within(0.15, "small"), "small the same ± 15%", "-20%", False),
+        (Within(0.25, "small"), "small the same ± 25%", "-20%", True),
+    ],
+)
+def test_a_goal_says_what_it_asks_and_what_was_measured(
+    goal: Goal, text: str, reading: str, reached: bool
+) -> None:
+    medians = {OURS: 2.0, PEER: 50.0, "small": 1.6}
+    value = goal.value(medians)
+    assert (goal.text("s"), goal.reading(value, "s")) == (text, reading)
+    assert met(goal, value) is reached
+
+
+def test_a_table_has_a_row_for_each_goal() -> None:
+    report = report_of(CASE)
+    first, second = markdown(report, ["one"]).splitlines()[-2:]
+    assert first == "| one | something | 2 s | inspect_ai 8 s | ≤ 2 s | 2 s | yes | 3 |"
+    assert second == "|  |  |  |  | ≤ 1/4 inspect_ai | 1/4 | yes |  |"
+    assert "≤ 1/4 inspect_ai" in table(report, ["one"])
+
+
+def test_a_case_without_a_peer_says_so() -> None:
+    case = replace(CASE, runs={OURS: Call("")}, goals=(AtMost(1),))
+    result = result_of(case, {OURS: [2.0]})
+    text = markdown({"machine": machine(), "quick": False, "cases": [result]}, ["one"])
+    assert "| 2 s | no peer | ≤ 1 s | 2 s | no | 1 |" in text
+
+
+def test_cases_that_are_not_measured_again_stay_in_a_report() -> None:
+    old = report_of(CASE, replace(CASE, name="two"))
+    new = report_of(replace(CASE, name="two", what="another thing"))
+    names = {case["name"]: case["what"] for case in merged(old, new)["cases"]}
+    assert names == {"one": "something", "two": "another thing"}
+
+
+def test_figures_of_another_machine_or_size_are_dropped() -> None:
+    new = report_of(CASE)
+    other = replace(CASE, name="two")
+    for old in (report_of(other, machine={"cpu": "another"}), report_of(other, quick=True)):
+        assert [case["name"] for case in merged(old, new)["cases"]] == ["one"]
+
+
+def test_the_table_of_a_document_is_replaced_between_its_markers() -> None:
+    once = with_table(DOCUMENT.read_text(encoding="utf-8"), "first")
+    assert with_table(once, "second") == once.replace("\n\nfirst\n\n", "\n\nsecond\n\n")
+    with pytest.raises(ValueError, match="the document needs the lines"):
+        with_table("no markers", "text")
+
+
+def test_the_document_has_every_case() -> None:
+    shown = DOCUMENT.read_text(encoding="utf-8")
+    cases = all_cases(Place(Path(), FULL))
+    assert [case.name for case in cases if f"\n| {case.name} | {case.what} |" not in shown] == []
