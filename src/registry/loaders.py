@@ -8,7 +8,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -335,12 +335,14 @@ def _read_files(
     """Read the files, map, number, shuffle and limit, in this order."""
     location = source.path[0]
     title = name or PurePosixPath(public_location(location).removesuffix("?…")).stem
-    files = open_files(source.path, source.fs_options)
+    # Without a shuffle no more is read than the first samples need.
+    most = None if view.shuffle else view.limit
+    files = open_files(source.path, source.fs_options, part=most is not None)
     records = chain.from_iterable(decode(file, source, strict=False) for file in files)
     mapper = record_mapper(sample_fields)
     mapped = map_records(enumerate(records, 1), mapper, dataset=title)
     resolve = resolver(location, source.fs_options)
-    samples = [resolve_files(sample, resolve) for _, sample in mapped]
+    samples = [resolve_files(sample, resolve) for _, sample in islice(mapped, most)]
     if view.auto_id:
         _number(samples)
     if view.shuffle:

@@ -87,10 +87,12 @@ def _expand_one(path: str, clients: _Clients) -> list[str]:
     return sorted(found)
 
 
-def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceBytes]:
-    """Return files to read straight from where they are, for the loaders."""
+def open_files(
+    paths: Sequence[str], options: Mapping[str, Any], *, part: bool = False
+) -> list[SourceBytes]:
+    """Return files to read straight from where they are, for the loaders; `part` as of opening."""
     return [
-        SourceBytes(public_location(location), partial(open_location, location, options))
+        SourceBytes(public_location(location), partial(open_location, location, options, part=part))
         for location in expand(paths, options)
     ]
 
