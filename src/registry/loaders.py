@@ -335,8 +335,9 @@ def _read_files(
     """Read the files, map, number, shuffle and limit, in this order."""
     location = source.path[0]
     title = name or PurePosixPath(public_location(location).removesuffix("?…")).stem
-    # Without a shuffle no more is read than the first samples need.
-    most = None if view.shuffle else view.limit
+    # Without a shuffle no more is read than the first samples need. A target that is no letter
+    # is refused behind the limit, too.
+    most = None if view.shuffle or view.shuffle_choices else view.limit
     files = open_files(source.path, source.fs_options, part=most is not None)
     records = chain.from_iterable(decode(file, source, strict=False) for file in files)
     mapper = record_mapper(sample_fields)
