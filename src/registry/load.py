@@ -33,9 +33,8 @@ from registry.relative_files import local_resolver, remote_resolver, resolve_fil
 from registry.resolve import spec_of_source
 from registry.settings import Settings
 from registry.sources import fetch, pin
-from registry.sources.hub import is_commit
 from registry.sources.pin import Access, SourcePin
-from registry.spec import DatasetSpec, HfSource, ParquetSource, Source
+from registry.spec import DatasetSpec, HfSource, ParquetSource, Source, is_commit
 from registry.steps import prepare, select, unique, with_columns
 
 if TYPE_CHECKING:
@@ -288,7 +287,8 @@ def _mapper_of(spec: DatasetSpec) -> RecordToSample:
 
 
 def _uncompiled(error: ValueError, spec: DatasetSpec, path: str) -> ManifestError:
-    return ManifestError([Problem(message=str(error), file=spec.name, path=path)])
+    problem = Problem(message=str(error), file=spec.name, path=path, rule="bad-expression")
+    return ManifestError([problem])
 
 
 def _build(spec: DatasetSpec, pins: Pins, access: Access, fingerprint: str) -> CacheEntry:
