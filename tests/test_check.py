@@ -22,7 +22,10 @@ def problems(tmp_path: Path) -> Problems:
     def found(keys: str) -> list[str]:
         text = f"version: 1\ndatasets:\n  d: {{{keys}}}\n"
         (tmp_path / "datasets.yaml").write_text(text, encoding="utf-8")
-        return [f"{one.path}: {one.message}" for one in check(Catalog.open(tmp_path))]
+        return [
+            f"{one.path}: {one.message}"
+            for one in check(Catalog.open(tmp_path), ignore=["description"])
+        ]
 
     return found
 
