@@ -43,7 +43,7 @@ format: .venv/.dev  ## format the code and mend what ruff can
 	$(BIN)/ruff format src tests
 	$(BIN)/ruff check --fix src tests
 
-docs: .venv/.run  ## write the page of the operations
+docs: .venv/.run  ## write the pages of the operations and the rules
 	$(BIN)/python -m registry.reference
 
 clean:  ## remove the environment and what tools left
