@@ -59,13 +59,14 @@ def check(
     broken = {one.file for one in found if RULES[one.rule].stops}
     kept = list(misconfigured) if index.file not in files else []
     for file in files:
-        kept += apply_ignores(
+        left = apply_ignores(
             problems[file],
             _comments_of(file),
             file=file,
             selection=selection,
             complete=file not in broken,
         )
+        kept += selection.apply(left)
     return sorted(kept, key=lambda one: (one.file, one.line, one.column, one.rule))
 
 

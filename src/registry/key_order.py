@@ -179,7 +179,9 @@ def _with_comments(lines: list[str], row: int, column: int) -> int:
 def _end_of(lines: list[str], node: Any, column: int) -> int:
     """Return the line behind a block mapping, without what belongs to that which follows."""
     mark = node.end_mark
-    end = int(mark.line) + bool(lines[mark.line][: mark.column].strip())
+    # libyaml ends the last line of a text that does not, so the mark may stand behind all lines.
+    last = "".join(lines[mark.line : mark.line + 1])
+    end = int(mark.line) + bool(last[: mark.column].strip())
     while end > 0 and _is_outside(lines[end - 1], column):
         end -= 1
     return end
