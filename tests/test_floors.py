@@ -63,6 +63,7 @@ FLOORS = (
         "check",
         "field_check",
         "layout",
+        "sound_entries",
         "fixes",
         "calls",
         "propose",

@@ -86,11 +86,13 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
     """Check a manifest whose source ends in these lines; give line and message of each problem."""
     monkeypatch.chdir(tmp_path)
 
-    def problems(lines: str, head: str = HEAD, **options: tuple[str, ...]) -> list[str]:
+    def problems(
+        lines: str, *, select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
+    ) -> list[str]:
         index = "version: 1\ninclude: [m.yaml]\n"
         (tmp_path / "datasets.yaml").write_text(index, encoding="utf-8")
-        (tmp_path / "m.yaml").write_text(f"{head}{lines}", encoding="utf-8")
-        found = check(Catalog.open(tmp_path), **options)
+        (tmp_path / "m.yaml").write_text(f"{HEAD}{lines}", encoding="utf-8")
+        found = check(Catalog.open(tmp_path), select=select, ignore=ignore)
         return [f"{one.line}: {one.text} [{one.rule}]" for one in found]
 
     return problems

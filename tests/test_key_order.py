@@ -104,16 +104,16 @@ def test_lines_move_with_their_comments() -> None:
             "datasets:\r\n  d:\r\n    source: {type: csv, path: x}\r\n    limit: 1",
         ),
         (
-            "datasets:\n  d:\n    source: {type: hf, path: x, split: t}\n"
-            "    concat:\n      - {split: a, name: b}\n      -\n        split: c\n        name: d\n",
-            "datasets:\n  d:\n    source: {type: hf, path: x, split: t}\n"
-            "    concat:\n      - {name: b, split: a}\n      -\n        name: d\n        split: c\n",
+            ("datasets:\n  d:\n    source: {type: hf, path: x, split: t}\n"
+            "    concat:\n      - {split: a, name: b}\n      -\n        split: c\n        name: d\n"),
+            ("datasets:\n  d:\n    source: {type: hf, path: x, split: t}\n"
+            "    concat:\n      - {name: b, split: a}\n      -\n        name: d\n        split: c\n"),
         ),
         (
-            "datasets:\n  d:\n    source: {type: csv, path: x}\n"
-            "    join:\n      on: a\n      source:\n        path: y\n        type: csv\n      into: b\n",
-            "datasets:\n  d:\n    source: {type: csv, path: x}\n"
-            "    join:\n      on: a\n      source:\n        type: csv\n        path: y\n      into: b\n",
+            ("datasets:\n  d:\n    source: {type: csv, path: x}\n"
+            "    join:\n      on: a\n      source:\n        path: y\n        type: csv\n      into: b\n"),
+            ("datasets:\n  d:\n    source: {type: csv, path: x}\n"
+            "    join:\n      on: a\n      source:\n        type: csv\n        path: y\n      into: b\n"),
         ),
         (
             "datasets:\n  a: &a {source: {type: csv, path: x}}\n  d:\n    limit: 1\n    <<: *a\n    tags: [t]\n",
@@ -192,7 +192,9 @@ def test_every_key_has_a_place() -> None:
 def test_the_page_of_manifests_lists_keys_in_this_order() -> None:
     page = (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
     table = page.partition("## A dataset")[2].partition("\n\nThat is also")[0]
-    words = [word.strip("`,") for row in table.splitlines()[4:] for word in row.split("|")[1].split()]
+    words = [
+        word.strip("`,") for row in table.splitlines()[4:] for word in row.split("|")[1].split()
+    ]
     assert words == sorted(words, key=DATASET_KEYS.index)
     assert len(words) > 10
     for row in page.partition("## Sources")[2].splitlines()[4:8]:

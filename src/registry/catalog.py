@@ -88,7 +88,7 @@ class Catalog(Mapping[str, DatasetSpec]):
             ManifestError: its manifest, or one that it extends, is not valid.
         """
         self.check_name(name)
-        self.check_files_of(name)
+        self._check_files_of(name)
         spec = resolve(name, self.entries, overrides=overrides, source=source)
         self.check_trust(spec)
         return spec
@@ -110,7 +110,7 @@ class Catalog(Mapping[str, DatasetSpec]):
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
             raise ManifestError([problem])
 
-    def check_files_of(self, name: str) -> None:
+    def _check_files_of(self, name: str) -> None:
         """Raise the problems of the files that a dataset and its ancestors stand in."""
         seen: set[str] = set()
         current: object = name

@@ -18,6 +18,7 @@ from registry.layout import LAYOUT_CHECKS, layout_files, layout_problems
 from registry.resolve import merged_entry, spec_of
 from registry.rules import RULES
 from registry.selection import configured, selected
+from registry.sound_entries import SoundEntries, sound_entries
 from registry.spec import DatasetSpec
 from registry.yamlfile import Document, read_yaml
 
@@ -122,26 +123,25 @@ def _comments_of(file: str) -> list[IgnoreComment]:
 
 
 def _meaning(catalog: Catalog) -> Iterator[Problem]:
-    """Yield what only resolving and compiling shows, of files whose form is right."""
-    broken = {problem.file for problem in catalog.problems}
-    for name, entry in catalog.entries.items():
-        if entry.document.file in broken:
-            continue
+    """Yield what only resolving and compiling shows."""
+    sound = sound_entries(catalog)
+    for entry in sound.entries.values():
         try:
-            if broken:
-                catalog.check_files_of(name)
-            yield from _judged(entry, catalog)
+            yield from _judged(entry, sound, catalog)
         except ManifestError as error:
             yield from error.problems
 
 
-def _judged(entry: Entry, catalog: Catalog) -> Iterator[Problem]:
+def _judged(entry: Entry, sound: SoundEntries, catalog: Catalog) -> Iterator[Problem]:
     """Yield the problems of one dataset; what stops it from being resolved may be raised."""
-    merged = merged_entry(entry.name, catalog.entries)
-    yield from advice(merged)
-    stopping = list(faults(merged))
-    if stopping:
-        yield from stopping
+    unsure = sound.unsure_of(entry.name)
+    if unsure is not None and "extends" in unsure:
+        return
+    merged = merged_entry(entry.name, sound.entries)
+    yield from advice(merged, unsure=unsure)
+    stopping = list(faults(merged, unsure=unsure))
+    yield from stopping
+    if stopping or unsure is not None:
         return
     spec = spec_of(entry, merged)
     for rule, find in _SPEC_CHECKS.items():

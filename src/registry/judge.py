@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from registry.errors import Problem
 from registry.expressions import parse_condition, parse_expression
@@ -21,20 +21,26 @@ __all__ = ["advice", "faults"]
 Check = Callable[[Merged], Iterator[Finding]]
 
 
-def faults(merged: Merged) -> Iterator[Problem]:
+Unsure = Collection[str] | None
+"""Keys of which nothing can be said, as they are at fault already; None where all is known."""
+
+
+def faults(merged: Merged, *, unsure: Unsure = None) -> Iterator[Problem]:
     """Yield what stops the dataset from being used."""
-    return _run(merged, stops=True)
+    return _run(merged, unsure, stops=True)
 
 
-def advice(merged: Merged) -> Iterator[Problem]:
+def advice(merged: Merged, *, unsure: Unsure = None) -> Iterator[Problem]:
     """Yield what does not stop it, and only `validate` reports."""
-    return _run(merged, stops=False)
+    return _run(merged, unsure, stops=False)
 
 
-def _run(merged: Merged, *, stops: bool) -> Iterator[Problem]:
+def _run(merged: Merged, unsure: Unsure, *, stops: bool) -> Iterator[Problem]:
     for rule, check in _CHECKS.items():
-        if RULES[rule].stops is stops:
-            for path, message, hint in check(merged):
+        if RULES[rule].stops is not stops:
+            continue
+        for path, message, hint in check(merged):
+            if unsure is None or (path and path[0] not in unsure):
                 yield merged.problem(path, message, hint, rule=rule)
 
 
