@@ -13,7 +13,7 @@ from registry.errors import ManifestError, Problem
 from registry.field_check import Fault, compile_faults, unknown_columns
 from registry.ignores import IgnoreComment, apply_ignores, read_ignores
 from registry.judge import advice, faults
-from registry.layers import Entry
+from registry.layers import Entry, Merged
 from registry.layout import LAYOUT_CHECKS, layout_files, layout_problems
 from registry.resolve import merged_entry, spec_of
 from registry.rules import RULES
@@ -133,7 +133,7 @@ def _meaning(catalog: Catalog) -> Iterator[Problem]:
 
 
 def _judged(entry: Entry, sound: SoundEntries, catalog: Catalog) -> Iterator[Problem]:
-    """Yield the problems of one dataset; what stops it from being resolved may be raised."""
+    """Yield the problems of one dataset; that its parents are not there is raised."""
     unsure = sound.unsure_of(entry.name)
     if unsure is not None and "extends" in unsure:
         return
@@ -141,10 +141,20 @@ def _judged(entry: Entry, sound: SoundEntries, catalog: Catalog) -> Iterator[Pro
     yield from advice(merged, unsure=unsure)
     stopping = list(faults(merged, unsure=unsure))
     yield from stopping
-    if stopping or unsure is not None:
-        return
-    spec = spec_of(entry, merged)
-    for rule, find in _SPEC_CHECKS.items():
-        for path, message in find(spec):
-            yield merged.problem(path, message, rule=rule)
-    catalog.check_trust(spec)
+    if unsure is None and "source" in merged.value:
+        said = {problem.path for problem in stopping}
+        for problem in _resolved_problems(entry, merged, catalog):
+            if not any(path.startswith(problem.path) for path in said):
+                yield problem
+
+
+def _resolved_problems(entry: Entry, merged: Merged, catalog: Catalog) -> Iterator[Problem]:
+    """Yield what only the resolved dataset shows."""
+    try:
+        spec = spec_of(entry, merged)
+        for rule, find in _SPEC_CHECKS.items():
+            for path, message in find(spec):
+                yield merged.problem(path, message, rule=rule)
+        catalog.check_trust(spec)
+    except ManifestError as error:
+        yield from error.problems
