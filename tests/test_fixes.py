@@ -71,6 +71,15 @@ def test_only_the_named_files_are_mended(root: Path) -> None:
     assert (root / "datasets.yaml").read_text(encoding="utf-8") == INDEX
 
 
+def test_a_named_file_that_lies_elsewhere_is_mended_too(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other") / "b.yaml"
+    other.write_text(MANIFEST.replace("d:", "b:"), encoding="utf-8")
+    (result,) = fixed(other)
+    assert result.done == ("added the schema line", "put the keys of $.datasets.b in order")
+
+
 @pytest.mark.parametrize("broken", ["datasets: [\n", "datasets: {d: {bogus: 1}}\n"])
 def test_a_file_that_is_not_valid_is_left(root: Path, broken: str) -> None:
     (root / "m" / "a.yaml").write_text(broken, encoding="utf-8")

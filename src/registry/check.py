@@ -54,7 +54,7 @@ def check(
     selection = selected(base, select=select, ignore=ignore)
     found = [*whole.problems, *_meaning(whole)]
     if any(rule in selection for rule in LAYOUT_CHECKS):
-        found += layout_problems(layout_files(whole, index))
+        found += layout_problems(layout_files(whole, index, wanted))
     files = _chosen({one.file for one in found} | _files_of(whole, index), wanted)
     problems = _by_file(selection.apply(dict.fromkeys([*misconfigured, *found])))
     broken = {one.file for one in found if RULES[one.rule].stops}

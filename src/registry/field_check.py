@@ -12,10 +12,10 @@ from registry.expressions import (
     parse_condition,
     parse_expression,
 )
-from registry.mapping import map_fields
+from registry.mapping.compiled import FieldMapper
 from registry.mapping.condition import compile_condition
 from registry.mapping.expression import compile_expression
-from registry.spec import CsvSource, DatasetSpec
+from registry.spec import CsvSource, DatasetSpec, FieldsSpec
 from registry.yamlfile import DataPath
 
 __all__ = ["compile_faults", "unknown_columns"]
@@ -26,11 +26,11 @@ Fault = tuple[DataPath, str]
 
 def compile_faults(spec: DatasetSpec) -> Iterator[Fault]:
     """Yield the fields that do not compile, and the condition."""
-    fields = _fields(spec)
-    for name, expression in fields.items():
-        fault = _compile_fault(fields, name, expression)
-        if fault:
-            yield ("fields", name), fault
+    if _compile_fault(spec.fields):  # one by one only where that is needed: it takes its time
+        for name, expression in _fields(spec).items():
+            fault = _compile_fault(_only(name, expression))
+            if fault:
+                yield ("fields", name), fault.removeprefix(f"field {name}: ")
     if spec.where is not None:
         try:
             compile_condition(parse_condition(spec.where), compile_expression)
@@ -43,9 +43,8 @@ def unknown_columns(spec: DatasetSpec) -> Iterator[Fault]:
     known = _known_columns(spec)
     if not known:
         return
-    fields = _fields(spec)
-    for name, expression in fields.items():
-        if not _compile_fault(fields, name, expression):
+    for name, expression in _fields(spec).items():
+        if not _compile_fault(_only(name, expression)):
             yield from ((("fields", name), word) for word in _not_among(expression, known))
 
 
@@ -53,12 +52,17 @@ def _fields(spec: DatasetSpec) -> dict[str, Any]:
     return {name: getattr(spec.fields, name) for name in type(spec.fields).model_fields}
 
 
-def _compile_fault(fields: dict[str, Any], name: str, expression: Any) -> str:
-    """Return what is wrong with one field on its own, or an empty text."""
+def _only(name: str, expression: Any) -> FieldsSpec:
+    """Return fields of which one alone is read."""
+    return FieldsSpec(**{**dict.fromkeys(FieldsSpec.model_fields), name: expression})
+
+
+def _compile_fault(fields: FieldsSpec) -> str:
+    """Return what is wrong with fields, the first of it, or an empty text."""
     try:
-        map_fields({**dict.fromkeys(fields), "input": "input", name: expression})
+        FieldMapper(fields)
     except ValueError as error:
-        return str(error).removeprefix(f"field {name}: ")
+        return str(error)
     return ""
 
 

@@ -56,7 +56,7 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[Fixed]:
     places = {path.resolve() for path in wanted}
     index = read_yaml(catalog.index, shown_as=shown(catalog.index))
     broken = {problem.file for problem in catalog.problems}
-    for file in list(layout_files(catalog.including(wanted), index)):
+    for file in list(layout_files(catalog.including(wanted), index, wanted)):
         if file.document.file in broken or (wanted and file.path.resolve() not in places):
             continue
         fixed = _fix_file(file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from registry.catalog import Catalog
@@ -25,16 +25,19 @@ def layout_problems(files: Iterable[ManifestFile]) -> Iterator[Problem]:
                 yield file.document.problem(path, message, _HINT, rule=rule)
 
 
-def layout_files(catalog: Catalog, index: Document) -> Iterator[ManifestFile]:
+def layout_files(
+    catalog: Catalog, index: Document, named: Collection[Path] = ()
+) -> Iterator[ManifestFile]:
     """Yield the files of a catalog below its index's folder, the index among them.
 
-    What lies elsewhere (`package:`) is laid out by others.
+    What lies elsewhere (`package:`) is laid out by others, unless it was `named`.
     """
     root = catalog.index.parent
+    places = {path.resolve() for path in named}
     documents = {entry.document.file: entry.document for entry in catalog.entries.values()}
     for name, document in sorted({**documents, index.file: index}.items()):
         path = Path(name).absolute()
-        if path.is_relative_to(root):
+        if path.is_relative_to(root) or (places and path.resolve() in places):
             yield read_manifest_file(path, document, root, is_index="version" in document.value)
 
 

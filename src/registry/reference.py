@@ -64,6 +64,10 @@ every rule. `--select` wins over the index. In the root index:
 order: lines move whole, with their comments, and what a file says stays the same. What can't be
 moved so is named and left. Files of other catalogs (`package:`) are not touched.
 
+## In CI
+
+    python -m registry validate --strict --format github
+
 ## Formats
 
 `--format text` is for people; `json` is a list of the problems; `github` prints workflow commands,
