@@ -41,6 +41,7 @@ FLOORS = (
         "ignores",
         "manifest_file",
         "key_order",
+        "mapping_text",
         "schema_line",
     },
     {

@@ -145,6 +145,8 @@ CASES = [
     ),
     located("unpinned-revision", "hf://datasets/a/b/x.json"),
     located("unpinned-revision", "hf://datasets/a/b@main/x.json"),
+    located("unpinned-revision", "https://huggingface.co/datasets/a/b/resolve/main/x.json"),
+    located("unpinned-revision", "https://raw.githubusercontent.com/a/b/v1.0/x.json"),
     Case(
         "missing-license",
         f"datasets:\n  {MARK}d: {{description: Questions., {CSV}}}\n",
@@ -281,6 +283,8 @@ CLEAN = [
     "source: {type: json, path: 'https://h/x.json?version=2&page_key='}",
     "source: {type: json, path: 'sftp://me@h/x.json'}",
     f"source: {{type: json, path: 'hf://datasets/a/b@{COMMIT}/x.json'}}",
+    f"source: {{type: json, path: 'https://huggingface.co/datasets/a/b/resolve/{COMMIT}/x.json'}}",
+    f"source: {{type: json, path: 'https://raw.githubusercontent.com/a/b/{COMMIT}/x.json'}}",
     "source: {type: json, path: 'github://org:repo@v1/x.json'}",
     f"source: {{type: hf, path: a/b, split: t, revision: {COMMIT}}}",
     "source: {type: hf, path: ./data, split: t}",

@@ -29,8 +29,11 @@ _WEB = ("http", "https", "ftp")
 # `github://owner:repository@commit/path` has the form of a password and is none.
 _NO_PASSWORD = ("github", "gist")
 _THIS_MACHINE = re.compile(r"localhost|127(\.\d+){3}|::1")
-_HUB_FILE = re.compile(
-    r"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@(?P<revision>[^/]*))?/"
+# Files under a revision: the part of the location that names it.
+_UNDER_REVISION = (
+    re.compile(r"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@(?P<revision>[^/]*))?/"),
+    re.compile(r"https?://huggingface\.co/(?:datasets/)?[^/]+/[^/]+/resolve/(?P<revision>[^/]+)/"),
+    re.compile(r"https?://raw\.githubusercontent\.com/[^/]+/[^/]+/(?P<revision>[^/]+)/"),
 )
 
 
@@ -69,16 +72,16 @@ def plain_http(merged: Merged) -> Iterator[Finding]:
 
 
 def unpinned_revisions(merged: Merged) -> Iterator[Finding]:
-    """Yield the sources of the Hub whose revision is not a full commit."""
+    """Yield the sources of the Hub, and files under a revision, that name no full commit."""
     for path, keys, whole in _effective_sources(merged.value):
         if whole.get("type") == "hf":
             yield from _unpinned_repository(path, keys, whole)
             continue
         for place, location in _texts(keys.get("path"), (*path, "path")):
-            found = _HUB_FILE.match(location)
-            if found and not is_commit(found["revision"]):
-                hint = "write the commit behind the name: `hf://datasets/owner/name@<commit>/…`"
-                yield place, _floating(found["revision"]), hint
+            for pattern in _UNDER_REVISION:
+                found = pattern.match(location)
+                if found and not is_commit(found["revision"]):
+                    yield place, _floating(found["revision"]), "write the full commit in its place"
 
 
 def _unpinned_repository(
