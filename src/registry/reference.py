@@ -33,25 +33,26 @@ _RULES_HEAD = """# Rules
 What `python -m registry validate` holds manifests to. Made of the table in
 `src/registry/rules.py` by `make docs`. Ids are stable.
 
-An *error* makes `validate` end with 1, a *warning* only with `--strict`. A rule marked *fixed*
-stops a dataset from being used, wherever it is used; so it can be neither ignored nor made a
-warning. A rule marked *off* is only reported where it, its family or `all` is selected. What
-`--fix` mends is marked so.
+An *error* makes `validate` end with 1, a *warning* only with `--strict`. What *can't be ignored*
+stops a dataset from being used, wherever it is used; it can't be made a warning either. A rule
+marked *off* is only reported where it, its family or `all` is selected. What `--fix` mends is
+marked so.
 
 ## Ignoring a problem
 
     # registry: ignore unpinned-revision -- this one is meant to follow the branch
     revision: main
-    path: http://10.0.0.7/qa.csv  # registry: ignore plain-http, unknown-column -- the lab's own net
+    path: http://10.0.0.7/qa.csv  # registry: ignore plain-http -- the lab's own net
 
 A comment at the end of a line, or on lines of its own directly above it, ignores the problems of
-that line. The reason behind `--` is required: without it nothing is ignored. A comment that
-ignores nothing is reported.
+that line; several rules are parted by commas. The reason behind `--` is required: without it
+nothing is ignored. A comment that ignores nothing is reported.
 
 ## Choosing rules
 
 On the command line `--select` and `--ignore` take ids and families (the headings below), `all` is
-every rule. `--select` wins over the index. In the root index:
+every rule. `--select` wins over the index. Problems of form (`yaml`, `schema`) and of these choices
+(`rules`) are reported with every selection. In the root index:
 
     validate:
       select: [all]
@@ -125,7 +126,7 @@ def rules_page() -> str:
 def _rules(name: str, family: tuple[Rule, ...]) -> Iterator[str]:
     yield f"\n## {name}\n\n| rule | severity | | why |\n|---|---|---|---|\n"
     for rule in family:
-        words = {"fixed": rule.stops, "off": not rule.default, "`--fix`": rule.fixable}
+        words = {"can't be ignored": rule.stops, "off": not rule.default, "`--fix`": rule.fixable}
         notes = ", ".join(word for word, applies in words.items() if applies)
         yield f"| `{rule.id}` | {rule.severity} | {notes} | {rule.reason} |\n"
 
