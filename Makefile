@@ -46,7 +46,7 @@ format: .venv/.dev  ## format the code and mend what ruff can
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
 
-docs: .venv/.run  ## write the page of the operations
+docs: .venv/.run  ## write the pages of the operations and the rules
 	$(BIN)/python -m registry.reference
 
 clean:  ## remove the environment and what tools left

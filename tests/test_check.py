@@ -22,7 +22,10 @@ def problems(tmp_path: Path) -> Problems:
     def found(keys: str) -> list[str]:
         text = f"version: 1\ndatasets:\n  d: {{{keys}}}\n"
         (tmp_path / "datasets.yaml").write_text(text, encoding="utf-8")
-        return [f"{one.path}: {one.message}" for one in check(Catalog.open(tmp_path))]
+        return [
+            f"{one.path}: {one.message}"
+            for one in check(Catalog.open(tmp_path), ignore=["description"])
+        ]
 
     return found
 
@@ -55,3 +58,41 @@ def test_columns_that_the_manifest_does_not_name_are_reported(
 def test_columns_are_not_known_where_the_file_names_them(problems: Problems) -> None:
     source = "source: {type: csv, path: x.csv}"
     assert problems(f"{source}, fields: {{input: {{template: '{{questoin}}'}}}}") == []
+
+
+# --- problems of form do not hide those of meaning ---
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (
+            "source: {type: csv, path: x}, limitt: 1, shuffle: true",
+            ["limitt: unknown key 'limitt'", "shuffle: `shuffle` without `seed` gives another order on every machine"],
+        ),
+        (
+            "source: {type: csv, pth: x}, seed: 1",
+            ["source: the key 'path' is missing", "source.pth: unknown key 'pth'", "seed: `seed` without `shuffle` does nothing"],
+        ),
+        ("source: {type: csv, path: x}, seed: few, shuffle: true", ["seed: must be a whole number, is 'few'"]),
+        ("source: text, concat: [{split: a}]", ["source: must be a mapping, is 'text'"]),
+        ("extends: [a], limit: 1", ["extends: must be text, is ['a']"]),
+        ("source: {type: hf, path: 5, split: t}, fields: [a]", ["source.path: must be text, is 5", "fields: must be a mapping, is ['a']"]),
+        ("limit: 3", [": the key 'source' is missing"]),
+    ],
+)  # fmt: skip
+def test_what_is_right_in_form_is_judged_beside_what_is_not(
+    tmp_path: Path, keys: str, expected: list[str]
+) -> None:
+    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
+    text = (
+        f"datasets:\n  d: {{{keys}}}\n  kid: {{extends: d, license: mit}}\n"
+        "  other: {source: {type: csv, path: x}, seed: 2}\n"
+    )
+    (tmp_path / "m.yaml").write_text(text, encoding="utf-8")
+    found = check(Catalog.open(tmp_path), ignore=["description"])
+    said = [f"{one.path.removeprefix('$.datasets.')}: {one.message}" for one in found]
+    assert said == [
+        *(f"d{'.' if not line.startswith(':') else ''}{line}" for line in expected),
+        "other.seed: `seed` without `shuffle` does nothing",
+    ]

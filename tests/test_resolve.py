@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from registry.errors import ManifestError
-from registry.resolve import Entry, Layer, resolve
+from registry.layers import Entry, Layer
+from registry.resolve import resolve
 from registry.spec import CsvSource, DatasetSpec, Explode, HfSource, JsonSource
 from registry.yamlfile import parse_yaml
 

@@ -130,7 +130,8 @@ def test_columns_count_characters() -> None:
 
 def test_a_problem_has_place_path_and_hint() -> None:
     document = parse_yaml(NESTED, file="m.yaml")
-    problem = document.problem(("datasets", "mmlu", "fields", "a b"), "is odd", "make it even")
+    path = ("datasets", "mmlu", "fields", "a b")
+    problem = document.problem(path, "is odd", "make it even", rule="wrong-value")
     assert str(problem) == "m.yaml:5:7 $.datasets.mmlu.fields['a b']: is odd (make it even)"
     assert problem.to_dict() == {
         "message": "is odd",
@@ -139,6 +140,8 @@ def test_a_problem_has_place_path_and_hint() -> None:
         "column": 7,
         "path": "$.datasets.mmlu.fields['a b']",
         "hint": "make it even",
+        "rule": "wrong-value",
+        "severity": "error",
     }
 
 

@@ -331,4 +331,6 @@ def _mapper_of(spec: DatasetSpec) -> RecordToSample:
 
 
 def _uncompiled(error: ValueError, spec: DatasetSpec, path: str) -> ManifestError:
-    return ManifestError([Problem(message=str(error), file=spec.name, path=path)])
+    return ManifestError(
+        [Problem(message=str(error), file=spec.name, path=path, rule="bad-expression")]
+    )

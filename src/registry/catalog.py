@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from registry.errors import DatasetNotFoundError, ManifestError, Problem
-from registry.resolve import Entry, Layer, resolve
+from registry.layers import Entry, Layer
+from registry.resolve import resolve
 from registry.schema import validate
 from registry.settings import INDEX_NAME, Settings, builtin_root
 from registry.spec import DatasetSpec
@@ -89,7 +90,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         self.check_name(name)
         self._check_files_of(name)
         spec = resolve(name, self.entries, overrides=overrides, source=source)
-        self._check_trust(spec)
+        self.check_trust(spec)
         return spec
 
     def check_name(self, name: str) -> None:
@@ -99,13 +100,15 @@ class Catalog(Mapping[str, DatasetSpec]):
                 raise ManifestError(self.problems)
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
-    def _check_trust(self, spec: DatasetSpec) -> None:
+    def check_trust(self, spec: DatasetSpec) -> None:
         """Refuse a mapper of a package that the root index does not name."""
         package = (spec.mapper or "").partition(":")[0].partition(".")[0]
         if package and package not in self.trust:
             message = f"the package '{package}' is not trusted, so its code is not run"
             hint = f"add it under `trust` in {shown(self.index)}, if you have read it"
-            raise ManifestError([self.entries[spec.name].problem(("mapper",), message, hint)])
+            entry = self.entries[spec.name]
+            problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
+            raise ManifestError([problem])
 
     def _check_files_of(self, name: str) -> None:
         """Raise the problems of the files that a dataset and its ancestors stand in."""
@@ -208,7 +211,8 @@ class _Reader:
             if paths:
                 return
         message = f"'{pattern}' matches nothing"
-        self.problems.append(document.problem(("include", number), message, "check the spelling"))
+        place, hint = ("include", number), "check the spelling"
+        self.problems.append(document.problem(place, message, hint, rule="include-nothing"))
 
     def read_manifest(self, path: Path, folder: Path, defaults: Layer) -> None:
         if path.resolve() in self._files:
@@ -233,10 +237,10 @@ class _Reader:
             entry = Entry(name, document, folder, defaults)
             first = self.entries.setdefault(name, entry)
             if first is not entry:
-                other = first.problem((), "").file
                 line = first.document.position(("datasets", name)).line
                 message = f"the name '{name}' is taken already"
-                self.problems.append(entry.problem((), message, f"by {other}:{line}"))
+                hint = f"by {first.document.file}:{line}"
+                self.problems.append(entry.problem((), message, hint, rule="duplicate-name"))
 
 
 def shown(path: Path) -> str:

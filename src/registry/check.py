@@ -1,114 +1,160 @@
-"""Find everything that is wrong with manifests, without making a request."""
+"""Find everything that is wrong with manifests, without making a request or importing code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-from registry.catalog import Catalog
-from registry.errors import ManifestError, Problem, did_you_mean
-from registry.expressions import (
-    expression_columns,
-    is_expression,
-    parse_condition,
-    parse_expression,
-)
-from registry.mapping import map_fields
-from registry.mapping.condition import compile_condition
-from registry.mapping.expression import compile_expression
-from registry.spec import CsvSource, DatasetSpec
-from registry.yamlfile import DataPath
+import yaml
 
-__all__ = ["check", "count_checked"]
+from registry.catalog import Catalog, shown
+from registry.errors import ManifestError, Problem
+from registry.field_check import Fault, compile_faults, unknown_columns
+from registry.ignores import IgnoreComment, apply_ignores, read_ignores
+from registry.judge import advice, faults
+from registry.layers import Entry, Merged
+from registry.layout import LAYOUT_CHECKS, layout_files, layout_problems
+from registry.resolve import merged_entry, spec_of
+from registry.rules import RULES
+from registry.selection import configured, selected
+from registry.sound_entries import SoundEntries, sound_entries
+from registry.spec import DatasetSpec
+from registry.yamlfile import Document, read_yaml
+
+__all__ = ["check", "count_checked", "files_under"]
+
+_SPEC_CHECKS: dict[str, Callable[[DatasetSpec], Iterator[Fault]]] = {
+    "bad-expression": compile_faults,
+    "unknown-column": unknown_columns,
+}
+"""What finds the problems of a rule that needs the resolved dataset."""
 
 
-def check(catalog: Catalog, paths: Iterable[Path] = ()) -> list[Problem]:
+def check(
+    catalog: Catalog,
+    paths: Iterable[Path] = (),
+    *,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> list[Problem]:
     """Return the problems of a catalog, or only those of some of its files, sorted by place.
 
-    A file that does not belong to the catalog is checked as if it did.
+    Args:
+        catalog: The catalog; what its index says under `validate` is heeded.
+        paths: Files and folders; a file that does not belong to the catalog is checked as if
+            it did.
+        select: Rules or families, in place of what the index selects and ignores.
+        ignore: Rules or families that are not reported.
     """
-    wanted = [file for path in paths for file in _files(path)]
-    places = {file.resolve() for file in wanted}
+    wanted = files_under(paths)
     whole = catalog.including(wanted)
-    problems = [*whole.problems, *_meaning(whole)]
-    kept = [one for one in problems if not wanted or Path(one.file).resolve() in places]
-    return sorted(dict.fromkeys(kept), key=lambda one: (one.file, one.line, one.column))
+    index = read_yaml(catalog.index, shown_as=shown(catalog.index))
+    base, misconfigured = configured(index)
+    selection = selected(base, select=select, ignore=ignore)
+    found = [*whole.problems, *_meaning(whole)]
+    if any(rule in selection for rule in LAYOUT_CHECKS):
+        found += layout_problems(layout_files(whole, index, wanted))
+    files = _chosen({one.file for one in found} | _files_of(whole, index), wanted)
+    problems = _by_file(selection.apply(dict.fromkeys([*misconfigured, *found])))
+    broken = {one.file for one in found if RULES[one.rule].stops}
+    kept = list(misconfigured) if index.file not in files else []
+    for file in files:
+        left = apply_ignores(
+            problems[file],
+            _comments_of(file),
+            file=file,
+            selection=selection,
+            complete=file not in broken,
+        )
+        kept += selection.apply(left)
+    return sorted(kept, key=lambda one: (one.file, one.line, one.column, one.rule))
 
 
 def count_checked(catalog: Catalog, paths: Iterable[Path] = ()) -> int:
     """Return how many datasets `check` looks at."""
-    wanted = [file for path in paths for file in _files(path)]
-    places = {file.resolve() for file in wanted}
+    wanted = files_under(paths)
     files = [entry.document.file for entry in catalog.including(wanted).entries.values()]
-    return len([file for file in files if not wanted or Path(file).resolve() in places])
+    chosen = _chosen(set(files), wanted)
+    return sum(file in chosen for file in files)
+
+
+def files_under(paths: Iterable[Path]) -> list[Path]:
+    """Return the manifests that paths stand for: files themselves, and all below folders.
+
+    Raises:
+        ManifestError: there is no such file.
+    """
+    return [file for path in paths for file in _files(path)]
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
         return sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
     if not path.exists():
-        raise ManifestError([Problem(message="no such file", file=str(path), path="")])
+        problem = Problem(message="no such file", file=str(path), path="", rule="unreadable-file")
+        raise ManifestError([problem])
     return [path]
 
 
+def _chosen(files: set[str], wanted: list[Path]) -> set[str]:
+    """Return those of the files that are wanted; all of them where nothing in particular is."""
+    places = {file.resolve() for file in wanted}
+    return {file for file in files if not wanted or Path(file).resolve() in places}
+
+
+def _files_of(catalog: Catalog, index: Document) -> set[str]:
+    return {index.file, *(entry.document.file for entry in catalog.entries.values())}
+
+
+def _by_file(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
+    found: dict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        found[problem.file].append(problem)
+    return found
+
+
+def _comments_of(file: str) -> list[IgnoreComment]:
+    """Return the ignore comments of a file; of one that is no YAML, none."""
+    try:
+        return read_ignores(Path(file).read_bytes().decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return []  # a problem of the file already
+
+
 def _meaning(catalog: Catalog) -> Iterator[Problem]:
-    """Yield what only resolving and compiling shows, of files whose form is right."""
-    broken = {problem.file for problem in catalog.problems}
-    for name, entry in catalog.entries.items():
-        if entry.document.file in broken:
-            continue
+    """Yield what only resolving and compiling shows."""
+    sound = sound_entries(catalog)
+    for entry in sound.entries.values():
         try:
-            spec = catalog.resolve(name)
+            yield from _judged(entry, sound, catalog)
         except ManifestError as error:
             yield from error.problems
-            continue
-        yield from (entry.problem(path, message) for path, message in _compile_faults(spec))
 
 
-def _compile_faults(spec: DatasetSpec) -> Iterator[tuple[DataPath, str]]:
-    """Yield what in a dataset's fields and condition does not compile, and where."""
-    fields = {name: getattr(spec.fields, name) for name in type(spec.fields).model_fields}
-    known = _known_columns(spec)
-    for name, expression in fields.items():
-        try:
-            map_fields({**dict.fromkeys(fields), "input": "input", name: expression})
-        except ValueError as error:
-            yield ("fields", name), str(error).removeprefix(f"field {name}: ")
-        else:
-            yield from (
-                (("fields", name), message) for message in _unknown_columns(expression, known)
-            )
-    if spec.where is not None:
-        try:
-            compile_condition(parse_condition(spec.where), compile_expression)
-        except ValueError as error:
-            yield ("where",), str(error)
+def _judged(entry: Entry, sound: SoundEntries, catalog: Catalog) -> Iterator[Problem]:
+    """Yield the problems of one dataset; that its parents are not there is raised."""
+    unsure = sound.unsure_of(entry.name)
+    if unsure is not None and "extends" in unsure:
+        return
+    merged = merged_entry(entry.name, sound.entries)
+    yield from advice(merged, unsure=unsure)
+    stopping = list(faults(merged, unsure=unsure))
+    yield from stopping
+    if unsure is None and "source" in merged.value:
+        said = {problem.path for problem in stopping}
+        for problem in _resolved_problems(entry, merged, catalog):
+            if not any(path.startswith(problem.path) for path in said):
+                yield problem
 
 
-def _known_columns(spec: DatasetSpec) -> set[str]:
-    """Return the columns of a dataset where its manifest names them all, else nothing."""
-    names: set[str] = set()
-    for source in spec.sources:
-        if not isinstance(source, CsvSource) or source.fieldnames is None:
-            return set()
-        names.update(source.fieldnames, source.columns)
-    if spec.join is not None:
-        names.add(spec.join.into)
-    if spec.explode is not None:
-        names.update((spec.explode.item, spec.explode.index))
-    return names
-
-
-def _unknown_columns(expression: Any, known: set[str]) -> Iterator[str]:
-    """Yield what is wrong with the columns that an expression of the manifest reads."""
-    if not known or expression is None or isinstance(expression, str):
-        return  # a column on its own may be missing, as with the loaders
-    listed = expression if isinstance(expression, list) else [expression]
-    is_map = isinstance(expression, dict) and not is_expression(expression)
-    parts = list(expression.values()) if is_map else listed
-    for part in (part for part in parts if part is not None):
-        for name in expression_columns(parse_expression(part)):
-            if name not in known and name.partition(".")[0] not in known and name != "*":
-                hint = did_you_mean(name, known) or f"columns: {', '.join(sorted(known))}"
-                yield f"no column '{name}' ({hint})"
+def _resolved_problems(entry: Entry, merged: Merged, catalog: Catalog) -> Iterator[Problem]:
+    """Yield what only the resolved dataset shows."""
+    try:
+        spec = spec_of(entry, merged)
+        for rule, find in _SPEC_CHECKS.items():
+            for path, message in find(spec):
+                yield merged.problem(path, message, rule=rule)
+        catalog.check_trust(spec)
+    except ManifestError as error:
+        yield from error.problems

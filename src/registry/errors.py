@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,7 @@ __all__ = [
     "OfflineError",
     "Problem",
     "RegistryError",
+    "Severity",
     "SourceError",
     "did_you_mean",
     "near_names",
@@ -68,6 +69,9 @@ def shorten(value: object, *, width: int = 80) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
+Severity = Literal["error", "warning"]
+
+
 class RegistryError(Exception):
     """Base of everything this package raises on purpose."""
 
@@ -88,12 +92,24 @@ class Problem:
     """Where in the document, as a JSON path."""
     hint: str = ""
     """What to do next."""
+    rule: str = ""
+    """Id of the rule that it breaks; empty where it is not about a manifest."""
+    severity: Severity = "error"
+    """Only an error stops a dataset from being used."""
+
+    @property
+    def place(self) -> str:
+        """Where it is: `file:line:column $.path`, as far as that is known."""
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return " ".join(part for part in (place, self.path) if part)
+
+    @property
+    def text(self) -> str:
+        """What is wrong and what to do next, without the place."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        where = " ".join(part for part in (place, self.path) if part)
-        hint = f" ({self.hint})" if self.hint else ""
-        return f"{where}: {self.message}{hint}" if where else f"{self.message}{hint}"
+        return f"{self.place}: {self.text}" if self.place else self.text
 
     def to_dict(self) -> dict[str, object]:
         """Return the problem as JSON data."""

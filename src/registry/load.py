@@ -23,9 +23,8 @@ from registry.relative_files import local_resolver, resolve_files
 from registry.resolve import spec_of_source
 from registry.settings import Settings
 from registry.sources import glance, pin
-from registry.sources.hub import is_commit
 from registry.sources.pin import Access, Pins, SourcePin, UnknownDigestError
-from registry.spec import DatasetSpec, HfSource, ParquetSource, Source
+from registry.spec import DatasetSpec, HfSource, ParquetSource, Source, is_commit
 
 if TYPE_CHECKING:
     from registry.build import Written

@@ -252,7 +252,7 @@ def manifest_text(
         source: Keys of the source, in order.
         proposal: The mapping.
         samples: How many samples there are.
-        schema: Path of the schema for editors, relative to the manifest.
+        schema: The schema for editors, as the manifest names it.
     """
     lines = [
         f"# yaml-language-server: $schema={schema}",

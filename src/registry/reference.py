@@ -1,4 +1,4 @@
-"""The reference page of the operations, made of their table: `make docs` writes it."""
+"""The reference pages of the operations and the rules, made of their tables by `make docs`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from registry.mapping.operations import FAMILIES
+from registry.rules import FAMILIES as RULE_FAMILIES
+from registry.rules import Rule
 
 if TYPE_CHECKING:
     from registry.mapping.operations.operation import Operation
 
-__all__ = ["operations_page"]
+__all__ = ["operations_page", "rules_page"]
 
 _HEAD = """# Operations
 
@@ -24,6 +26,54 @@ What `do:` may list, in `{from: expression, do: [operations]}`. Made of the tabl
 An operation that can't work on a value is an error that names dataset, record, field, operation
 and value. Comparisons, for `test`, `keep` and `letters_where`, are `equals not_equals in not_in
 less at_most greater at_least regex empty`.
+"""
+
+_RULES_HEAD = """# Rules
+
+What `python -m registry validate` holds manifests to. Made of the table in
+`src/registry/rules.py` by `make docs`. Ids are stable.
+
+An *error* makes `validate` end with 1, a *warning* only with `--strict`. What *can't be ignored*
+stops a dataset from being used, wherever it is used; it can't be made a warning either. A rule
+marked *off* is only reported where it, its family or `all` is selected. What `--fix` mends is
+marked so.
+
+## Ignoring a problem
+
+    # registry: ignore unpinned-revision -- this one is meant to follow the branch
+    revision: main
+    path: http://10.0.0.7/qa.csv  # registry: ignore plain-http -- the lab's own net
+
+A comment at the end of a line, or on lines of its own directly above it, ignores the problems of
+that line; several rules are parted by commas. The reason behind `--` is required: without it
+nothing is ignored. A comment that ignores nothing is reported.
+
+## Choosing rules
+
+On the command line `--select` and `--ignore` take ids and families (the headings below), `all` is
+every rule. `--select` wins over the index. Problems of form (`yaml`, `schema`) and of these choices
+(`rules`) are reported with every selection. In the root index:
+
+    validate:
+      select: [all]
+      ignore: [missing-license]
+      severity: {unpinned-revision: error}
+
+## Mending
+
+`validate --fix` adds the line that names the schema, and puts the keys of datasets and sources in
+order: lines move whole, with their comments, and what a file says stays the same. What can't be
+moved so is named and left. Files of other catalogs (`package:`) are not touched.
+
+## In CI
+
+    python -m registry validate --strict --format github
+
+## Formats
+
+`--format text` is for people; `json` is a list of the problems; `github` prints workflow commands,
+which GitHub Actions shows at the lines of a pull request; `sarif` is a SARIF 2.1.0 log for code
+scanning.
 """
 
 
@@ -67,6 +117,21 @@ def _code(text: str) -> str:
     return f"`{text.replace('|', chr(92) + '|')}`"
 
 
+def rules_page() -> str:
+    """Return the page of the rules as Markdown."""
+    tables = (line for name, family in RULE_FAMILIES.items() for line in _rules(name, family))
+    return _RULES_HEAD + "".join(tables)
+
+
+def _rules(name: str, family: tuple[Rule, ...]) -> Iterator[str]:
+    yield f"\n## {name}\n\n| rule | severity | | why |\n|---|---|---|---|\n"
+    for rule in family:
+        words = {"can't be ignored": rule.stops, "off": not rule.default, "`--fix`": rule.fixable}
+        notes = ", ".join(word for word, applies in words.items() if applies)
+        yield f"| `{rule.id}` | {rule.severity} | {notes} | {rule.reason} |\n"
+
+
 if __name__ == "__main__":
-    page = Path(__file__).parents[2] / "docs" / "operations.md"
-    page.write_text(operations_page(), encoding="utf-8")
+    folder = Path(__file__).parents[2] / "docs"
+    for page, text in (("operations", operations_page()), ("rules", rules_page())):
+        (folder / f"{page}.md").write_text(text, encoding="utf-8")

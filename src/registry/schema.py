@@ -69,12 +69,12 @@ def validate(document: Document, name: SchemaName) -> list[Problem]:
     """Return all problems of a document, in the order of the file."""
     try:
         problems = [
-            document.problem(path, message, hint)
+            document.problem(path, message, hint, rule=rule)
             for error in _validator(name).iter_errors(document.value)
-            for path, message, hint in _reports(error)
+            for path, message, hint, rule in _reports(error)
         ]
     except RecursionError:
-        return [document.problem((), "nested too deeply to be checked")]
+        return [document.problem((), "nested too deeply to be checked", rule="yaml-limit")]
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
 
 
@@ -83,18 +83,19 @@ def field_faults(fields: Any) -> Iterator[tuple[str, str]]:
     validator: Any = _validator("manifest")
     schema = {"$ref": f"{validator.schema['$id']}#/$defs/fields"}
     for error in validator.evolve(schema=schema).iter_errors(fields):
-        for path, message, hint in _reports(error):
+        for path, message, hint, _ in _reports(error):
             yield ".".join(map(str, path)), f"{message} ({hint})" if hint else message
 
 
-_Report = tuple["DataPath", str, str]
+_Report = tuple["DataPath", str, str, str]
+"""Path, message, hint, and the id of the rule."""
 
 
 def _reports(error: ValidationError) -> Iterator[_Report]:
     path = tuple(error.absolute_path)
     word = _WORDINGS.get(str(error.validator))
     if word is None:
-        yield path, error.message, ""
+        yield path, error.message, "", "wrong-value"
         return
     yield from word(error, path)
 
@@ -109,16 +110,16 @@ def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[_Report]:
             continue
         if patterns:
             hint = "use lower-case letters, digits, '.', '-' and '_'"
-            yield (*path, key), f"'{key}' is no name for a dataset", hint
+            yield (*path, key), f"'{key}' is no name for a dataset", hint, "bad-name"
         else:
             hint = did_you_mean(key, known) or f"known keys: {', '.join(known)}"
-            yield (*path, key), f"unknown key '{key}'", hint
+            yield (*path, key), f"unknown key '{key}'", hint, "unknown-key"
 
 
 def _missing(error: ValidationError, path: DataPath) -> Iterator[_Report]:
     # jsonschema makes one error a missing key; the key is the first word it quotes.
     key = error.message.split("'")[1]
-    yield path, f"the key '{key}' is missing", _descriptions().get(key, "")
+    yield path, f"the key '{key}' is missing", _descriptions().get(key, ""), "missing-key"
 
 
 @functools.cache
@@ -140,7 +141,7 @@ def _wrong_type(error: ValidationError, path: DataPath) -> Iterator[_Report]:
     expected: Any = error.validator_value
     names = expected if isinstance(expected, list) else [expected]
     wanted = " or ".join(_TYPE_WORDS[name] for name in names if name != "null")
-    yield path, f"must be {wanted}, is {shorten(error.instance)}", ""
+    yield path, f"must be {wanted}, is {shorten(error.instance)}", "", "wrong-type"
 
 
 def _not_one_of(error: ValidationError, path: DataPath) -> Iterator[_Report]:
@@ -148,34 +149,39 @@ def _not_one_of(error: ValidationError, path: DataPath) -> Iterator[_Report]:
     choices = [choice for choice in allowed if choice is not None]
     hint = did_you_mean(str(error.instance), [str(choice) for choice in choices])
     listed = ", ".join(map(str, choices))
-    yield path, f"{shorten(error.instance)} is not one of {listed}", hint
+    yield path, f"{shorten(error.instance)} is not one of {listed}", hint, "wrong-value"
 
 
 def _constant(error: ValidationError, path: DataPath) -> Iterator[_Report]:
-    yield path, f"must be {error.validator_value!r}, is {shorten(error.instance)}", ""
+    message = f"must be {error.validator_value!r}, is {shorten(error.instance)}"
+    yield path, message, "", "wrong-value"
 
 
 def _forbidden(error: ValidationError, path: DataPath) -> Iterator[_Report]:
-    yield path, f"{error.instance!r} is not allowed here", "give a seed, such as 42"
+    # The one `not` of the schemas: `shuffle_choices: true`.
+    message = f"{error.instance!r} is not allowed here"
+    yield path, message, "give a seed, such as 42", "unseeded-shuffle"
 
 
 def _pattern(error: ValidationError, path: DataPath) -> Iterator[_Report]:
     wanted = error.validator_value
-    yield path, f"{shorten(error.instance)} does not match {wanted}", ""
+    yield path, f"{shorten(error.instance)} does not match {wanted}", "", "wrong-value"
 
 
 def _empty(error: ValidationError, path: DataPath) -> Iterator[_Report]:
     bound = error.validator_value
-    yield path, "must not be empty" if bound == 1 else f"must have {bound} at least", ""
+    message = "must not be empty" if bound == 1 else f"must have {bound} at least"
+    yield path, message, "", "wrong-value"
 
 
 def _below(error: ValidationError, path: DataPath) -> Iterator[_Report]:
-    yield path, f"must be {error.validator_value} or more, is {error.instance}", ""
+    yield path, f"must be {error.validator_value} or more, is {error.instance}", "", "wrong-value"
 
 
 def _too_many(error: ValidationError, path: DataPath) -> Iterator[_Report]:
     hint = "write one operation an item" if error.validator == "maxProperties" else ""
-    yield path, f"must have {error.validator_value} at most, is {shorten(error.instance)}", hint
+    message = f"must have {error.validator_value} at most, is {shorten(error.instance)}"
+    yield path, message, hint, "wrong-value"
 
 
 _WORDINGS = {

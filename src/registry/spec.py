@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from registry.errors import Severity
 
 __all__ = [
     "GENERIC_BUILDERS",
@@ -22,7 +25,9 @@ __all__ = [
     "SampleOf",
     "Source",
     "Text",
+    "Validation",
     "View",
+    "is_commit",
 ]
 
 
@@ -112,6 +117,14 @@ class HfSource(_SourceModel):
     """Kept for the loaders' sake: scripts of repositories are refused either way."""
     cached: bool = True
     """False builds anew each time the source is not pinned."""
+
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def is_commit(revision: str | None) -> bool:
+    """Return whether a revision of the Hub is a full commit, which never moves."""
+    return revision is not None and _COMMIT.fullmatch(revision) is not None
 
 
 Source = Annotated[CsvSource | JsonSource | ParquetSource | HfSource, Field(discriminator="type")]
@@ -242,3 +255,14 @@ class DatasetSpec(_Model):
     def duplicate_rule(self) -> Literal["error", "drop", "suffix", "keep"]:
         """What to do with ids seen before; numbering makes those of the source irrelevant."""
         return "keep" if self.view.auto_id else self.on_duplicate
+
+
+class Validation(_Model):
+    """What the root index asks of `validate`: ids of rules, or their families."""
+
+    select: Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)] | None = None
+    """Rules that are reported; None is those that are on by default."""
+    ignore: Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)] = ()
+    """Rules of those that are not."""
+    severity: dict[Text, Severity] = {}
+    """Severities that differ from the rules' own."""

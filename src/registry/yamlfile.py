@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from registry.errors import ManifestError, Problem
+from registry.rules import RULES
 
 __all__ = ["DataPath", "Document", "Position", "json_path", "parse_yaml", "read_yaml"]
 
@@ -75,8 +76,8 @@ class Document:
             path = path[:-1]
         return self.positions.get(path, Position(1, 1))
 
-    def problem(self, path: DataPath, message: str, hint: str = "") -> Problem:
-        """Return a problem of the value at `path`."""
+    def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
+        """Return a problem of the value at `path`; `rule` is the id of what it breaks."""
         line, column = self.position(path)
         return Problem(
             message=message,
@@ -85,6 +86,8 @@ class Document:
             column=column,
             path=json_path(path),
             hint=hint,
+            rule=rule,
+            severity=RULES[rule].severity,
         )
 
 
@@ -106,9 +109,11 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise _failure(shown, f"can't read the file: {error.strerror}") from error
+        message = f"can't read the file: {error.strerror}"
+        raise _failure(shown, message, rule="unreadable-file") from error
     if len(data) > MAX_BYTES:
-        raise _failure(shown, f"the file is larger than {MAX_BYTES >> 20} MiB", "split it")
+        message = f"the file is larger than {MAX_BYTES >> 20} MiB"
+        raise _failure(shown, message, "split it", rule="yaml-limit")
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         return parse_yaml(data.decode("utf-8"), file=shown)
@@ -116,7 +121,9 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
         *above, before = data[: error.start].decode("utf-8").split("\n")
         line, column = len(above) + 1, len(before) + 1
         message = f"byte {data[error.start]:#04x} is not UTF-8"
-        raise _failure(shown, message, "save it as UTF-8", Position(line, column)) from error
+        position = Position(line, column)
+        hint = "save it as UTF-8"
+        raise _failure(shown, message, hint, position, rule="unreadable-file") from error
 
 
 def parse_yaml(text: str, *, file: str) -> Document:
@@ -127,9 +134,17 @@ def parse_yaml(text: str, *, file: str) -> Document:
 _START = Position(1, 1)
 
 
-def _failure(file: str, message: str, hint: str = "", position: Position = _START) -> ManifestError:
+def _failure(
+    file: str,
+    message: str,
+    hint: str = "",
+    position: Position = _START,
+    *,
+    rule: str = "yaml-syntax",
+) -> ManifestError:
     line, column = position
-    return ManifestError([Problem(message=message, file=file, line=line, column=column, hint=hint)])
+    problem = Problem(message=message, file=file, line=line, column=column, hint=hint, rule=rule)
+    return ManifestError([problem])
 
 
 @dataclass(frozen=True)
@@ -200,25 +215,27 @@ class _Composer:
         message = ", ".join(part for part in (error.context, error.problem) if part)
         return self._error(position, f"not YAML: {message}")
 
-    def _error(self, position: Position, message: str, hint: str = "") -> ManifestError:
-        return _failure(self._file, message, hint, position)
+    def _error(
+        self, position: Position, message: str, hint: str = "", *, rule: str = "yaml-syntax"
+    ) -> ManifestError:
+        return _failure(self._file, message, hint, position, rule=rule)
 
-    def _note(self, position: Position, message: str, hint: str) -> None:
+    def _note(self, position: Position, message: str, hint: str, *, rule: str) -> None:
         """Keep a problem that does not stop the parsing, so that all are reported at once."""
-        line, column = position
-        self._problems.append(
-            Problem(message=message, file=self._file, line=line, column=column, hint=hint)
-        )
+        error = self._error(position, message, hint, rule=rule)
+        self._problems.extend(error.problems)
 
     def _compose_node(self, event: Any, depth: int) -> _Node:
         position = _place(event)
         if depth > MAX_DEPTH:
-            raise self._error(position, f"nested deeper than {MAX_DEPTH} levels")
+            message = f"nested deeper than {MAX_DEPTH} levels"
+            raise self._error(position, message, rule="yaml-limit")
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, position)
         tag = event.tag
         if tag is not None and tag != "!":
-            self._note(position, f"the tag {tag} is not allowed", "write plain values")
+            message = f"the tag {tag} is not allowed"
+            self._note(position, message, "write plain values", rule="yaml-tag")
         node = self._compose_value(event, position, depth)
         if event.anchor is not None:
             self._anchors[event.anchor] = node
@@ -227,7 +244,8 @@ class _Composer:
     def _alias(self, event: Any, position: Position) -> _Node:
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
-            raise self._error(position, f"more than {MAX_ALIASES} aliases", "use `extends`")
+            message = f"more than {MAX_ALIASES} aliases"
+            raise self._error(position, message, "use `extends`", rule="yaml-limit")
         if event.anchor not in self._anchors:
             raise self._error(position, f"the anchor '{event.anchor}' is not defined above")
         return self._anchors[event.anchor]
@@ -252,9 +270,11 @@ class _Composer:
 
     def _bounded(self, value: Any, text: str, position: Position) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
-            self._note(position, f"{text} is no finite number", f"quote it: '{text}'")
+            message = f"{text} is no finite number"
+            self._note(position, message, f"quote it: '{text}'", rule="yaml-number")
         if isinstance(value, int) and not -_INT64 <= value < _INT64:
-            self._note(position, "the number needs more than 64 bits", "quote it")
+            message = "the number needs more than 64 bits"
+            self._note(position, message, "quote it", rule="yaml-number")
         return value
 
     def _mapping(self, position: Position, depth: int) -> _Node:
@@ -270,7 +290,8 @@ class _Composer:
             elif name in items:
                 line = keys[name].line
                 message = f"the key '{name}' stands here a second time"
-                self._note(key.position, message, f"the first is on line {line}")
+                hint = f"the first is on line {line}"
+                self._note(key.position, message, hint, rule="duplicate-key")
             else:
                 items[name], keys[name] = value, key.position
         for node in merged:
@@ -281,7 +302,8 @@ class _Composer:
         if isinstance(node.value, str):
             return node.value
         shown = "a list or mapping" if isinstance(node.value, list | dict) else repr(node.value)
-        self._note(node.position, f"a key must be text, this is {shown}", "quote it")
+        message = f"a key must be text, this is {shown}"
+        self._note(node.position, message, "quote it", rule="yaml-key")
         return str(node.value)
 
     def _merge(self, node: _Node, items: dict[str, _Node], keys: dict[str, Position]) -> None:
@@ -298,9 +320,11 @@ class _Composer:
         """Turn nodes into plain data and note the place of each."""
         self._nodes += 1
         if len(path) > MAX_DEPTH:
-            raise self._error(node.position, f"nested deeper than {MAX_DEPTH} levels")
+            message = f"nested deeper than {MAX_DEPTH} levels"
+            raise self._error(node.position, message, rule="yaml-limit")
         if self._nodes > MAX_NODES:
-            raise self._error(node.position, f"more than {MAX_NODES:,} values")
+            message = f"more than {MAX_NODES:,} values"
+            raise self._error(node.position, message, rule="yaml-limit")
         self._positions.setdefault(path, node.position)
         if isinstance(node.value, list):
             return [self._unfold(item, (*path, index)) for index, item in enumerate(node.value)]

@@ -16,6 +16,7 @@ import pytest
 
 from registry import get_dataset, list_datasets
 from registry.cli import main
+from registry.schema import read_schema
 from tests.conftest import REPOSITORY, CatalogRoot, Https
 from tests.servers.hub import HubEmulator, parquet_repo
 
@@ -139,7 +140,8 @@ def test_a_local_file_becomes_a_dataset(
     text, out = added(capsys, root, "capitals", "--file", file)
 
     first = text.splitlines()[0]
-    assert first == "# yaml-language-server: $schema=../schemas/manifest.schema.json"
+    url = read_schema("manifest")["$id"]  # the catalog has no copy of the schema
+    assert first == f"# yaml-language-server: $schema={url}"
     assert f"      type: {kind}\n      path: {file}\n" in text
     assert "expect: {samples: 3}" in text
     dataset = get_dataset("capitals")

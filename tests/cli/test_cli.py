@@ -25,7 +25,8 @@ import registry
 from registry import get_dataset
 from registry.catalog import Catalog
 from registry.cli import command, main
-from registry.resolve import Entry, Layer, resolve
+from registry.layers import Entry, Layer
+from registry.resolve import resolve
 from registry.schema import validate
 from registry.spec import DatasetSpec
 from registry.yamlfile import parse_yaml
@@ -79,7 +80,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-INDEX = "version: 1\ninclude: [m/*.yaml]\ntrust: [os]\n"
+INDEX = "version: 1\ninclude: [m/*.yaml]\ntrust: [os]\nvalidate: {ignore: [description]}\n"
 
 
 @pytest.fixture
@@ -481,9 +482,9 @@ def test_validate_reports_all_problems_in_order_with_their_places(run: Run, own:
         "m/a.yaml:2:37 $.datasets.a.seed",
         "m/b.yaml:2:44 $.datasets.bad.source.path",
         "m/b.yaml:2:55 $.datasets.bad.bogus",
-        "3 problems",
+        "3 errors",
     ]
-    assert run("validate", "m/a.yaml").lines[-1] == "1 problem"
+    assert run("validate", "m/a.yaml").lines[-1] == "1 error"
 
 
 def test_validate_as_json_has_the_parts_of_each_problem(run: Run, own: Path) -> None:
@@ -498,6 +499,8 @@ def test_validate_as_json_has_the_parts_of_each_problem(run: Run, own: Path) -> 
             "column": 37,
             "path": "$.datasets.a.seed",
             "hint": "add `shuffle: true`",
+            "rule": "seed-without-shuffle",
+            "severity": "error",
         }
     ]
 

@@ -18,6 +18,7 @@ from registry.load import Access, load, look_at
 from registry.locations import unpacked_suffix
 from registry.propose import manifest_text, propose
 from registry.resolve import source_type
+from registry.schema_line import schema_reference
 from registry.settings import builtin_root
 from registry.yamlfile import parse_yaml
 
@@ -62,11 +63,9 @@ def command(
         raise DecodeError("the source has no records to look at", file=str(source["path"]))
     if pinned.revision is not None:
         source = {**source, "revision": pinned.revision}
-    schema = os.path.relpath(catalog.index.parent / "schemas/manifest.schema.json", target.parent)
+    schema = schema_reference("manifest", root=catalog.index.parent, folder=target.parent)
     proposal = propose(name, records)
-    text = manifest_text(
-        name, source, proposal, samples=len(records), schema=Path(schema).as_posix()
-    )
+    text = manifest_text(name, source, proposal, samples=len(records), schema=schema)
     # Loaded before it is written, so that a file that appears is one that works.
     whole = catalog.with_manifest(parse_yaml(text, file=shown(target)))
     dataset = load(whole[name], cache, offline=settings.offline).dataset

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,15 +22,14 @@ from registry.progress import Progress
 from registry.sources.files import fetch_files, pin_files
 from registry.sources.filesystem import causes, status_of
 from registry.sources.pin import Access, SourcePin, UnknownDigestError
-from registry.spec import GENERIC_BUILDERS
+from registry.spec import GENERIC_BUILDERS, is_commit
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
     from registry.spec import HfSource
 
-__all__ = ["fetch_hub", "fetch_hub_part", "glance_at_hub", "is_commit", "pin_hub"]
+__all__ = ["fetch_hub", "fetch_hub_part", "glance_at_hub", "pin_hub"]
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _BATCH_ROWS = 4096
 _PART_BYTES = 1 << 20
 _ASK_SECONDS = 30.0
@@ -115,11 +113,6 @@ def _ask_commit(source: HfSource, revision: str | None) -> str:
     if info.sha is None or (is_commit(revision) and info.sha != revision):
         raise SourceError(f"{source.path}: asked for {revision}, the Hub answered {info.sha}")
     return info.sha
-
-
-def is_commit(revision: str | None) -> bool:
-    """Return whether a revision is a full commit, which never moves."""
-    return revision is not None and _COMMIT.fullmatch(revision) is not None
 
 
 def _offline(source: HfSource) -> OfflineError:

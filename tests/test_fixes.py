@@ -1,0 +1,180 @@
+"""Mending files: what changes, what stays as it is, and what is not touched at all."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from registry.catalog import Catalog
+from registry.check import check
+from registry.errors import ManifestError
+from registry.fixes import FIXES, Fixed, fix
+from registry.key_order import DATASET_KEYS, SOURCE_KEYS
+from registry.rules import RULES
+from registry.schema import read_schema
+from registry.yamlfile import parse_yaml
+
+ROOT = Path(__file__).parents[1]
+MANIFEST = "datasets:\n  d:\n    limit: 1\n    source: {type: csv, path: x.csv}\n"
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+ALIASES_GO_DOWN = {"agents.yaml"}
+"""Files with an alias in one dataset's keys, whose keys can't stand in reverse."""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Take a catalog of one manifest, in the current folder."""
+    (tmp_path / "m").mkdir()
+    (tmp_path / "datasets.yaml").write_text(INDEX, encoding="utf-8")
+    (tmp_path / "m" / "a.yaml").write_text(MANIFEST, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fixed(*paths: Path) -> list[Fixed]:
+    return list(fix(Catalog.open(), paths))
+
+
+def test_the_fixes_are_those_that_the_table_promises() -> None:
+    assert set(FIXES) == {rule.id for rule in RULES.values() if rule.fixable}
+
+
+def test_files_are_mended_and_a_second_run_changes_nothing(root: Path) -> None:
+    assert fixed() == [
+        Fixed("datasets.yaml", ("added the schema line",)),
+        Fixed("m/a.yaml", ("added the schema line", "put the keys of $.datasets.d in order")),
+    ]
+    first, *rest = (root / "m" / "a.yaml").read_text(encoding="utf-8").splitlines()
+    assert first == f"# yaml-language-server: $schema={read_schema('manifest')['$id']}"
+    assert rest[2:] == ["    source: {type: csv, path: x.csv}", "    limit: 1"]
+    assert fixed() == []
+    assert check(Catalog.open(), select=["style"]) == []
+
+
+def test_the_catalogs_own_schema_is_named_by_its_path(root: Path) -> None:
+    shutil.copytree(ROOT / "schemas", root / "schemas")
+    fixed()
+    lines = [
+        (root / name).read_text(encoding="utf-8").splitlines()[0]
+        for name in ("datasets.yaml", "m/a.yaml")
+    ]
+    assert [line.partition("$schema=")[2] for line in lines] == [
+        "schemas/index.schema.json",
+        "../schemas/manifest.schema.json",
+    ]
+
+
+def test_only_the_named_files_are_mended(root: Path) -> None:
+    assert [one.file for one in fixed(Path("m"))] == ["m/a.yaml"]
+    assert (root / "datasets.yaml").read_text(encoding="utf-8") == INDEX
+
+
+def test_a_named_file_that_lies_elsewhere_is_mended_too(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other") / "b.yaml"
+    other.write_text(MANIFEST.replace("d:", "b:"), encoding="utf-8")
+    (result,) = fixed(other)
+    assert result.done == ("added the schema line", "put the keys of $.datasets.b in order")
+
+
+@pytest.mark.parametrize("broken", ["datasets: [\n", "datasets: {d: {bogus: 1}}\n"])
+def test_a_file_that_is_not_valid_is_left(root: Path, broken: str) -> None:
+    (root / "m" / "a.yaml").write_text(broken, encoding="utf-8")
+    assert [one.file for one in fixed()] == ["datasets.yaml"]
+    assert (root / "m" / "a.yaml").read_text(encoding="utf-8") == broken
+
+
+def test_what_can_not_be_mended_is_named(root: Path) -> None:
+    text = "%YAML 1.2\n---\ndatasets:\n  d:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n"
+    (root / "m" / "a.yaml").write_text(text, encoding="utf-8")
+    (result,) = fixed(Path("m"))
+    assert result.done == ("added the schema line",)
+    assert result.left == (
+        "the keys of $.datasets.d can't be moved as lines; put them in order by hand",
+    )
+
+
+def test_mode_mark_line_ends_and_links_stay(root: Path) -> None:
+    real = root / "real.txt"
+    real.write_bytes(b"\xef\xbb\xbf" + MANIFEST.replace("\n", "\r\n").encode())
+    real.chmod(0o640)
+    link = root / "m" / "a.yaml"
+    link.unlink()
+    link.symlink_to(real)
+    fixed()
+    data = real.read_bytes()
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert data.startswith(b"\xef\xbb\xbf# yaml-language-server")
+    assert data.count(b"\n") == data.count(b"\r\n") == 5
+
+
+def test_catalogs_of_others_are_not_touched(root: Path, tmp_path: Path) -> None:
+    before = (ROOT / "datasets.yaml").read_bytes()
+    index = "version: 1\ninclude: [m/*.yaml, 'package:registry']\n"
+    (root / "datasets.yaml").write_text(index, encoding="utf-8")
+    assert {one.file for one in fixed()} == {"datasets.yaml", "m/a.yaml"}
+    assert (ROOT / "datasets.yaml").read_bytes() == before
+
+
+def test_the_built_in_catalog_is_not_written_to(root: Path) -> None:
+    with pytest.raises(ManifestError, match="the built-in catalog is not written to"):
+        list(fix(Catalog.open(ROOT)))
+
+
+def test_a_file_that_can_not_be_written_is_an_error(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("registry.manifest_file.write_whole", refuse)
+    with pytest.raises(ManifestError, match=r"datasets\.yaml: can't write the file: Permission"):
+        fixed()
+
+
+def reversed_keys(text: str, keys: tuple[str, ...], indent: int) -> str:
+    """Return a manifest whose keys of one depth stand in reverse, the lines below them with them."""
+    out: list[str] = []
+    blocks: list[list[str]] = []
+    for line in [*text.splitlines(), ""]:
+        depth = len(line) - len(line.lstrip())
+        word = line.strip().partition(":")[0]
+        if depth == indent and word in keys:
+            blocks.append([line])
+        elif blocks and depth > indent:
+            blocks[-1].append(line)
+        else:
+            out += [row for block in reversed(blocks) for row in block]
+            blocks = []
+            out.append(line)
+    return "\n".join(out)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "registry").glob("*.yaml")), ids=lambda path: path.name
+)
+def test_shipped_manifests_resolve_to_the_same_when_their_keys_were_mixed_up(
+    path: Path, root: Path
+) -> None:
+    (root / "m" / "a.yaml").unlink()
+    text = path.read_text(encoding="utf-8")
+    shutil.copy(path, root / "m")
+    wanted = list(parse_yaml(text, file="").value["datasets"])
+    catalog = Catalog.open()
+    before = {name: catalog[name] for name in wanted}
+
+    mixed = reversed_keys(reversed_keys(text, DATASET_KEYS, 4), SOURCE_KEYS, 6)
+    if path.name in ALIASES_GO_DOWN:
+        mixed = text
+    (root / "m" / path.name).write_text(mixed.partition("\n")[2], encoding="utf-8")
+    (result,) = fixed(Path("m"))
+    assert "added the schema line" in result.done
+    assert (mixed != text) == any("in order" in done for done in result.done)
+
+    catalog = Catalog.open()
+    assert {name: catalog[name] for name in wanted} == before
+    assert fixed(Path("m")) == ([Fixed(result.file, (), result.left)] if result.left else [])

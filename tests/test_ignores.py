@@ -1,0 +1,169 @@
+"""Ignore comments: where they are seen, what they speak of, and what is no comment at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from registry.catalog import Catalog
+from registry.check import check
+from registry.ignores import IgnoreComment, read_ignores
+
+COMMENT = "# registry: ignore plain-http -- ours"
+
+
+def seen(text: str) -> list[tuple[int, int, int]]:
+    """Return line, column and target of the comments of a text."""
+    return [(one.line, one.column, one.target) for one in read_ignores(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"a: 1  {COMMENT}\n", [(1, 7, 1)]),
+        (f"{COMMENT}\na: 1\n", [(1, 1, 2)]),
+        (f"a:\n  {COMMENT}\n  b: 1\n", [(2, 3, 3)]),
+        (f"{COMMENT}\n# more words\n\n{COMMENT}\na: 1\n", [(1, 1, 5), (4, 1, 5)]),
+        (f"a: |  {COMMENT}\n  text\n", [(1, 7, 1)]),
+        (f"a: |\n  text\n{COMMENT}\nb: 1\n", [(3, 1, 4)]),
+        (f"a: [1,  {COMMENT}\n 2]\n", [(1, 9, 1)]),
+        (f"a: é😀  {COMMENT}\n", [(1, 8, 1)]),
+        (f"a: 1  {COMMENT}\r\nb: 2\r\n", [(1, 7, 1)]),
+        (f"a: 1\n{COMMENT}", [(2, 1, 2)]),
+        ("a: 1  #registry:ignore plain-http -- ours\n", [(1, 7, 1)]),
+    ],
+)
+def test_a_comment_speaks_of_its_line_or_the_next_with_keys(
+    text: str, expected: list[tuple[int, int, int]]
+) -> None:
+    assert seen(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a: '{COMMENT}'\n",
+        f'a: "x {COMMENT}"\n',
+        f"a: 'x\n  {COMMENT}\n  y'\n",
+        f"a: |\n  {COMMENT}\n",
+        f"a: >-\n  x\n  {COMMENT}\n  y\n",
+        "a: x#registry:ignore plain-http -- ours\n",
+        "a: 1  # registry: read this\n",
+        "a: 1  # registry ignores it\n",
+    ],
+)
+def test_what_only_looks_like_one_is_none(text: str) -> None:
+    assert seen(text) == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "rules", "reason"),
+    [
+        ("ignore a -- why", ("a",), "why"),
+        ("ignore a, b,c -- it is -- so", ("a", "b", "c"), "it is -- so"),
+        ("ignore a b", ("a", "b"), ""),
+        ("ignore a --", ("a",), ""),
+        ("ignore -- why", (), "why"),
+        ("ignore", (), ""),
+    ],
+)
+def test_rules_and_reason_are_read(comment: str, rules: tuple[str, ...], reason: str) -> None:
+    (found,) = read_ignores(f"a: 1  # registry: {comment}\n")
+    assert (found.rules, found.reason) == (rules, reason)
+    assert isinstance(found, IgnoreComment)
+
+
+# --- what they do ---
+
+Said = Callable[..., list[str]]
+HEAD = "datasets:\n  d:\n    description: Questions.\n    license: mit\n    source:\n      type: json\n"
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
+    """Check a manifest whose source ends in these lines; give line and message of each problem."""
+    monkeypatch.chdir(tmp_path)
+
+    def problems(
+        lines: str, *, select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
+    ) -> list[str]:
+        index = "version: 1\ninclude: [m.yaml]\n"
+        (tmp_path / "datasets.yaml").write_text(index, encoding="utf-8")
+        (tmp_path / "m.yaml").write_text(f"{HEAD}{lines}", encoding="utf-8")
+        found = check(Catalog.open(tmp_path), select=select, ignore=ignore)
+        return [f"{one.line}: {one.text} [{one.rule}]" for one in found]
+
+    return problems
+
+
+URL = "      path: http://h/x.json"
+PLAIN = "plain HTTP to h (use https://) [plain-http]"
+EXAMPLE = "(write `# registry: ignore RULE -- reason`)"
+
+
+def test_a_comment_ignores_its_rule_on_its_line(said: Said) -> None:
+    assert said(f"{URL}\n") == [f"7: {PLAIN}"]
+    assert said(f"{URL}  {COMMENT}\n") == []
+    assert said(f"      {COMMENT}\n{URL}\n") == []
+
+
+def test_a_comment_without_a_reason_ignores_nothing(said: Said) -> None:
+    assert said(f"{URL}  # registry: ignore plain-http\n") == [
+        f"7: {PLAIN}",
+        f"7: the comment gives no reason, so it ignores nothing {EXAMPLE} [ignore-without-reason]",
+    ]
+
+
+def test_a_comment_elsewhere_is_unused(said: Said) -> None:
+    assert said(f"{URL}\n      {COMMENT}\n      encoding: utf-8\n") == [
+        f"7: {PLAIN}",
+        "8: no problem of 'plain-http' here (take the comment out) [unused-ignore]",
+    ]
+
+
+def test_of_two_rules_the_unused_one_is_reported(said: Said) -> None:
+    both = "# registry: ignore plain-http, unpinned-revision -- ours"
+    assert said(f"{URL}  {both}\n") == [
+        "7: no problem of 'unpinned-revision' here (take the comment out) [unused-ignore]"
+    ]
+
+
+def test_a_misspelt_rule_has_a_hint(said: Said) -> None:
+    assert said(f"{URL}  # registry: ignore plain-htp -- ours\n") == [
+        f"7: {PLAIN}",
+        "7: no rule 'plain-htp' (did you mean 'plain-http'?) [unknown-rule]",
+    ]
+    assert said(f"{URL}  # registry: ignore -- ours\n")[1:] == [
+        f"7: the comment names no rule {EXAMPLE} [unknown-rule]"
+    ]
+
+
+def test_a_family_is_no_rule_of_a_comment(said: Said) -> None:
+    assert said(f"{URL}  # registry: ignore sources -- ours\n")[1:] == [
+        "7: no rule 'sources' (`validate --rules` lists them) [unknown-rule]"
+    ]
+
+
+def test_what_stops_a_dataset_can_not_be_ignored(said: Said) -> None:
+    lines = "      path: https://h/x?sig=abc  # registry: ignore secret-in-url -- public\n"
+    assert [line.rpartition("[")[2] for line in said(lines)] == [
+        "secret-in-url]",
+        "rule-not-ignorable]",
+    ]
+
+
+def test_a_comment_on_a_rule_that_is_not_looked_at_is_not_unused(said: Said) -> None:
+    lines = f"      path: https://h/x.json  {COMMENT}\n"
+    assert len(said(lines)) == 1
+    assert said(lines, ignore=("plain-http",)) == []
+    assert said(lines, select=("description",)) == []
+    assert said(lines, ignore=("unused-ignore",)) == []
+
+
+@pytest.mark.parametrize("fault", ["      bogus: 1\n", "    seed: 3\n"])
+def test_a_comment_is_not_unused_where_not_everything_was_looked_at(said: Said, fault: str) -> None:
+    found = said(f"      path: https://h/x.json  {COMMENT}\n{fault}")
+    assert len(found) == 1
+    assert "unused" not in found[0]

@@ -1,0 +1,121 @@
+"""Which rules are reported: the index's word, the command line's, and what neither can hide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.rules import FAMILIES, RULES
+from registry.schema import read_schema, validate
+from registry.selection import Selection, configured, selected, word_fault
+from registry.spec import Validation
+from registry.yamlfile import parse_yaml
+
+DEFAULT = {rule.id for rule in RULES.values() if rule.default}
+STOPPING = {rule.id for rule in RULES.values() if rule.stops}
+READING = {rule.id for name in ("yaml", "schema", "rules") for rule in FAMILIES[name]}
+
+
+def of_index(config: str) -> tuple[Selection, list[str]]:
+    document = parse_yaml(f"version: 1\nvalidate: {config}\n", file="datasets.yaml")
+    assert validate(document, "index") == []
+    selection, problems = configured(document)
+    return selection, [str(problem) for problem in problems]
+
+
+def test_an_index_that_says_nothing_has_the_default_rules() -> None:
+    selection, problems = of_index("{}")
+    assert problems == []
+    assert set(selection.rules) == DEFAULT
+    assert "style" in FAMILIES
+    assert not DEFAULT & {rule.id for rule in FAMILIES["style"]}
+
+
+@pytest.mark.parametrize(
+    ("config", "rules"),
+    [
+        ("{select: [all]}", set(RULES)),
+        ("{select: [style]}", STOPPING | {"schema-line", "key-order"}),
+        ("{select: [plain-http]}", STOPPING | {"plain-http"}),
+        ("{select: []}", STOPPING),
+        ("{ignore: [missing-license]}", DEFAULT - {"missing-license"}),
+        ("{ignore: [fields]}", DEFAULT - {"unknown-column"}),
+        ("{select: [all], ignore: [all]}", STOPPING),
+    ],
+)
+def test_an_index_chooses_but_hides_nothing_that_stops(config: str, rules: set[str]) -> None:
+    selection, problems = of_index(config)
+    assert problems == []
+    assert set(selection.rules) == rules
+
+
+def test_a_severity_is_that_of_the_index() -> None:
+    selection, problems = of_index("{severity: {sources: error, unknown-column: warning}}")
+    assert problems == []
+    document = parse_yaml("a: 1\n", file="m.yaml")
+    made = [document.problem((), "x", rule=rule) for rule in ("plain-http", "unknown-column")]
+    assert [problem.severity for problem in made] == ["warning", "error"]
+    assert [problem.severity for problem in selection.apply(made)] == ["error", "warning"]
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ("{ignore: [plain-http, plain-htp]}", "datasets.yaml:2:33 $.validate.ignore[1]: no rule 'plain-htp' (did you mean 'plain-http'?)"),
+        ("{select: [secretts]}", "datasets.yaml:2:21 $.validate.select[0]: no rule 'secretts' (did you mean 'secrets'?)"),
+        ("{ignore: [yaml]}", "datasets.yaml:2:21 $.validate.ignore[0]: 'yaml' can't be ignored (what stops a dataset from being used is mended)"),
+        ("{severity: {literal-secret: warning}}", "datasets.yaml:2:23 $.validate.severity.literal-secret: 'literal-secret' can't be ignored (what stops a dataset from being used is mended)"),
+    ],
+)  # fmt: skip
+def test_a_wrong_word_of_the_index_is_reported_where_it_stands(config: str, problem: str) -> None:
+    selection, problems = of_index(config)
+    assert problems == [problem]
+    assert selection == Selection()
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "rules"),
+    [
+        ([], [], DEFAULT - {"plain-http"}),
+        ([], ["missing-license"], DEFAULT - {"plain-http", "missing-license"}),
+        (["plain-http"], [], READING | {"plain-http"}),
+        (["sources"], ["plain-http"], READING | {"unpinned-revision"}),
+        (["secrets"], [], READING | {"literal-secret", "secret-in-url"}),
+        (["all"], [], set(RULES)),
+    ],
+)
+def test_the_command_line_wins_over_the_index(
+    select: list[str], ignore: list[str], rules: set[str]
+) -> None:
+    base, _ = of_index("{ignore: [plain-http]}")
+    assert selected(base, select=select, ignore=ignore).rules == rules
+
+
+@pytest.mark.parametrize("word", [*RULES, *FAMILIES, "all"])
+def test_every_rule_and_family_can_be_selected(word: str) -> None:
+    assert word_fault(word, ignoring=False) is None
+
+
+def test_the_schema_of_the_index_has_the_keys_of_the_model() -> None:
+    schema: dict[str, Any] = read_schema("index")["$defs"]["validate"]
+    properties = schema["properties"]
+    assert list(properties) == list(Validation.model_fields)
+    assert schema["additionalProperties"] is False
+    assert (properties["ignore"]["default"], Validation().ignore) == ([], ())
+    assert properties["severity"]["default"] == Validation().severity == {}
+    assert ("default" in properties["select"], Validation().select) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        ("{ignor: []}", "$.validate.ignor"),
+        ("{ignore: all}", "$.validate.ignore"),
+        ("{severity: {plain-http: fatal}}", "$.validate.severity.plain-http"),
+    ],
+)
+def test_a_bad_form_is_found_by_the_schema(config: str, path: str) -> None:
+    document = parse_yaml(f"version: 1\nvalidate: {config}\n", file="datasets.yaml")
+    (problem,) = validate(document, "index")
+    assert problem.path == path
