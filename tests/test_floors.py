@@ -18,7 +18,17 @@ SOURCE = Path(__file__).parents[1] / "src"
 FLOORS = (
     {"errors", "canonical", "files", "progress", "letters", "locations"},
     {"content", "messages", "sample", "fields", "expressions", "templates", "spec", "settings"},
-    {"yamlfile", "schema", "resolve", "catalog"},
+    {
+        "yamlfile",
+        "schema",
+        "schema_check",
+        "resolve",
+        "catalog",
+        "catalog_index",
+        "catalog_listing",
+        "catalog_reader",
+        "catalog_records",
+    },
     {
         "sources",
         "decode",

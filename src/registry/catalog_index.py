@@ -1,0 +1,203 @@
+"""The compiled catalog: one file in the cache from which a name resolves without parsing any.
+
+    a checksum of the rest, then lines of JSON: a header, and the records of the files
+
+The header has the names, the state of all files as a digest, and where each record begins; a
+record is decoded when a dataset of its file is asked for. It only saves work: where it is absent,
+damaged, of another version or of other files, the files are read, and it is written anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, cast
+
+from registry.canonical import digest_of
+from registry.catalog_listing import listing_digest, look_at
+from registry.catalog_reader import Found, Reader, defaults_of
+from registry.catalog_records import Key, Record, Records, document_from, record_from
+from registry.errors import Problem
+from registry.files import write_whole
+from registry.resolve import Entry, Layer
+from registry.schema import SCHEMAS, SchemaName, read_schema
+from registry.yamlfile import Document
+
+__all__ = ["Compiled", "CompiledEntries", "code_digest", "index_folder", "open_index"]
+
+FORMAT = 1
+_CHECKSUM = 9  # eight hexadecimal digits and the end of the line
+
+
+def index_folder(cache_dir: Path) -> Path:
+    """Return the folder of a cache that is for catalogs."""
+    return cache_dir / "v1" / "index"
+
+
+@functools.cache
+def code_digest() -> str:
+    """Return the digest of what decides how files are understood: this package, and Python."""
+    package = Path(__file__).parent
+    sources = {
+        path.relative_to(package).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(package.rglob("*.py"))
+    }
+    schemas = {name: read_schema(name) for name in SCHEMAS}
+    return digest_of([FORMAT, sys.version, sources, schemas])
+
+
+def open_index(index: Path, cache_dir: Path) -> Compiled:
+    """Return the compiled catalog of an index: the one in the cache, where it still holds.
+
+    Raises:
+        ManifestError: the index itself can't be used.
+    """
+    name = hashlib.sha256(str(index).encode("utf-8", "surrogateescape")).hexdigest()
+    place = index_folder(cache_dir) / name
+    stored = _load(place)
+    if stored is not None and stored.is_current():
+        return stored
+    compiled = compile_catalog(index, stored)
+    if stored is None or compiled.data != stored.data:
+        # A folder that can't be written, or a full disk, costs time and nothing else.
+        with contextlib.suppress(OSError):
+            write_whole(place, lambda file: file.write(compiled.data))
+    return compiled
+
+
+def _load(path: Path) -> Compiled | None:
+    """Return what is kept in the cache, None where that is of no use."""
+    try:
+        data = path.read_bytes()
+        checksum, body = int(data[: _CHECKSUM - 1], 16), memoryview(data)[_CHECKSUM:]
+        if zlib.crc32(body) != checksum:
+            return None
+        compiled = _compiled(data)
+    except (OSError, ValueError):
+        return None
+    return compiled if compiled.header["code"] == code_digest() else None
+
+
+def _compiled(data: bytes) -> Compiled:
+    end = data.index(b"\n", _CHECKSUM)
+    return Compiled(data, json.loads(data[_CHECKSUM:end]), end + 1)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A catalog in the form that is kept."""
+
+    data: bytes
+    """The whole file."""
+    header: dict[str, Any]
+    start: int
+    """Where the records begin."""
+
+    def is_current(self) -> bool:
+        """Return whether all files are those that were read."""
+        indexes = [look_at(path, patterns) for path, patterns, _ in self.header["indexes"]]
+        return bool(self.header["settled"]) and listing_digest(indexes) == self.header["listing"]
+
+    @property
+    def trust(self) -> frozenset[str]:
+        """Packages whose functions may be mappers, as the root index says."""
+        return frozenset(self.header["trust"])
+
+    @property
+    def content(self) -> str:
+        """Digest of what all files say, and of the code that reads them."""
+        return str(self.header["content"])
+
+    def problems(self, show: Callable[[str], str]) -> Iterator[Problem]:
+        """Yield what is wrong in the files, which are named as `show` does."""
+        for problem, file, line in self.header["found"]:
+            yield Found(Problem(**problem), file, line).shown(show)
+
+    def record(self, row: int) -> Record:
+        """Return the record of a file."""
+        begin, end = self.header["ends"][row : row + 2]
+        return record_from(self.data[self.start + begin : self.start + end])
+
+    def records(self) -> Iterator[Record]:
+        """Yield the records of all files."""
+        return map(self.record, range(len(self.header["ends"]) - 1))
+
+
+class CompiledEntries(Mapping[str, Entry]):
+    """Datasets by name, in the order of the files; one is decoded when it is asked for."""
+
+    def __init__(self, compiled: Compiled, show: Callable[[str], str]) -> None:
+        header = compiled.header
+        self._places = dict(zip(header["names"], header["places"], strict=True))
+        self._compiled = compiled
+        self._show = show
+        self._documents: dict[int, Document] = {}
+        self._defaults: dict[int, Layer] = {}
+
+    def __getitem__(self, name: str) -> Entry:
+        row, number = self._places[name]
+        path, _, index_row = self._compiled.header["indexes"][number]
+        if number not in self._defaults:
+            self._defaults[number] = defaults_of(self._document(index_row))
+        return Entry(name, self._document(row), Path(path).parent, self._defaults[number])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def _document(self, row: int) -> Document:
+        """Return the document of a record, the same one each time."""
+        if row not in self._documents:
+            record = self._compiled.record(row)
+            self._documents[row] = document_from(record, self._show(record.path))
+        return self._documents[row]
+
+
+def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
+    """Read the files of an index; those that are as in `old` are not parsed.
+
+    Raises:
+        ManifestError: the index itself can't be used.
+    """
+    records = Records(old.records() if old else ())
+    reader = Reader(records)
+    reader.read_index(index)
+    rows = {key: number for number, key in enumerate(records.read)}
+    found = [[one.problem.to_dict(), one.first_file, one.first_line] for one in reader.found]
+    contents = [[path, schema, one.digest] for (path, schema), one in records.read.items()]
+    numbers = {one.path: number for number, one in enumerate(reader.indexes)}
+    lines = [record.to_bytes() for record in records.read.values()]
+    header = {
+        "code": code_digest(),
+        "listing": listing_digest(reader.indexes),
+        "settled": all(record.settled for record in records.read.values()),
+        "content": digest_of([code_digest(), contents, found]),
+        "indexes": [[one.path, one.patterns, rows[one.path, "index"]] for one in reader.indexes],
+        "trust": sorted(reader.trust[index]),
+        "found": found,
+        "names": list(reader.entries),
+        "places": [_place(entry, rows, numbers) for entry in reader.entries.values()],
+        "ends": [0, *accumulate(map(len, lines))],
+    }
+    body = json.dumps(header).encode() + b"\n" + b"".join(lines)
+    return _compiled(b"%08x\n" % zlib.crc32(body) + body)
+
+
+def _place(entry: Entry, rows: Mapping[Key, int], numbers: Mapping[str, int]) -> tuple[int, int]:
+    """Return the record that an entry stands in, and the number of its index."""
+    index = cast("Document", entry.defaults.document)
+    schema: SchemaName = "index" if entry.document is index else "manifest"
+    return rows[entry.document.file, schema], numbers[index.file]
