@@ -42,7 +42,7 @@ FLOORS = (
         "steps",
         "expectations",
     },
-    {"loaders", "load", "sync", "check", "calls", "propose", "reference"},
+    {"loaders", "load", "sync", "check", "check_memory", "calls", "propose", "reference"},
     {"cli", "", "__main__"},
 )
 

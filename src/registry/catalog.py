@@ -121,15 +121,26 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def _check_files_of(self, name: str) -> None:
         """Raise the problems of the files that a dataset and its ancestors stand in."""
-        seen: set[str] = set()
-        current: object = name
-        while isinstance(current, str) and current in self.entries and current not in seen:
-            seen.add(current)
-            current = self.entries[current].value.get("extends")
-        files = {self.entries[one].document.file for one in seen}
+        files = {entry.document.file for entry in self._line_of(name)}
         problems = [problem for problem in self.problems if problem.file in files]
         if problems:
             raise ManifestError(problems)
+
+    def tags_of(self, name: str) -> frozenset[str]:
+        """Return the tags of a dataset, its own or inherited, also where it does not resolve."""
+        layers = [entry.value for entry in self._line_of(name)]
+        layers.append(self.entries[name].defaults.value)
+        tags = next((layer["tags"] for layer in layers if "tags" in layer), None)
+        return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
+
+    def _line_of(self, name: object) -> Iterator[Entry]:
+        """Yield a dataset and its ancestors, as far as they are there and none comes again."""
+        seen: set[str] = set()
+        while isinstance(name, str) and name in self.entries and name not in seen:
+            seen.add(name)
+            entry = self.entries[name]
+            yield entry
+            name = entry.value.get("extends")
 
     def place_for(self, name: str) -> Path | None:
         """Return the file of a new manifest: where a glob of the index finds it, or None."""

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -31,15 +32,43 @@ from registry.resolve import Entry, Layer
 from registry.schema import SCHEMAS, SchemaName, read_schema
 from registry.yamlfile import Document
 
-__all__ = ["Compiled", "CompiledEntries", "code_digest", "index_folder", "open_index"]
+__all__ = [
+    "Compiled",
+    "CompiledEntries",
+    "code_digest",
+    "compile_catalog",
+    "kept_at",
+    "open_index",
+    "read_kept",
+    "write_kept",
+]
 
-FORMAT = 1
-_CHECKSUM = 9  # eight hexadecimal digits and the end of the line
+_FORMAT = 1
+_CHECKSUM = len(b"00000000\n")
 
 
-def index_folder(cache_dir: Path) -> Path:
-    """Return the folder of a cache that is for catalogs."""
-    return cache_dir / "v1" / "index"
+def kept_at(index: Path, cache_dir: Path, kind: str) -> Path:
+    """Return the file in the cache that is for something about a catalog."""
+    name = hashlib.sha256(os.fsencode(index)).hexdigest()
+    return cache_dir / "v1" / "index" / f"{name}.{kind}"
+
+
+def read_kept(path: Path) -> bytes | None:
+    """Return what `write_kept` wrote; None where nothing is there, or something else."""
+    try:
+        data = path.read_bytes()
+        checksum = int(data[:_CHECKSUM], 16)
+    except (OSError, ValueError):
+        return None
+    body = data[_CHECKSUM:]
+    return body if zlib.crc32(body) == checksum else None
+
+
+def write_kept(path: Path, body: bytes) -> None:
+    """Keep something; a folder that can't be written, or a full disk, only costs time."""
+    data = b"%08x\n%s" % (zlib.crc32(body), body)
+    with contextlib.suppress(OSError):
+        write_whole(path, lambda file: file.write(data))
 
 
 @functools.cache
@@ -51,7 +80,7 @@ def code_digest() -> str:
         for path in sorted(package.rglob("*.py"))
     }
     schemas = {name: read_schema(name) for name in SCHEMAS}
-    return digest_of([FORMAT, sys.version, sources, schemas])
+    return digest_of([_FORMAT, sys.version, sources, schemas])
 
 
 def open_index(index: Path, cache_dir: Path) -> Compiled:
@@ -60,35 +89,26 @@ def open_index(index: Path, cache_dir: Path) -> Compiled:
     Raises:
         ManifestError: the index itself can't be used.
     """
-    name = hashlib.sha256(str(index).encode("utf-8", "surrogateescape")).hexdigest()
-    place = index_folder(cache_dir) / name
+    place = kept_at(index, cache_dir, "catalog")
     stored = _load(place)
     if stored is not None and stored.is_current():
         return stored
     compiled = compile_catalog(index, stored)
     if stored is None or compiled.data != stored.data:
-        # A folder that can't be written, or a full disk, costs time and nothing else.
-        with contextlib.suppress(OSError):
-            write_whole(place, lambda file: file.write(compiled.data))
+        write_kept(place, compiled.data)
     return compiled
 
 
 def _load(path: Path) -> Compiled | None:
-    """Return what is kept in the cache, None where that is of no use."""
-    try:
-        data = path.read_bytes()
-        checksum, body = int(data[: _CHECKSUM - 1], 16), memoryview(data)[_CHECKSUM:]
-        if zlib.crc32(body) != checksum:
-            return None
-        compiled = _compiled(data)
-    except (OSError, ValueError):
-        return None
-    return compiled if compiled.header["code"] == code_digest() else None
+    """Return the catalog that is kept, None where there is none of this version."""
+    data = read_kept(path)
+    compiled = None if data is None else _compiled(data)
+    return compiled if compiled and compiled.header["code"] == code_digest() else None
 
 
 def _compiled(data: bytes) -> Compiled:
-    end = data.index(b"\n", _CHECKSUM)
-    return Compiled(data, json.loads(data[_CHECKSUM:end]), end + 1)
+    end = data.index(b"\n")
+    return Compiled(data, json.loads(data[:end]), end + 1)
 
 
 @dataclass(frozen=True)
@@ -96,7 +116,7 @@ class Compiled:
     """A catalog in the form that is kept."""
 
     data: bytes
-    """The whole file."""
+    """A header and the records, as they are kept."""
     header: dict[str, Any]
     start: int
     """Where the records begin."""
@@ -192,8 +212,7 @@ def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
         "places": [_place(entry, rows, numbers) for entry in reader.entries.values()],
         "ends": [0, *accumulate(map(len, lines))],
     }
-    body = json.dumps(header).encode() + b"\n" + b"".join(lines)
-    return _compiled(b"%08x\n" % zlib.crc32(body) + body)
+    return _compiled(json.dumps(header).encode() + b"\n" + b"".join(lines))
 
 
 def _place(entry: Entry, rows: Mapping[Key, int], numbers: Mapping[str, int]) -> tuple[int, int]:

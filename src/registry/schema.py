@@ -71,8 +71,8 @@ def _is_integer(_: Any, value: Any) -> bool:
 
 
 @functools.cache
-def _fits(name: SchemaName) -> Fits:
-    return compile_schema(name, {known: read_schema(known) for known in SCHEMAS})
+def _fits(name: SchemaName, pointer: str = "") -> Fits:
+    return compile_schema(name, {known: read_schema(known) for known in SCHEMAS}, pointer)
 
 
 def validate(document: Document, name: SchemaName) -> list[Problem]:
@@ -101,6 +101,11 @@ def _levels(value: Any) -> int:
 
 def field_faults(fields: Any) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with the `fields` of a dataset that stands in no file: path, message."""
+    if _fits("manifest", "/$defs/fields")(fields):
+        return
+    if _levels(fields) > _MOST_LEVELS:
+        yield "", "nested too deeply to be checked"
+        return
     validator: Any = _validator("manifest")
     schema = {"$ref": f"{validator.schema['$id']}#/$defs/fields"}
     for error in validator.evolve(schema=schema).iter_errors(fields):

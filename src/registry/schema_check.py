@@ -23,13 +23,13 @@ class _UnsureError(Exception):
     """The value has a form that only jsonschema judges."""
 
 
-def compile_schema(name: str, schemas: Mapping[str, Any]) -> Fits:
-    """Return the check of the schema `name`; `schemas` are those that a `$ref` may name.
+def compile_schema(name: str, schemas: Mapping[str, Any], pointer: str = "") -> Fits:
+    """Return the check of a node of the schema `name`; `schemas` are all that `$ref` may name.
 
     Raises:
         ValueError: a schema has a keyword that is not known here.
     """
-    return _whole(_Compiler(schemas).of({"$ref": "#"}, name))
+    return _whole(_Compiler(schemas).of({"$ref": f"#{pointer}"}, name))
 
 
 def _whole(check: Fits) -> Fits:

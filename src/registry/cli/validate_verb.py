@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from registry.catalog import Catalog
 from registry.check import check, count_checked
+from registry.check_memory import Checked, check_whole
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.render import print_json
 from registry.errors import ManifestError
@@ -24,11 +26,12 @@ def command(paths: tuple[Path, ...], as_json: bool, root: str | None) -> int:
     All problems are reported, each with its file, line and column. Makes no request.
     """
     try:
-        catalog, _, _ = options.open_catalog(root)
+        catalog, _, settings = options.open_catalog(root)
     except ManifestError as error:  # of the index itself
         problems, datasets = list(error.problems), 0
     else:
-        problems, datasets = check(catalog, paths), count_checked(catalog, paths)
+        checked = _checked(catalog, paths, settings.cache_dir)
+        problems, datasets = checked.problems, checked.datasets
     if as_json:
         print_json([problem.to_dict() for problem in problems])
     else:
@@ -36,6 +39,12 @@ def command(paths: tuple[Path, ...], as_json: bool, root: str | None) -> int:
             print(problem)
         print(_summary(len(problems), datasets))
     return PROBLEMS if problems else CLEAN
+
+
+def _checked(catalog: Catalog, paths: tuple[Path, ...], cache_dir: Path) -> Checked:
+    if not paths:
+        return check_whole(catalog, cache_dir)
+    return Checked(check(catalog, paths), count_checked(catalog, paths))
 
 
 def _summary(problems: int, datasets: int) -> str:
