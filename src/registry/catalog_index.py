@@ -1,6 +1,6 @@
 """The compiled catalog: one file in the cache from which a name resolves without parsing any.
 
-    a checksum of the rest, then lines of JSON: a header, and the records of the files
+    lines of JSON: a header, the records of the files, and a checksum of all that
 
 The header has the names, the state of all files as a digest, and where each record begins; a
 record is decoded when a dataset of its file is asked for. It only saves work: where it is absent,
@@ -25,7 +25,7 @@ from typing import Any, cast
 from registry.canonical import digest_of
 from registry.catalog_listing import listing_digest, look_at
 from registry.catalog_reader import Found, Reader, defaults_of
-from registry.catalog_records import Key, Record, Records, document_from, record_from
+from registry.catalog_records import Key, Record, Records, compact_json, document_from, record_from
 from registry.errors import Problem
 from registry.files import write_whole
 from registry.resolve import Entry, Layer
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _FORMAT = 1
-_CHECKSUM = len(b"00000000\n")
+_CHECKSUM = len(b"00000000")
 
 
 def kept_at(index: Path, cache_dir: Path, kind: str) -> Path:
@@ -54,19 +54,18 @@ def kept_at(index: Path, cache_dir: Path, kind: str) -> Path:
 
 
 def read_kept(path: Path) -> bytes | None:
-    """Return what `write_kept` wrote; None where nothing is there, or something else."""
+    """Return what `write_kept` wrote, and its checksum; None where something else is there."""
     try:
         data = path.read_bytes()
-        checksum = int(data[:_CHECKSUM], 16)
+        checksum = int(data[-_CHECKSUM:], 16)
     except (OSError, ValueError):
         return None
-    body = data[_CHECKSUM:]
-    return body if zlib.crc32(body) == checksum else None
+    return data if zlib.crc32(memoryview(data)[:-_CHECKSUM]) == checksum else None
 
 
 def write_kept(path: Path, body: bytes) -> None:
-    """Keep something; a folder that can't be written, or a full disk, only costs time."""
-    data = b"%08x\n%s" % (zlib.crc32(body), body)
+    """Keep lines of JSON; a folder that can't be written, or a full disk, only costs time."""
+    data = b"%s%08x" % (body, zlib.crc32(body))
     with contextlib.suppress(OSError):
         write_whole(path, lambda file: file.write(data))
 
@@ -94,7 +93,7 @@ def open_index(index: Path, cache_dir: Path) -> Compiled:
     if stored is not None and stored.is_current():
         return stored
     compiled = compile_catalog(index, stored)
-    if stored is None or compiled.data != stored.data:
+    if stored is None or compiled.data != stored.data[:-_CHECKSUM]:
         write_kept(place, compiled.data)
     return compiled
 
@@ -116,7 +115,7 @@ class Compiled:
     """A catalog in the form that is kept."""
 
     data: bytes
-    """A header and the records, as they are kept."""
+    """A header and the records, as they are kept, with or without their checksum."""
     header: dict[str, Any]
     start: int
     """Where the records begin."""
@@ -156,14 +155,16 @@ class CompiledEntries(Mapping[str, Entry]):
 
     def __init__(self, compiled: Compiled, show: Callable[[str], str]) -> None:
         header = compiled.header
-        self._places = dict(zip(header["names"], header["places"], strict=True))
+        # Flat lists, because ten thousand small ones take a while to decode.
+        self._places = dict(zip(header["names"], range(len(header["names"])), strict=True))
         self._compiled = compiled
         self._show = show
         self._documents: dict[int, Document] = {}
         self._defaults: dict[int, Layer] = {}
 
     def __getitem__(self, name: str) -> Entry:
-        row, number = self._places[name]
+        place = self._places[name]
+        row, number = self._compiled.header["rows"][place], self._compiled.header["brought"][place]
         path, _, index_row = self._compiled.header["indexes"][number]
         if number not in self._defaults:
             self._defaults[number] = defaults_of(self._document(index_row))
@@ -199,6 +200,7 @@ def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
     found = [[one.problem.to_dict(), one.first_file, one.first_line] for one in reader.found]
     contents = [[path, schema, one.digest] for (path, schema), one in records.read.items()]
     numbers = {one.path: number for number, one in enumerate(reader.indexes)}
+    places = [_place(entry, rows, numbers) for entry in reader.entries.values()]
     lines = [record.to_bytes() for record in records.read.values()]
     header = {
         "code": code_digest(),
@@ -209,10 +211,11 @@ def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
         "trust": sorted(reader.trust[index]),
         "found": found,
         "names": list(reader.entries),
-        "places": [_place(entry, rows, numbers) for entry in reader.entries.values()],
+        "rows": [row for row, _ in places],
+        "brought": [number for _, number in places],
         "ends": [0, *accumulate(map(len, lines))],
     }
-    return _compiled(json.dumps(header).encode() + b"\n" + b"".join(lines))
+    return _compiled(compact_json(header) + b"".join(lines))
 
 
 def _place(entry: Entry, rows: Mapping[Key, int], numbers: Mapping[str, int]) -> tuple[int, int]:

@@ -138,8 +138,9 @@ def _states(folder: str, names: Sequence[str]) -> array[int]:
                 stat = os.stat(name, dir_fd=descriptor)
             except OSError:  # a link that leads nowhere, or a file that has just gone
                 numbers.extend(ABSENT)
-            else:
-                numbers.extend(state_of(stat))
+            else:  # `state_of`, whose call would take a tenth of the time
+                inode = stat.st_ino & _INODES
+                numbers.extend((stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, inode))
     return numbers
 
 

@@ -24,10 +24,15 @@ from registry.yamlfile import (
     unreadable,
 )
 
-__all__ = ["Key", "Record", "Records", "document_from", "record_from"]
+__all__ = ["Key", "Record", "Records", "compact_json", "document_from", "record_from"]
 
 Key = tuple[str, SchemaName]
 """A file may be read as an index and as a manifest."""
+
+
+def compact_json(value: Any) -> bytes:
+    """Return a line of JSON, in ASCII."""
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +55,7 @@ class Record:
         """Return the record as lines of JSON."""
         head = {**vars(self), "problems": [one.to_dict() for one in self.problems]}
         del head["body"]
-        return json.dumps(head).encode() + b"\n" + self.body
+        return compact_json(head) + self.body
 
 
 def record_from(data: bytes | memoryview) -> Record:
@@ -107,7 +112,7 @@ def _body(document: Document) -> bytes:
     numbers: list[int] = []
     for path in _paths(document.value, ()):
         numbers.extend(document.positions[path])
-    return b"%s\n%s\n" % (json.dumps(document.value).encode(), json.dumps(numbers).encode())
+    return compact_json(document.value) + compact_json(numbers)
 
 
 class Records:

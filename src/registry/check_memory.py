@@ -10,6 +10,7 @@ from pathlib import Path
 from registry.canonical import digest_of
 from registry.catalog import Catalog
 from registry.catalog_index import kept_at, read_kept, write_kept
+from registry.catalog_records import compact_json
 from registry.check import check, count_checked
 from registry.errors import Problem
 
@@ -37,8 +38,8 @@ def check_whole(catalog: Catalog, cache_dir: Path) -> Checked:
     checked = Checked(check(catalog), count_checked(catalog))
     if key is not None:
         problems = [problem.to_dict() for problem in checked.problems]
-        text = json.dumps({"key": key, "problems": problems, "datasets": checked.datasets})
-        write_kept(place, text.encode())
+        data = {"key": key, "problems": problems, "datasets": checked.datasets}
+        write_kept(place, compact_json(data))
     return checked
 
 
@@ -52,7 +53,7 @@ def _key(catalog: Catalog) -> str | None:
 
 def _recall(place: Path, key: str) -> Checked | None:
     kept = read_kept(place)
-    data = {} if kept is None else json.loads(kept)
-    if data.get("key") != key:
+    data = None if kept is None else json.loads(kept.splitlines()[0])
+    if data is None or data["key"] != key:
         return None
     return Checked([Problem(**one) for one in data["problems"]], data["datasets"])
