@@ -80,7 +80,7 @@ class Document:
     file: str
     """The file, as the user named it."""
     positions: Mapping[DataPath, Position]
-    """Place of each value: of its key in a mapping, of itself in a list."""
+    """Place of each value, in their order: of its key in a mapping, of itself in a list."""
 
     def position(self, path: DataPath) -> Position:
         """Return the place of `path`, or of the nearest part around it."""
@@ -161,6 +161,9 @@ class _Node(NamedTuple):
     value: Any
     position: Position
     key_positions: dict[str, Position]
+
+
+_NO_KEYS: dict[str, Position] = {}
 
 
 def _place(event: Any) -> Position:
@@ -259,12 +262,12 @@ class _Composer:
 
     def _compose_value(self, event: Any, position: Position, depth: int) -> _Node:
         if isinstance(event, yaml.ScalarEvent):
-            return _Node(self._scalar(event, position), position, {})
+            return _Node(self._scalar(event, position), position, _NO_KEYS)
         if isinstance(event, yaml.SequenceStartEvent):
             items = []
             while not isinstance(following := next(self._events), yaml.SequenceEndEvent):
                 items.append(self._compose_node(following, depth + 1))
-            return _Node(items, position, {})
+            return _Node(items, position, _NO_KEYS)
         return self._mapping(position, depth)
 
     def _scalar(self, event: Any, position: Position) -> Any:
@@ -335,9 +338,12 @@ class _Composer:
             return [self._unfold(item, (*path, index)) for index, item in enumerate(node.value)]
         if not isinstance(node.value, dict):
             return node.value
-        for name, position in node.key_positions.items():
-            self._positions[(*path, self._counted(name, position))] = position
-        return {name: self._unfold(item, (*path, name)) for name, item in node.value.items()}
+        value = {}
+        for name, item in node.value.items():
+            here, position = (*path, name), node.key_positions[name]
+            self._positions[here] = position
+            value[self._counted(name, position)] = self._unfold(item, here)
+        return value
 
     def _counted(self, text: str, position: Position) -> str:
         """Bound the text that aliases make of one value when the document is written out."""
