@@ -362,6 +362,42 @@ def test_many_may_open_a_catalog_at_once(root: Path) -> None:
     assert len(Catalog.open()) == 27
 
 
+SECRETS = [
+    "source: {type: json, path: 'https://host/x.json?sig=HUSH'}",
+    "source: {type: json, path: ['s3://a/b', 'https://me:HUSH@host/x.json']}",
+    "source: {type: csv, path: x.csv, fs_options: {client_kwargs: {key: HUSH}}}",
+    "source: {type: csv, path: 'https://host/x?sig=HUSH', bogus: HUSH}",
+    "source: 'https://host/x?sig=HUSH'",
+]
+
+
+@pytest.mark.parametrize("source", SECRETS)
+def test_what_may_be_secret_is_not_kept(
+    root: Path, cache_dir: Path, source: str, parsed: list[str]
+) -> None:
+    write(root / "m/d.yaml", f"datasets:\n  hush:\n    {source}\n")
+    first = all_of(Catalog.open())
+    for _ in range(2):
+        parsed.clear()
+        assert all_of(Catalog.open()) == first
+        assert parsed == ["d.yaml"], "what is not kept is read again, and nothing else"
+        check_whole(Catalog.open(), cache_dir)
+    kept = [path.read_bytes() for path in (cache_dir / "v1/index").iterdir()]
+    assert kept
+    assert not any(b"HUSH" in data for data in kept)
+
+
+def test_references_to_secrets_are_kept(root: Path, parsed: list[str]) -> None:
+    options = "{key: {env: A_KEY}, client_kwargs: {endpoint_url: 'https://host/'}, anon: false}"
+    source = f"source: {{type: csv, path: 's3://a/b.csv', fs_options: {options}}}"
+    text = f"datasets:\n  d:\n    homepage: https://host/?id=1\n    {source}\n"
+    write(root / "m/d.yaml", text)
+    Catalog.open()
+    parsed.clear()
+    assert "d" in Catalog.open()
+    assert parsed == []
+
+
 # --- what is said ---
 
 

@@ -36,7 +36,7 @@ class Catalog(Mapping[str, DatasetSpec]):
     trust: frozenset[str] = frozenset()
     """Packages whose functions may be mappers, as the root index says."""
     content: str | None = None
-    """Digest of all that its files say; None where it holds more than its files."""
+    """Digest of all that its files say; None where that is not to be kept."""
 
     @classmethod
     def open(cls, root: str | Path | None = None) -> Catalog:

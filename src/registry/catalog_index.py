@@ -17,7 +17,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +25,14 @@ from typing import Any, cast
 from registry.canonical import digest_of
 from registry.catalog_listing import listing_digest, look_at
 from registry.catalog_reader import Found, Reader, defaults_of
-from registry.catalog_records import Key, Record, Records, compact_json, document_from, record_from
+from registry.catalog_records import (
+    Key,
+    Record,
+    Records,
+    compact_json,
+    document_from,
+    record_from,
+)
 from registry.errors import Problem
 from registry.files import write_whole
 from registry.resolve import Entry, Layer
@@ -117,8 +124,11 @@ class Compiled:
     data: bytes
     """A header and the records, as they are kept, with or without their checksum."""
     header: dict[str, Any]
+    """What the header of `data` says, with the problems of all files."""
     start: int
     """Where the records begin."""
+    withheld: Mapping[int, Document] = field(default_factory=dict)
+    """Documents that are only in memory, by their record: they may hold secrets."""
 
     def is_current(self) -> bool:
         """Return whether all files are those that were read."""
@@ -131,9 +141,9 @@ class Compiled:
         return frozenset(self.header["trust"])
 
     @property
-    def content(self) -> str:
-        """Digest of what all files say, and of the code that reads them."""
-        return str(self.header["content"])
+    def content(self) -> str | None:
+        """Digest of what all files say and of the code that reads them; None with secrets."""
+        return None if self.withheld else str(self.header["content"])
 
     def problems(self, show: Callable[[str], str]) -> Iterator[Problem]:
         """Yield what is wrong in the files, which are named as `show` does."""
@@ -183,7 +193,9 @@ class CompiledEntries(Mapping[str, Entry]):
         """Return the document of a record, the same one each time."""
         if row not in self._documents:
             record = self._compiled.record(row)
-            self._documents[row] = document_from(record, self._show(record.path))
+            secret, file = self._compiled.withheld.get(row), self._show(record.path)
+            document = replace(secret, file=file) if secret else document_from(record, file)
+            self._documents[row] = document
         return self._documents[row]
 
 
@@ -196,13 +208,35 @@ def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
     records = Records(old.records() if old else ())
     reader = Reader(records)
     reader.read_index(index)
+    secret = _withheld(records)
+    hidden = {document.file for document in secret.values()}
+    lines = [
+        (record.withheld() if row in secret else record).to_bytes()
+        for row, record in enumerate(records.read.values())
+    ]
+    header = {**_header(index, reader, records), "ends": [0, *accumulate(map(len, lines))]}
+    kept = [one for one in header["found"] if one[0]["file"] not in hidden]
+    settled = header["settled"] and not secret
+    head = compact_json({**header, "found": kept, "settled": settled})
+    return Compiled(head + b"".join(lines), header, len(head), secret)
+
+
+def _withheld(records: Records) -> dict[int, Document]:
+    """Return the documents that are not to be kept on a disk."""
+    return {
+        row: document_from(record, record.path)
+        for row, record in enumerate(records.read.values())
+        if record.secret
+    }
+
+
+def _header(index: Path, reader: Reader, records: Records) -> dict[str, Any]:
     rows = {key: number for number, key in enumerate(records.read)}
-    found = [[one.problem.to_dict(), one.first_file, one.first_line] for one in reader.found]
-    contents = [[path, schema, one.digest] for (path, schema), one in records.read.items()]
     numbers = {one.path: number for number, one in enumerate(reader.indexes)}
     places = [_place(entry, rows, numbers) for entry in reader.entries.values()]
-    lines = [record.to_bytes() for record in records.read.values()]
-    header = {
+    found = [[one.problem.to_dict(), one.first_file, one.first_line] for one in reader.found]
+    contents = [[path, schema, one.digest] for (path, schema), one in records.read.items()]
+    return {
         "code": code_digest(),
         "listing": listing_digest(reader.indexes),
         "settled": all(record.settled for record in records.read.values()),
@@ -213,9 +247,7 @@ def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
         "names": list(reader.entries),
         "rows": [row for row, _ in places],
         "brought": [number for _, number in places],
-        "ends": [0, *accumulate(map(len, lines))],
     }
-    return _compiled(compact_json(header) + b"".join(lines))
 
 
 def _place(entry: Entry, rows: Mapping[Key, int], numbers: Mapping[str, int]) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from typing import Any
 from registry.catalog_listing import ABSENT, State, is_settled, state_of
 from registry.catalog_reader import Content, content_of
 from registry.errors import Problem
+from registry.locations import has_secret
 from registry.schema import SchemaName
 from registry.yamlfile import (
     MAX_BYTES,
@@ -25,7 +26,17 @@ from registry.yamlfile import (
     unreadable,
 )
 
-__all__ = ["Key", "Record", "Records", "compact_json", "document_from", "record_from"]
+__all__ = [
+    "Key",
+    "Record",
+    "Records",
+    "compact_json",
+    "document_from",
+    "holds_secret",
+    "record_from",
+]
+
+_PROSE = {"description", "homepage"}
 
 Key = tuple[str, SchemaName]
 """A file may be read as an index and as a manifest."""
@@ -48,9 +59,15 @@ class Record:
     """Whether this state stands for this content."""
     digest: str
     """sha256 of its bytes, empty where it can't be read."""
+    secret: bool
+    """Whether it may hold a secret, so that what it says is kept in memory only."""
     problems: tuple[Problem, ...]
     body: bytes
     """Two lines of JSON: the value, and the places in it; empty where it can't be parsed."""
+
+    def withheld(self) -> Record:
+        """Return the record without what the file says, so that it is parsed each time."""
+        return replace(self, digest="", settled=False, problems=(), body=b"")
 
     def to_bytes(self) -> bytes:
         """Return the record as lines of JSON."""
@@ -109,6 +126,21 @@ def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
             yield from _paths(item, (*path, index))
 
 
+def holds_secret(value: Any, *, options: bool = False) -> bool:
+    """Return whether a document may hold a secret: in a URL, or literally in `fs_options`."""
+    if isinstance(value, dict):
+        return any(
+            holds_secret(item, options=(options and key != "env") or key == "fs_options")
+            for key, item in value.items()
+            if key not in _PROSE
+        )
+    if isinstance(value, list):
+        return any(holds_secret(item, options=options) for item in value)
+    if isinstance(value, str) and "://" in value:
+        return has_secret(value)
+    return options and isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
 def _body(document: Document) -> bytes:
     # Places stand in the order of the values, so `_paths` finds whose they are.
     numbers = list(chain.from_iterable(document.positions.values()))
@@ -159,8 +191,15 @@ def _read(
 
 
 def _record(path: str, schema: SchemaName, content: Content, **fields: Any) -> Record:
-    body = b"" if content.document is None else _body(content.document)
-    return Record(path=path, schema=schema, problems=content.problems, body=body, **fields)
+    document = content.document
+    return Record(
+        path=path,
+        schema=schema,
+        secret=document is not None and holds_secret(document.value),
+        problems=content.problems,
+        body=b"" if document is None else _body(document),
+        **fields,
+    )
 
 
 def _compact(content: Content, record: Record) -> Content:
