@@ -124,6 +124,27 @@ def test_values_stand_at_their_keys_and_items_at_themselves(
     assert parse_yaml(NESTED, file="m.yaml").position(path) == place
 
 
+@pytest.mark.parametrize("text", [NESTED, "a: &x {k: 1, l: [2]}\nb: *x\nc: {m: 0, <<: *x}\n", "~"])
+def test_places_stand_in_the_order_of_the_values(text: str) -> None:
+    def paths(value: Any, path: DataPath) -> list[DataPath]:
+        items: list[tuple[str | int, Any]] = []
+        if isinstance(value, dict):
+            items = list(value.items())
+        elif isinstance(value, list):
+            items = list(enumerate(value))
+        return [path, *(one for key, item in items for one in paths(item, (*path, key)))]
+
+    document = parse_yaml(text, file="m.yaml")
+    assert list(document.positions) == paths(document.value, ())
+
+
+def test_aliases_do_not_multiply_text() -> None:
+    text = "- &x " + "y" * 200_000 + "\n" + "- *x\n" * 30
+    assert problems_of(text)[0].startswith("m.yaml:1:3 $: more than 4,194,304 characters")
+    keys = "- &x {? " + "y" * 200_000 + "\n   : 1}\n" + "- *x\n" * 30
+    assert "more than 4,194,304 characters" in problems_of(keys)[0]
+
+
 def test_columns_count_characters() -> None:
     assert places_of('{"é😀": 1, "é😀": 2}') == [(1, 11)]
 

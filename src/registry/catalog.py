@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import glob
-import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from registry.errors import DatasetNotFoundError, ManifestError, Problem
+from registry.catalog_index import CompiledEntries, open_index
+from registry.catalog_listing import PACKAGE, State, state_at
+from registry.catalog_reader import Content, Found, Reader, content_of, defaults_of
+from registry.errors import DatasetNotFoundError, ManifestError, Problem, near_names
 from registry.layers import Entry, Layer
 from registry.resolve import resolve
-from registry.schema import validate
-from registry.settings import INDEX_NAME, Settings, builtin_root
+from registry.schema import SchemaName
+from registry.settings import INDEX_NAME, Settings
 from registry.spec import DatasetSpec
 from registry.yamlfile import Document, read_yaml
 
 __all__ = ["Catalog", "shown"]
 
 Other = TypeVar("Other")
-
-_PACKAGE = "package:"
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,14 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     index: Path
     """The index file."""
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, Entry] = field(default_factory=dict)
     """Datasets as they stand in the files."""
     problems: tuple[Problem, ...] = ()
     """What is wrong in the files; a dataset of a file without problems still resolves."""
     trust: frozenset[str] = frozenset()
     """Packages whose functions may be mappers, as the root index says."""
+    content: str | None = None
+    """Digest of all that its files say; None where that is not to be kept."""
 
     @classmethod
     def open(cls, root: str | Path | None = None) -> Catalog:
@@ -47,10 +49,15 @@ class Catalog(Mapping[str, DatasetSpec]):
         Raises:
             ManifestError: the index itself can't be used.
         """
-        index = Settings.from_environment(root=root).index
-        reader = _Reader()
-        reader.read_index(index)
-        return cls(index, reader.entries, tuple(reader.problems), reader.trust[index])
+        settings = Settings.from_environment(root=root)
+        here = Path.cwd()
+        show = cache(lambda file: shown(Path(file), here))
+        try:
+            compiled = open_index(settings.index, settings.cache_dir)
+        except ManifestError as error:
+            raise ManifestError(Found(one).shown(show) for one in error.problems) from error
+        entries, problems = CompiledEntries(compiled, show), compiled.problems(show)
+        return cls(settings.index, entries, tuple(problems), compiled.trust, compiled.content)
 
     def __getitem__(self, name: str) -> DatasetSpec:
         return self.resolve(name)
@@ -94,9 +101,14 @@ class Catalog(Mapping[str, DatasetSpec]):
         return spec
 
     def check_name(self, name: str) -> None:
-        """Raise an error where no dataset has the name: the broken files, if there are any."""
+        """Raise an error where no dataset has the name.
+
+        Raises:
+            DatasetNotFoundError: it carries the nearest names.
+            ManifestError: nothing is near, and a broken file may be where it stands.
+        """
         if name not in self.entries:
-            if self.problems:
+            if self.problems and not near_names(name, self.entries):
                 raise ManifestError(self.problems)
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
@@ -112,15 +124,26 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def _check_files_of(self, name: str) -> None:
         """Raise the problems of the files that a dataset and its ancestors stand in."""
-        seen: set[str] = set()
-        current: object = name
-        while isinstance(current, str) and current in self.entries and current not in seen:
-            seen.add(current)
-            current = self.entries[current].value.get("extends")
-        files = {self.entries[one].document.file for one in seen}
+        files = {entry.document.file for entry in self._line_of(name)}
         problems = [problem for problem in self.problems if problem.file in files]
         if problems:
             raise ManifestError(problems)
+
+    def tags_of(self, name: str) -> frozenset[str]:
+        """Return the tags of a dataset, its own or inherited, also where it does not resolve."""
+        layers = [entry.value for entry in self._line_of(name)]
+        layers.append(self.entries[name].defaults.value)
+        tags = next((layer["tags"] for layer in layers if "tags" in layer), None)
+        return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
+
+    def _line_of(self, name: object) -> Iterator[Entry]:
+        """Yield a dataset and its ancestors, as far as they are there and none comes again."""
+        seen: set[str] = set()
+        while isinstance(name, str) and name in self.entries and name not in seen:
+            seen.add(name)
+            entry = self.entries[name]
+            yield entry
+            name = entry.value.get("extends")
 
     def place_for(self, name: str) -> Path | None:
         """Return the file of a new manifest: where a glob of the index finds it, or None."""
@@ -129,7 +152,7 @@ class Catalog(Mapping[str, DatasetSpec]):
             folder, _, last = pattern.rpartition("/")
             stem, star, suffix = last.partition("*")
             fixed = folder.removesuffix("/**").removesuffix("**")
-            if pattern.startswith(_PACKAGE) or not star or stem or "*" in fixed + suffix:
+            if pattern.startswith(PACKAGE) or not star or stem or "*" in fixed + suffix:
                 continue
             place: Path = self.index.parent / fixed / f"{name}{suffix}"
             return place
@@ -141,124 +164,46 @@ class Catalog(Mapping[str, DatasetSpec]):
         Raises:
             ManifestError: it is not valid.
         """
-        reader = _Reader()
-        reader.entries = dict(self.entries)
-        reader.add_manifest(document, self.index.parent, self._defaults())
-        if reader.problems:
-            raise ManifestError(reader.problems)
-        return replace(self, entries=reader.entries)
+        reader = Reader(_read, self.entries)
+        content = content_of(lambda: document, "manifest")
+        reader.add_manifest(content, self.index.parent, self._defaults())
+        if reader.found:
+            raise ManifestError(one.shown(str) for one in reader.found)
+        return replace(self, entries=reader.entries, content=None)
 
     def _defaults(self) -> Layer:
         """Return the defaults of the index itself."""
-        document = read_yaml(self.index, shown_as=shown(self.index))
-        return Layer("default", document.value.get("defaults", {}), document, ("defaults",))
+        return defaults_of(read_yaml(self.index, shown_as=shown(self.index)))
 
     def including(self, files: Iterable[Path]) -> Catalog:
         """Return this catalog with those of the files that it does not hold yet."""
-        reader = _Reader()
-        reader.entries, reader.problems = dict(self.entries), list(self.problems)
-        named = {entry.document.file for entry in self.entries.values()}
-        named |= {problem.file for problem in self.problems} | {str(self.index)}
-        known = {Path(file).resolve() for file in named}
-        for file in files:
-            if file.resolve() in known:
-                continue
+        wanted = list(files)
+        known = self._real_files() if wanted else set()
+        new = [file for file in wanted if file.resolve() not in known]
+        if not new:
+            return self
+        reader = Reader(_read, self.entries)
+        for file in new:
             if file.name == INDEX_NAME:
                 reader.read_index(file.absolute())
             else:
-                reader.read_manifest(file, self.index.parent, self._defaults())
-        return replace(self, entries=reader.entries, problems=tuple(reader.problems))
+                reader.read_manifest(file, state_at(file), self.index.parent, self._defaults())
+        problems = (*self.problems, *(one.shown(str) for one in reader.found))
+        return replace(self, entries=reader.entries, problems=problems, content=None)
+
+    def _real_files(self) -> set[Path]:
+        """Return the files of the catalog, without links."""
+        named = {entry.document.file for entry in self.entries.values()}
+        named |= {problem.file for problem in self.problems} | {str(self.index)}
+        return {Path(file).resolve() for file in named}
 
 
-class _Reader:
-    """Reads an index and all that it includes, and collects entries and problems."""
-
-    def __init__(self) -> None:
-        self.entries: dict[str, Entry] = {}
-        self.problems: list[Problem] = []
-        self.trust: dict[Path, frozenset[str]] = {}
-        self._files: set[Path] = set()
-
-    def read_index(self, path: Path) -> None:
-        if path in self.trust:
-            return
-        self.trust[path] = frozenset()
-        document = read_yaml(path, shown_as=shown(path))
-        problems = validate(document, "index")
-        if problems:
-            raise ManifestError(problems)
-        self.trust[path] = frozenset(document.value.get("trust", ()))
-        defaults = Layer("default", document.value.get("defaults", {}), document, ("defaults",))
-        self._add(document, path.parent, defaults)
-        for number, pattern in enumerate(document.value.get("include", [])):
-            self._include(pattern, path.parent, defaults, document, number)
-
-    def _include(
-        self, pattern: str, folder: Path, defaults: Layer, document: Document, number: int
-    ) -> None:
-        if pattern.startswith(_PACKAGE):
-            index = _package_index(pattern.removeprefix(_PACKAGE))
-            if index is not None:
-                try:
-                    self.read_index(index)
-                except ManifestError as error:
-                    self.problems.extend(error.problems)
-                return
-        else:
-            paths = sorted(glob.glob(pattern, root_dir=folder, recursive=True))
-            for path in paths:
-                self.read_manifest(folder / path, folder, defaults)
-            if paths:
-                return
-        message = f"'{pattern}' matches nothing"
-        place, hint = ("include", number), "check the spelling"
-        self.problems.append(document.problem(place, message, hint, rule="include-nothing"))
-
-    def read_manifest(self, path: Path, folder: Path, defaults: Layer) -> None:
-        if path.resolve() in self._files:
-            return
-        self._files.add(path.resolve())
-        try:
-            document = read_yaml(path, shown_as=shown(path))
-        except ManifestError as error:
-            self.problems.extend(error.problems)
-            return
-        self.add_manifest(document, folder, defaults)
-
-    def add_manifest(self, document: Document, folder: Path, defaults: Layer) -> None:
-        self.problems.extend(validate(document, "manifest"))
-        self._add(document, folder, defaults)
-
-    def _add(self, document: Document, folder: Path, defaults: Layer) -> None:
-        datasets = document.value.get("datasets") if isinstance(document.value, dict) else None
-        for name, value in datasets.items() if isinstance(datasets, dict) else ():
-            if not isinstance(value, dict):
-                continue
-            entry = Entry(name, document, folder, defaults)
-            first = self.entries.setdefault(name, entry)
-            if first is not entry:
-                line = first.document.position(("datasets", name)).line
-                message = f"the name '{name}' is taken already"
-                hint = f"by {first.document.file}:{line}"
-                self.problems.append(entry.problem((), message, hint, rule="duplicate-name"))
+def _read(path: Path, schema: SchemaName, _: State) -> Content:
+    """Read a file that no index leads to."""
+    return content_of(lambda: read_yaml(path, shown_as=shown(path)), schema)
 
 
-def shown(path: Path) -> str:
+def shown(path: Path, here: Path | None = None) -> str:
     """Return how a file is named in messages: relative to the working directory if it is below."""
-    path, here = path.absolute(), Path.cwd()
+    path, here = path.absolute(), here or Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-
-def _package_index(name: str) -> Path | None:
-    """Return the index that an installed package ships, without importing the package."""
-    if name == "registry":
-        return builtin_root()
-    try:
-        spec = importlib.util.find_spec(name) if name.isidentifier() else None
-    except ValueError:  # a module that is no package
-        return None
-    places = spec.submodule_search_locations if spec else None
-    for place in places or ():
-        if (Path(place) / INDEX_NAME).is_file():
-            return Path(place) / INDEX_NAME
-    return None

@@ -96,7 +96,7 @@ def list_datasets(
     catalog = Catalog.open(root)
     if not wanted:
         return list(catalog)
-    return [name for name in catalog if wanted <= set(catalog[name].tags)]
+    return [name for name in catalog if wanted <= catalog.tags_of(name)]
 
 
 @dataclass(frozen=True)

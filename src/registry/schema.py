@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from registry.errors import did_you_mean, shorten
+from registry.schema_check import Fits, compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,10 @@ __all__ = ["SCHEMAS", "SchemaName", "field_faults", "read_schema", "validate"]
 
 SchemaName = Literal["index", "manifest"]
 SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index")
+
+# jsonschema makes up to 25 calls a level. Where they fill the stack, a part of it that is written
+# in Rust may panic, which is no RecursionError and ends the program.
+_MOST_LEVELS = 32
 
 _TYPE_WORDS = {
     "object": "a mapping",
@@ -65,8 +70,18 @@ def _is_integer(_: Any, value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+@functools.cache
+def _fits(name: SchemaName, pointer: str = "") -> Fits:
+    return compile_schema(name, {known: read_schema(known) for known in SCHEMAS}, pointer)
+
+
 def validate(document: Document, name: SchemaName) -> list[Problem]:
     """Return all problems of a document, in the order of the file."""
+    # jsonschema takes ten times as long, and its import is slow; most files are right.
+    if _fits(name)(document.value):
+        return []
+    if _levels(document.value) > _MOST_LEVELS:
+        return [document.problem((), "nested too deeply to be checked", rule="yaml-limit")]
     try:
         problems = [
             document.problem(path, message, hint, rule=rule)
@@ -78,8 +93,19 @@ def validate(document: Document, name: SchemaName) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
 
 
+def _levels(value: Any) -> int:
+    """Return how deep mappings and lists are nested."""
+    items = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(_levels, items), default=0) if isinstance(value, dict | list) else 0
+
+
 def field_faults(fields: Any) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with the `fields` of a dataset that stands in no file: path, message."""
+    if _fits("manifest", "/$defs/fields")(fields):
+        return
+    if _levels(fields) > _MOST_LEVELS:
+        yield "", "nested too deeply to be checked"
+        return
     validator: Any = _validator("manifest")
     schema = {"$ref": f"{validator.schema['$id']}#/$defs/fields"}
     for error in validator.evolve(schema=schema).iter_errors(fields):

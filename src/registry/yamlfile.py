@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +19,20 @@ import yaml
 from registry.errors import ManifestError, Problem
 from registry.rules import RULES
 
-__all__ = ["DataPath", "Document", "Position", "json_path", "parse_yaml", "read_yaml"]
+__all__ = [
+    "MAX_BYTES",
+    "DataPath",
+    "Document",
+    "Position",
+    "json_path",
+    "parse_bytes",
+    "parse_yaml",
+    "read_yaml",
+    "unreadable",
+]
 
 MAX_BYTES = 1 << 20
+MAX_TEXT = 4 * MAX_BYTES
 MAX_ALIASES = 32
 MAX_DEPTH = 64
 MAX_NODES = 200_000
@@ -44,6 +55,8 @@ _SCALARS: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
     (re.compile(r"[-+]?\.(inf|Inf|INF)"), lambda _: math.inf),
     (re.compile(r"\.(nan|NaN|NAN)"), lambda _: math.nan),
 )
+# What the text of a plain scalar that is none starts with; an empty one is null.
+_SCALAR_STARTS = frozenset("~nNtTfF0123456789+-.")
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -67,8 +80,8 @@ class Document:
     """Plain data: dict, list, str, int, float, bool, None."""
     file: str
     """The file, as the user named it."""
-    positions: dict[DataPath, Position]
-    """Place of each value: of its key in a mapping, of itself in a list."""
+    positions: Mapping[DataPath, Position]
+    """Place of each value, in their order: of its key in a mapping, of itself in a list."""
 
     def position(self, path: DataPath) -> Position:
         """Return the place of `path`, or of the nearest part around it."""
@@ -109,21 +122,30 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        message = f"can't read the file: {error.strerror}"
-        raise _failure(shown, message, rule="unreadable-file") from error
+        raise unreadable(shown, error) from error
+    return parse_bytes(data, file=shown)
+
+
+def unreadable(file: str, error: OSError) -> ManifestError:
+    """Return the error of a file that can't be read."""
+    return _failure(file, f"can't read the file: {error.strerror}", rule="unreadable-file")
+
+
+def parse_bytes(data: bytes, *, file: str) -> Document:
+    """Parse the bytes of a file, or the first of them that are one more than it may have."""
     if len(data) > MAX_BYTES:
         message = f"the file is larger than {MAX_BYTES >> 20} MiB"
-        raise _failure(shown, message, "split it", rule="yaml-limit")
+        raise _failure(file, message, "split it", rule="yaml-limit")
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return parse_yaml(data.decode("utf-8"), file=shown)
+        return parse_yaml(data.decode("utf-8"), file=file)
     except UnicodeDecodeError as error:
         *above, before = data[: error.start].decode("utf-8").split("\n")
         line, column = len(above) + 1, len(before) + 1
         message = f"byte {data[error.start]:#04x} is not UTF-8"
         position = Position(line, column)
         hint = "save it as UTF-8"
-        raise _failure(shown, message, hint, position, rule="unreadable-file") from error
+        raise _failure(file, message, hint, position, rule="unreadable-file") from error
 
 
 def parse_yaml(text: str, *, file: str) -> Document:
@@ -147,8 +169,7 @@ def _failure(
     return ManifestError([problem])
 
 
-@dataclass(frozen=True)
-class _Node:
+class _Node(NamedTuple):
     """A value with its place; mappings and lists hold nodes."""
 
     value: Any
@@ -156,8 +177,12 @@ class _Node:
     key_positions: dict[str, Position]
 
 
+_NO_KEYS: dict[str, Position] = {}
+
+
 def _place(event: Any) -> Position:
-    return Position(event.start_mark.line + 1, event.start_mark.column + 1)
+    mark = event.start_mark
+    return Position(mark.line + 1, mark.column + 1)
 
 
 class _Composer:
@@ -166,10 +191,11 @@ class _Composer:
     def __init__(self, text: str, file: str) -> None:
         self._file = file
         self._text = text
-        self._events = yaml.parse(text, Loader=_LOADER)
+        self._events: Iterator[Any] = iter(())
         self._anchors: dict[str, _Node] = {}
         self._aliases = 0
         self._nodes = 0
+        self._characters = 0
         self._positions: dict[DataPath, Position] = {}
         self._problems: list[Problem] = []
 
@@ -190,6 +216,7 @@ class _Composer:
 
     def _compose_stream(self) -> _Node:
         documents: list[_Node] = []
+        self._events = iter(_LOADER(self._text).get_event, None)
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent) and documents:
                 raise self._error(_place(event), "a second document", "keep one document a file")
@@ -252,16 +279,18 @@ class _Composer:
 
     def _compose_value(self, event: Any, position: Position, depth: int) -> _Node:
         if isinstance(event, yaml.ScalarEvent):
-            return _Node(self._scalar(event, position), position, {})
+            return _Node(self._scalar(event, position), position, _NO_KEYS)
         if isinstance(event, yaml.SequenceStartEvent):
             items = []
             while not isinstance(following := next(self._events), yaml.SequenceEndEvent):
                 items.append(self._compose_node(following, depth + 1))
-            return _Node(items, position, {})
+            return _Node(items, position, _NO_KEYS)
         return self._mapping(position, depth)
 
     def _scalar(self, event: Any, position: Position) -> Any:
         if not event.implicit[0] or event.tag == "!":  # quoted or block text
+            return event.value
+        if event.value and event.value[0] not in _SCALAR_STARTS:
             return event.value
         for pattern, convert in _SCALARS:
             if pattern.fullmatch(event.value):
@@ -326,10 +355,22 @@ class _Composer:
             message = f"more than {MAX_NODES:,} values"
             raise self._error(node.position, message, rule="yaml-limit")
         self._positions.setdefault(path, node.position)
+        if isinstance(node.value, str):
+            return self._counted(node.value, node.position)
         if isinstance(node.value, list):
             return [self._unfold(item, (*path, index)) for index, item in enumerate(node.value)]
         if not isinstance(node.value, dict):
             return node.value
-        for name, position in node.key_positions.items():
-            self._positions[(*path, name)] = position
-        return {name: self._unfold(item, (*path, name)) for name, item in node.value.items()}
+        value = {}
+        for name, item in node.value.items():
+            here, position = (*path, name), node.key_positions[name]
+            self._positions[here] = position
+            value[self._counted(name, position)] = self._unfold(item, here)
+        return value
+
+    def _counted(self, text: str, position: Position) -> str:
+        """Bound the text that aliases make of one value when the document is written out."""
+        self._characters += len(text)
+        if self._characters > MAX_TEXT:
+            raise self._error(position, f"more than {MAX_TEXT:,} characters", "use fewer aliases")
+        return text

@@ -8,7 +8,6 @@ import click
 
 from registry.cache import Cache
 from registry.catalog import Catalog
-from registry.errors import ManifestError
 from registry.settings import Settings
 
 __all__ = [
@@ -58,25 +57,20 @@ def choose(catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...]) -> l
     for name in names:
         catalog.check_name(name)
     chosen = list(dict.fromkeys(names)) or list(catalog)
-    found = [name for name in chosen if set(tags) <= _tags_of(catalog, name)]
-    if tags and not found:
-        known = sorted({tag for name in catalog for tag in _tags_of(catalog, name)})
+    if not tags:
+        return chosen
+    found = [name for name in chosen if set(tags) <= catalog.tags_of(name)]
+    if not found:
+        known = sorted({tag for name in catalog for tag in catalog.tags_of(name)})
         wanted = " and ".join(tags)
         raise click.UsageError(f"no dataset has the tag {wanted} (tags: {', '.join(known)})")
     return found
 
 
-def _tags_of(catalog: Catalog, name: str) -> set[str]:
-    """Return a dataset's tags; of one that does not resolve, those that stand in its entry."""
-    try:
-        return set(catalog[name].tags)
-    except ManifestError:
-        own = catalog.entries[name].value.get("tags")
-        return {str(tag) for tag in own} if isinstance(own, list) else set()
-
-
 def print_stray_problems(catalog: Catalog) -> bool:
     """Print the problems of files that gave no dataset at all; return whether there are any."""
+    if not catalog.problems:
+        return False
     files = {entry.document.file for entry in catalog.entries.values()}
     stray = [problem for problem in catalog.problems if problem.file not in files]
     for problem in stray:

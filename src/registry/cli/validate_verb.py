@@ -10,6 +10,7 @@ import click
 
 from registry.catalog import Catalog
 from registry.check import check, count_checked
+from registry.check_memory import Checked, check_whole
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.problem_formats import FORMATS, counted
 from registry.cli.render import print_json, print_table
@@ -95,14 +96,14 @@ def command(
         _print_rules(as_json=form == "json")
         return CLEAN
     try:
-        catalog, _, _ = options.open_catalog(root)
+        catalog, _, settings = options.open_catalog(root)
     except ManifestError as error:  # of the index itself
         problems, datasets = list(error.problems), 0
     else:
         if mend:
             catalog = _mended(catalog, paths, aloud=form == "text")
-        problems = check(catalog, paths, select=select, ignore=ignore)
-        datasets = count_checked(catalog, paths)
+        checked = _checked(catalog, paths, settings.cache_dir, select, ignore)
+        problems, datasets = checked.problems, checked.datasets
     for line in FORMATS[form](problems):
         print(line)
     if form == "text":
@@ -150,3 +151,16 @@ def _print_rules(*, as_json: bool) -> None:
 def _notes(rule: Rule) -> str:
     words = {"can't be ignored": rule.stops, "off": not rule.default, "--fix": rule.fixable}
     return ", ".join(word for word, applies in words.items() if applies)
+
+
+def _checked(
+    catalog: Catalog,
+    paths: tuple[Path, ...],
+    cache_dir: Path,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+) -> Checked:
+    if not paths:
+        return check_whole(catalog, cache_dir, select=select, ignore=ignore)
+    problems = check(catalog, paths, select=select, ignore=ignore)
+    return Checked(problems, count_checked(catalog, paths))

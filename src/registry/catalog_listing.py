@@ -1,0 +1,188 @@
+"""Which files an index brings and in what state they are, found without reading any."""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import glob
+import hashlib
+import importlib.util
+import json
+import os
+import time
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from registry.settings import INDEX_NAME, builtin_root
+
+__all__ = [
+    "ABSENT",
+    "PACKAGE",
+    "Files",
+    "IndexFiles",
+    "State",
+    "included",
+    "is_settled",
+    "listing_digest",
+    "look_at",
+    "state_at",
+    "state_of",
+]
+
+PACKAGE = "package:"
+
+State = tuple[int, int, int, int]
+"""Size, time of the content and of the inode (nanoseconds), number of the inode."""
+
+ABSENT: State = (-1, -1, -1, -1)
+_NUMBERS = len(ABSENT)
+# A file that changed within this time of being read may change again under the same time stamp.
+_RACY_SECONDS = 2.0
+# Inodes are unsigned, and an array's numbers of 64 bits are not.
+_INODES = (1 << 63) - 1
+
+
+def state_of(stat: os.stat_result) -> State:
+    """Return what tells one content of a file from another."""
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino & _INODES
+
+
+def state_at(path: str | Path) -> State:
+    """Return the state of a file, ABSENT where there is none."""
+    try:
+        return state_of(os.stat(path))
+    except OSError:
+        return ABSENT
+
+
+def is_settled(state: State) -> bool:
+    """Return whether a file read now in this state has another one once it is changed."""
+    return abs(time.time() - state[1] / 1e9) > _RACY_SECONDS
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files that one glob of an index stands for, in order of their names."""
+
+    folder: str
+    """What the names are relative to."""
+    names: Sequence[str]
+    states: array[int]
+    """The numbers of one state after the other."""
+
+    def __iter__(self) -> Iterator[tuple[Path, State]]:
+        folder = Path(self.folder)
+        for index, name in enumerate(self.names):
+            one, two, three, four = self.states[index * _NUMBERS : (index + 1) * _NUMBERS]
+            yield folder / name, (one, two, three, four)
+
+
+@dataclass(frozen=True)
+class IndexFiles:
+    """An index and the files that it includes."""
+
+    path: str
+    state: State
+    patterns: Sequence[str] = ()
+    """Its `include`."""
+    included: Sequence[Files | str | None] = ()
+    """What each pattern stands for: files, or the index of a package, or no such package."""
+
+
+def look_at(path: str, patterns: Sequence[str]) -> IndexFiles:
+    """List the files of an index whose `include` is known."""
+    return IndexFiles(path, state_at(path), patterns, included(patterns, Path(path).parent))
+
+
+def included(patterns: Iterable[str], folder: Path) -> list[Files | str | None]:
+    """Return what each `include` of an index in `folder` stands for."""
+    return [
+        _package_index(pattern.removeprefix(PACKAGE))
+        if pattern.startswith(PACKAGE)
+        else _find(pattern, folder)
+        for pattern in patterns
+    ]
+
+
+def listing_digest(indexes: Iterable[IndexFiles]) -> str:
+    """Return a digest that is another one as soon as any file is another one."""
+    hashed = hashlib.sha256()
+    for index in indexes:
+        found = [
+            [one.folder, len(one.names)] if isinstance(one, Files) else one
+            for one in index.included
+        ]
+        hashed.update(json.dumps([index.path, index.state, index.patterns, found]).encode())
+        for files in index.included:
+            if isinstance(files, Files):
+                # No name holds a NUL, and how many there are stands above.
+                hashed.update(os.fsencode("\0".join([*files.names, ""])))
+                hashed.update(files.states)
+    return hashed.hexdigest()
+
+
+def _find(pattern: str, folder: Path) -> Files:
+    """Return what `glob` finds, with states; ordered as whole paths are."""
+    above, last = os.path.split(pattern)
+    if glob.has_magic(above) or not glob.has_magic(last) or last == "**":
+        place, names = str(folder), glob.glob(pattern, root_dir=folder, recursive=True)
+    else:  # the common form: files of one folder
+        place = str(folder / above)
+        names = _find_in(place, last)
+    names.sort()
+    return Files(place, names, _states(place, names))
+
+
+def _find_in(folder: str, pattern: str) -> list[str]:
+    """Return what `glob` finds in one folder; its generators take as long again."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    if not pattern.startswith("."):
+        names = [name for name in names if not name.startswith(".")]
+    return fnmatch.filter(names, pattern)
+
+
+def _states(folder: str, names: Sequence[str]) -> array[int]:
+    numbers = array("q")
+    with _opened(folder) as descriptor:
+        for name in names:
+            try:
+                stat = os.stat(name, dir_fd=descriptor)
+            except OSError:  # a link that leads nowhere, or a file that has just gone
+                numbers.extend(ABSENT)
+            else:  # `state_of`, whose call would take a tenth of the time
+                inode = stat.st_ino & _INODES
+                numbers.extend((stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, inode))
+    return numbers
+
+
+@contextlib.contextmanager
+def _opened(folder: str) -> Iterator[int | None]:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # then no name was found in it either
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _package_index(name: str) -> str | None:
+    """Return the index that an installed package ships, without importing the package."""
+    if name == "registry":
+        return str(builtin_root())
+    try:
+        spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    except ValueError:  # a module that is no package
+        return None
+    places = spec.submodule_search_locations if spec else None
+    for place in places or ():
+        if (Path(place) / INDEX_NAME).is_file():
+            return str(Path(place) / INDEX_NAME)
+    return None

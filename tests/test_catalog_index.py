@@ -1,0 +1,644 @@
+"""The compiled catalog: nothing is parsed twice, and nothing that changed is overlooked."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import DatasetNotFoundError, ManifestError, list_datasets
+from registry.catalog import Catalog, _read
+from registry.catalog_index import _load, code_digest, kept_at
+from registry.catalog_listing import Files, included, is_settled, state_at
+from registry.catalog_reader import Reader
+from registry.catalog_records import Record, document_from
+from registry.check import check
+from registry.check_memory import check_whole
+from registry.errors import Problem
+from registry.settings import builtin_root
+from registry.yamlfile import Document
+
+ROOT = Path(__file__).parents[1]
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+
+
+def dataset(name: str, path: str = "x.csv", keys: str = "") -> str:
+    return f"datasets:\n  {name}:\n    source: {{type: csv, path: {path}}}\n{keys}"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a catalog of the datasets one, two and kid, whose files are old enough to be trusted."""
+    folder = tmp_path / "catalog"
+    (folder / "m").mkdir(parents=True)
+    write(folder / "datasets.yaml", INDEX)
+    write(folder / "m/a.yaml", dataset("one"))
+    write(folder / "m/b.yaml", dataset("two"))
+    write(folder / "m/c.yaml", "datasets:\n  kid: {extends: one, limit: 3}\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def write(path: Path, text: str, *, age: float = 60) -> None:
+    """Write a file that was last changed some time ago."""
+    path.write_text(text, encoding="utf-8")
+    then = time.time() - age
+    os.utime(path, (then, then))
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the names of the files that are parsed from now on."""
+    from registry import yamlfile
+
+    names: list[str] = []
+    parse_yaml = yamlfile.parse_yaml
+
+    def counted(text: str, *, file: str) -> yamlfile.Document:
+        names.append(Path(file).name)
+        return parse_yaml(text, file=file)
+
+    monkeypatch.setattr(yamlfile, "parse_yaml", counted)
+    return names
+
+
+def path_of(name: str) -> str:
+    return Path(Catalog.open()[name].source.path[0]).name
+
+
+# --- what is read ---
+
+
+def test_a_warm_lookup_parses_nothing(root: Path, parsed: list[str]) -> None:
+    Catalog.open()
+    assert sorted(parsed) == ["a.yaml", "b.yaml", "c.yaml", "datasets.yaml"]
+    parsed.clear()
+    assert Catalog.open()["kid"].view.limit == 3
+    assert parsed == []
+
+
+def test_names_and_tags_of_a_warm_catalog_parse_nothing(root: Path, parsed: list[str]) -> None:
+    write(root / "m/a.yaml", dataset("one", keys="    tags: [x, y]\n"))
+    Catalog.open()
+    parsed.clear()
+    catalog = Catalog.open()
+    assert list(catalog) == ["kid", "one", "two"] == list_datasets()
+    assert (len(catalog), "one" in catalog, "none" in catalog) == (3, True, False)
+    assert list_datasets(tags=["x", "y"]) == ["kid", "one"]
+    assert list_datasets(tags="z") == []
+    assert parsed == []
+
+
+def test_a_warm_lookup_decodes_the_files_of_the_dataset_and_its_ancestors(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Catalog.open()
+    decoded: list[str] = []
+
+    def counted(record: Record, file: str) -> Document:
+        decoded.append(file)
+        return document_from(record, file)
+
+    monkeypatch.setattr("registry.catalog_index.document_from", counted)
+    assert Catalog.open()["kid"]
+    assert sorted(decoded) == ["datasets.yaml", "m/a.yaml", "m/c.yaml"]
+
+
+def test_only_what_changed_is_parsed_again(root: Path, parsed: list[str]) -> None:
+    Catalog.open()
+    parsed.clear()
+    write(root / "m/a.yaml", dataset("one", "new.csv"))
+    assert path_of("kid") == "new.csv"
+    assert parsed == ["a.yaml"]
+
+
+def test_a_touched_file_is_not_parsed_again(root: Path, parsed: list[str]) -> None:
+    Catalog.open()
+    parsed.clear()
+    os.utime(root / "m/a.yaml")
+    assert path_of("one") == "x.csv"
+    assert parsed == []
+
+
+# --- what is noticed ---
+
+
+def change(root: Path) -> list[str]:
+    write(root / "m/a.yaml", dataset("other"))
+    return ["kid", "other", "two"]
+
+
+def add(root: Path) -> list[str]:
+    write(root / "m/d.yaml", dataset("three"))
+    return ["kid", "one", "three", "two"]
+
+
+def remove(root: Path) -> list[str]:
+    (root / "m/b.yaml").unlink()
+    return ["kid", "one"]
+
+
+def rename_away(root: Path) -> list[str]:
+    (root / "m/b.yaml").rename(root / "m/b.yml")
+    return ["kid", "one"]
+
+
+def replace_by_another(root: Path) -> list[str]:
+    old = (root / "m/b.yaml").stat()
+    write(root / "new", dataset("owt"))
+    os.utime(root / "new", ns=(old.st_mtime_ns, old.st_mtime_ns))
+    (root / "new").rename(root / "m/b.yaml")
+    return ["kid", "one", "owt"]
+
+
+def include_more(root: Path) -> list[str]:
+    (root / "n").mkdir()
+    write(root / "n/x.yaml", dataset("three"))
+    write(root / "datasets.yaml", "version: 1\ninclude: [m/*.yaml, n/*.yaml]\n")
+    return ["kid", "one", "three", "two"]
+
+
+def link_elsewhere(root: Path) -> list[str]:
+    (root / "n").mkdir()
+    write(root / "n/x.yaml", dataset("three"))
+    (root / "m").rename(root / "old")
+    (root / "m").symlink_to(root / "n")
+    return ["three"]
+
+
+CHANGES = [
+    *(change, add, remove, rename_away, replace_by_another, include_more, link_elsewhere),
+]
+
+
+@pytest.mark.parametrize("how", CHANGES, ids=lambda how: how.__name__)
+def test_a_change_of_the_files_is_noticed(root: Path, how: Callable[[Path], list[str]]) -> None:
+    assert list(Catalog.open()) == ["kid", "one", "two"]
+    expected = how(root)
+    assert list(Catalog.open()) == expected
+    assert list(Catalog.open()) == expected, "the second time it comes from the cache"
+
+
+def test_changed_defaults_and_trust_are_noticed(root: Path) -> None:
+    assert Catalog.open()["two"].license is None
+    write(root / "datasets.yaml", f"{INDEX}defaults: {{license: mit}}\ntrust: [pkg]\n")
+    catalog = Catalog.open()
+    assert catalog["two"].license == "mit"
+    assert catalog.trust == {"pkg"} == Catalog.open().trust
+
+
+def test_a_package_that_appears_is_noticed(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root / "datasets.yaml", "version: 1\ninclude: ['package:appears_later', m/*.yaml]\n")
+    assert len(Catalog.open().problems) == 1
+    package = tmp_path / "installed" / "appears_later"
+    package.mkdir(parents=True)
+    write(package / "__init__.py", "")
+    write(package / "datasets.yaml", f"version: 1\n{dataset('theirs')}")
+    monkeypatch.syspath_prepend(package.parent)
+    for _ in range(2):
+        assert Catalog.open().problems == ()
+        assert "theirs" in Catalog.open()
+
+
+def test_the_order_of_the_patterns_decides_who_has_a_name(root: Path) -> None:
+    write(root / "m/b.yaml", dataset("one", "later.csv"))
+    for order, path in (("m/a.yaml, m/b.yaml", "x.csv"), ("m/b.yaml, m/a.yaml", "later.csv")):
+        write(root / "datasets.yaml", f"version: 1\ninclude: [{order}]\n")
+        for _ in range(2):
+            assert path_of("one") == path
+
+
+def test_a_file_written_twice_within_one_tick_is_noticed(root: Path) -> None:
+    path = root / "m/a.yaml"
+    write(path, dataset("one", "1.csv"), age=0)
+    before = path.stat()
+    assert path_of("one") == "1.csv"
+    path.write_text(dataset("one", "2.csv"), encoding="utf-8")
+    os.utime(path, ns=(before.st_mtime_ns, before.st_mtime_ns))
+    after = path.stat()
+    same = ("st_size", "st_mtime_ns", "st_ino")
+    assert [getattr(before, key) for key in same] == [getattr(after, key) for key in same]
+    assert path_of("one") == "2.csv"
+
+
+@pytest.mark.parametrize(
+    ("age", "settled"), [(0, False), (1, False), (-1, False), (60, True), (-3600, True)]
+)
+def test_a_file_that_has_just_changed_is_read_again(
+    root: Path, cache_dir: Path, age: float, settled: bool
+) -> None:
+    write(root / "m/a.yaml", dataset("one"), age=age)
+    assert is_settled(state_at(root / "m/a.yaml")) == settled
+    Catalog.open()
+    compiled = _load(kept_at(root / "datasets.yaml", cache_dir, "catalog"))
+    assert compiled is not None
+    assert compiled.is_current() == settled
+    assert [one.path for one in compiled.records() if not one.settled] == (
+        [] if settled else [str(root / "m/a.yaml")]
+    )
+
+
+def test_times_of_the_inode_tell_what_those_of_the_content_do_not(root: Path) -> None:
+    path = root / "m/a.yaml"
+    before = path.stat()
+    Catalog.open()
+    path.write_text(dataset("one", "y.csv"), encoding="utf-8")
+    os.utime(path, ns=(before.st_mtime_ns, before.st_mtime_ns))
+    assert path_of("one") == "y.csv"
+
+
+def test_a_file_that_can_not_be_read_is_read_as_soon_as_it_can(root: Path) -> None:
+    (root / "m/d.yaml").symlink_to(root / "target.yaml")
+    for _ in range(2):
+        (problem,) = Catalog.open().problems
+        assert str(problem) == "m/d.yaml:1:1 $: can't read the file: No such file or directory"
+    write(root / "target.yaml", dataset("three"))
+    assert Catalog.open().problems == ()
+    assert "three" in Catalog.open()
+
+
+def test_other_code_or_another_schema_reads_the_files_again(
+    root: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Catalog.open()
+    parsed.clear()
+    monkeypatch.setattr("registry.catalog_index.code_digest", lambda: "other")
+    Catalog.open()
+    assert "a.yaml" in parsed
+
+
+def test_the_digest_of_the_code_covers_schemas_and_modules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    digests = {code_digest.__wrapped__()}
+    monkeypatch.setattr("registry.catalog_index.read_schema", lambda name: {"$id": name})
+    digests.add(code_digest.__wrapped__())
+    monkeypatch.setattr(Path, "read_bytes", lambda path: b"")
+    digests.add(code_digest.__wrapped__())
+    assert len(digests) == 3
+
+
+# --- what is kept ---
+
+
+@pytest.fixture
+def kept(root: Path, cache_dir: Path) -> Path:
+    """Give the file of the compiled catalog, after it was written."""
+    Catalog.open()
+    return kept_at(root / "datasets.yaml", cache_dir, "catalog")
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "other": lambda data: b"not an index\n" * 100,
+    "binary": lambda data: bytes(range(256)) * 20,
+    "one character": lambda data: data.replace(b"x.csv", b"y.csv", 1),
+    "checksum": lambda data: data[:-8] + b"00000000",
+    "longer": lambda data: data + b" ",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_index_is_made_anew(
+    kept: Path, damage: Callable[[bytes], bytes], parsed: list[str]
+) -> None:
+    whole = kept.read_bytes()
+    kept.write_bytes(damage(whole))
+    assert path_of("kid") == "x.csv"
+    assert "a.yaml" in parsed, "a damaged index is not trusted"
+    assert kept.read_bytes() == whole
+
+
+def test_an_index_is_json(kept: Path) -> None:
+    *lines, _ = kept.read_bytes().split(b"\n")
+    assert all(json.loads(line) is not None for line in lines)
+
+
+@pytest.mark.parametrize("what", ["cache", "cache/v1", "cache/v1/index"])
+def test_without_a_cache_that_can_be_written_the_catalog_works(
+    root: Path, cache_dir: Path, what: str
+) -> None:
+    blocked = cache_dir.parent / what
+    blocked.parent.mkdir(parents=True, exist_ok=True)
+    blocked.write_text("no folder", encoding="utf-8")
+    for _ in range(2):
+        assert path_of("kid") == "x.csv"
+
+
+def test_an_index_that_can_be_neither_read_nor_replaced_is_done_without(kept: Path) -> None:
+    kept.unlink()
+    (kept / "inside").mkdir(parents=True)
+    for _ in range(2):
+        assert path_of("kid") == "x.csv"
+
+
+def test_nothing_is_written_where_nothing_changed(kept: Path) -> None:
+    before = kept.stat()
+    Catalog.open()
+    assert kept.stat() == before or kept.stat().st_ino == before.st_ino
+    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+
+
+def test_many_may_open_a_catalog_at_once(root: Path) -> None:
+    def use(number: int) -> int | None:
+        write(root / "m" / f"n{number}.yaml", dataset(f"n{number}"))
+        return Catalog.open()["kid"].view.limit
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(use, range(24))) == {3}
+    assert len(Catalog.open()) == 27
+
+
+SECRETS = [
+    "source: {type: json, path: 'https://host/x.json?sig=HUSH'}",
+    "source: {type: json, path: ['s3://a/b', 'https://me:HUSH@host/x.json']}",
+    "source: {type: csv, path: x.csv, fs_options: {client_kwargs: {key: HUSH}}}",
+    "source: {type: csv, path: 'https://host/x?sig=HUSH', bogus: HUSH}",
+    "source: 'https://host/x?sig=HUSH'",
+]
+
+
+@pytest.mark.parametrize("source", SECRETS)
+def test_what_may_be_secret_is_not_kept(
+    root: Path, cache_dir: Path, source: str, parsed: list[str]
+) -> None:
+    write(root / "m/d.yaml", f"datasets:\n  hush:\n    {source}\n")
+    first = all_of(Catalog.open())
+    for _ in range(2):
+        parsed.clear()
+        assert all_of(Catalog.open()) == first
+        # What is not kept is read again; the check reads what its index says under `validate`.
+        assert sorted(set(parsed)) == ["d.yaml", "datasets.yaml"]
+        check_whole(Catalog.open(), cache_dir)
+    kept = [path.read_bytes() for path in (cache_dir / "v1/index").iterdir()]
+    assert kept
+    assert not any(b"HUSH" in data for data in kept)
+
+
+def test_references_to_secrets_are_kept(root: Path, parsed: list[str]) -> None:
+    options = "{key: {env: A_KEY}, client_kwargs: {endpoint_url: 'https://host/'}, anon: false}"
+    source = f"source: {{type: csv, path: 's3://a/b.csv', fs_options: {options}}}"
+    text = f"datasets:\n  d:\n    homepage: https://host/?id=1\n    {source}\n"
+    write(root / "m/d.yaml", text)
+    Catalog.open()
+    parsed.clear()
+    assert "d" in Catalog.open()
+    assert parsed == []
+
+
+# --- what is said ---
+
+
+def test_files_are_named_as_they_are_seen_from_the_working_directory(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root / "m/d.yaml", f"{dataset('one')}    bogus: 1\n")
+    said = {}
+    for folder in (root, root / "m", root.parent):
+        monkeypatch.chdir(folder)
+        said[folder] = [str(problem) for problem in Catalog.open(root).problems]
+    inside = f"{root.name}/m"
+    assert said[root] == [
+        f"m/d.yaml:4:5 $.datasets.one.bogus: unknown key 'bogus' (known keys: {', '.join(_keys())})",
+        "m/d.yaml:2:3 $.datasets.one: the name 'one' is taken already (by m/a.yaml:2)",
+    ]
+    assert said[root / "m"][1] == (
+        "d.yaml:2:3 $.datasets.one: the name 'one' is taken already (by a.yaml:2)"
+    )
+    assert said[root.parent][1] == (
+        f"{inside}/d.yaml:2:3 $.datasets.one: the name 'one' is taken already"
+        f" (by {inside}/a.yaml:2)"
+    )
+
+
+def _keys() -> list[str]:
+    from registry.schema import read_schema
+
+    return list(read_schema("manifest")["$defs"]["dataset"]["properties"])
+
+
+def test_problems_of_a_warm_catalog_have_their_places(root: Path) -> None:
+    write(root / "m/c.yaml", "datasets:\n  kid: {extends: one, limit: 3,\n    seed: 7}\n")
+    for _ in range(2):
+        with pytest.raises(ManifestError) as caught:
+            Catalog.open()["kid"]
+        assert str(caught.value) == (
+            "m/c.yaml:3:5 $.datasets.kid.seed: `seed` without `shuffle` does nothing"
+            " (add `shuffle: true`)"
+        )
+
+
+def test_a_wrong_name_in_a_catalog_with_broken_files_has_near_names(root: Path) -> None:
+    write(root / "m/d.yaml", "datasets: [\n")
+    for _ in range(2):
+        with pytest.raises(DatasetNotFoundError) as near:
+            Catalog.open()["on"]
+        assert near.value.matches == ["one"]
+        with pytest.raises(ManifestError, match=r"m/d\.yaml:2:1"):
+            Catalog.open()["zzzzzz"]
+
+
+# --- warm and cold are the same ---
+
+
+def texts(chance: random.Random) -> Iterator[str]:
+    """Yield manifests, some with faults, whose names meet."""
+    for _ in range(chance.randint(1, 6)):
+        lines = ["datasets:"]
+        for name in chance.sample("abcdefg", chance.randint(1, 4)):
+            keys = chance.sample(KEYS, chance.randint(0, 4))
+            lines += [
+                f"  {name}:",
+                f"    {chance.choice(ORIGINS)}",
+                *(f"    {key}" for key in keys),
+            ]
+        yield "\n".join(lines) + "\n"
+
+
+KEYS = [
+    "shuffle: true",
+    "seed: 3",
+    "bogus: 1",
+    "limit: '5'",
+    "tags: [é, y]",
+    "tags: ~",
+    "license: mit",
+    "fields: {input: {template: '{q'}}",
+    "fields: {input: q, metadata: {'a b': c}}",
+    "mapper: pkg.mod:function",
+    "where: {value: q, regex: '('}",
+    "description: !tag x",
+    "description: &x 'text'",
+]
+ORIGINS = [
+    "extends: a",
+    "extends: b",
+    "extends: nowhere",
+    "source: {type: csv, path: x.csv}",
+    "source: {type: hf, path: o/n, split: test}",
+    "source: [1]",
+]
+
+
+def all_of(catalog: Catalog) -> dict[str, Any]:
+    """Return everything that a catalog says."""
+
+    def spec(name: str) -> Any:
+        try:
+            return catalog[name]
+        except ManifestError as error:
+            return error.problems
+
+    return {
+        "order": list(catalog.entries),
+        "entries": dict(catalog.entries),
+        "specs": {name: spec(name) for name in catalog},
+        "tags": {name: catalog.tags_of(name) for name in catalog},
+        "problems": catalog.problems,
+        "trust": catalog.trust,
+        "check": check(catalog),
+    }
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_warm_catalog_says_what_a_cold_one_and_a_reader_say(root: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    for path in (root / "m").iterdir():
+        path.unlink()
+    for number, text in enumerate(texts(chance)):
+        write(root / "m" / f"{number}.yaml", text)
+    defaults = chance.choice(["", "defaults: {tags: [d], source: {hf: {name: n}}}\n"])
+    inline = chance.choice(["", dataset("a"), dataset("inline")])
+    write(root / "datasets.yaml", f"{INDEX}trust: [pkg]\n{defaults}{inline}")
+    reader = Reader(_read)
+    reader.read_index(root / "datasets.yaml")
+    problems = tuple(one.shown(str) for one in reader.found)
+    expected = Catalog(root / "datasets.yaml", reader.entries, problems, frozenset({"pkg"}))
+    cold, warm = Catalog.open(), Catalog.open()
+    assert all_of(cold) == all_of(expected)
+    assert all_of(warm) == all_of(expected)
+
+
+def test_the_built_in_catalog_is_the_same_cold_and_warm() -> None:
+    cold = Catalog.open(builtin_root())
+    specs = {name: cold[name] for name in cold}
+    reader = Reader(_read)
+    reader.read_index(builtin_root())
+    direct = Catalog(builtin_root(), reader.entries)
+    warm = Catalog.open(builtin_root())
+    assert len(specs) > 200
+    assert {name: warm[name] for name in warm} == specs
+    assert {name: direct[name] for name in direct} == specs
+    assert warm.problems == cold.problems == ()
+
+
+# --- which files a pattern stands for ---
+
+TREE = [
+    *("a.yaml", "b.yml", ".hidden.yaml", "B.yaml", "a[1].yaml", "é.yaml", "m.yaml/inner.yaml"),
+    *("s/a.yaml", "s/.h/a.yaml", "s/t/a.yaml", "s/t/u/b.yaml", ".d/a.yaml", "t/x.YAML"),
+]
+PATTERNS = [
+    *("*.yaml", "./*.yaml", "s/*.yaml", "s//*.yaml", "*", ".*", "**", "**/*.yaml", "s/**", "*/a.yaml"),
+    *("s/**/a.yaml", "none/*.yaml", "a.yaml", "none.yaml", "s/", "*/", "?.yaml", "[ab].y*", "a[[]1].yaml"),
+    *("../*/*.yaml", "s/../*.yaml", ".d/*.yaml", "s/.h/*", "*.yaml/*", "a.yaml/*", "**/", "", "l/*.yaml"),
+    *("**/**/b.yaml", "s/*", "s/t/**/*.yaml", "**.yaml", "s/**.yaml"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_mean_what_they_mean_to_glob(tmp_path: Path, pattern: str) -> None:
+    root = tmp_path / "root"
+    for name in TREE:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("", encoding="utf-8")
+    (root / "l").symlink_to("s")
+    (root / "broken.yaml").symlink_to("nowhere")
+    for one in (pattern, f"{root}/{pattern}"):
+        expected = sorted(glob.glob(one, root_dir=root, recursive=True))
+        (found,) = included([one], root)
+        assert isinstance(found, Files)
+        assert [path for path, _ in found] == [root / path for path in expected]
+
+
+# --- the whole check ---
+
+
+def test_a_whole_check_is_remembered_until_something_changes(
+    root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root / "m/a.yaml", dataset("one", keys="    seed: 3\n"))
+    counted: list[Catalog] = []
+
+    def count(catalog: Catalog, **choice: Any) -> list[Problem]:
+        counted.append(catalog)
+        return check(catalog, **choice)
+
+    monkeypatch.setattr("registry.check_memory.check", count)
+    first = check_whole(Catalog.open(), cache_dir)
+    assert first == check_whole(Catalog.open(), cache_dir)
+    assert (first.problems, first.datasets, len(counted)) == (check(Catalog.open()), 3, 1)
+    write(root / "m/b.yaml", dataset("two", keys="    seed: 3\n"))
+    again = check_whole(Catalog.open(), cache_dir)
+    errors = [problem for problem in again.problems if problem.severity == "error"]
+    assert {problem.file for problem in errors} == {"m/a.yaml", "m/b.yaml"}
+    assert again.problems == check(Catalog.open())
+    monkeypatch.chdir(root / "m")
+    elsewhere = check_whole(Catalog.open(), cache_dir)
+    errors = [problem for problem in elsewhere.problems if problem.severity == "error"]
+    assert {problem.file for problem in errors} == {"a.yaml", "b.yaml"}
+    monkeypatch.setattr("registry.check_memory.version", lambda name: "other")
+    check_whole(Catalog.open(), cache_dir)
+    assert len(counted) == 4
+
+
+def test_a_damaged_memory_of_a_check_is_made_anew(root: Path, cache_dir: Path) -> None:
+    expected = check_whole(Catalog.open(), cache_dir)
+    place = kept_at(root / "datasets.yaml", cache_dir, "check")
+    for damage in DAMAGES.values():
+        place.write_bytes(damage(place.read_bytes()))
+        assert check_whole(Catalog.open(), cache_dir) == expected
+
+
+def test_a_catalog_with_a_file_more_is_not_remembered(root: Path, cache_dir: Path) -> None:
+    write(root / "more.yaml", dataset("more", keys="    seed: 3\n"))
+    catalog = Catalog.open()
+    check_whole(catalog, cache_dir)
+    checked = check_whole(catalog.including([root / "more.yaml"]), cache_dir)
+    assert [problem.rule for problem in checked.problems if problem.severity == "error"] == [
+        "seed-without-shuffle"
+    ]
+    rules = {problem.rule for problem in check_whole(catalog, cache_dir).problems}
+    assert "seed-without-shuffle" not in rules
+
+
+# --- what is imported ---
+
+HEAVY = ("click", "datasets", "jsonschema", "pandas", "pyarrow", "rich", "s3fs")
+
+
+@pytest.mark.parametrize("age", [0, 60], ids=["cold", "warm"])
+def test_a_lookup_imports_nothing_heavy(root: Path, age: int) -> None:
+    if age:
+        Catalog.open()
+    code = (
+        "import sys; from registry.catalog import Catalog; Catalog.open()['kid'];"
+        f"print(sorted(set(sys.modules) & set({HEAVY})))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,117 @@
+"""The fast check of a schema says what jsonschema says."""
+
+from __future__ import annotations
+
+import copy
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.schema import SCHEMAS, _fits, _validator, read_schema, validate
+from registry.schema_check import compile_schema
+from registry.yamlfile import read_yaml
+
+ROOT = Path(__file__).parents[1]
+SHIPPED = sorted((ROOT / "registry").glob("*.yaml"))
+ODD: list[Any] = [
+    *(None, True, False, 0, 1, -1, 1.0, 1.5, "", "x", "https://x", "a:b", [], {}),
+    *([1, 1], [True, 1], ["x", "x"], [{}, {}], {"type": "hf"}, {"const": 1}, {"from": "x"}),
+]
+
+
+def fits(value: Any) -> bool:
+    return _fits("manifest")(value)
+
+
+def is_valid(value: Any) -> bool:
+    return bool(_validator("manifest").is_valid(value))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_manifests_never_need_jsonschema(path: Path) -> None:
+    assert fits(read_yaml(path).value)
+
+
+def test_the_examples_of_the_schemas_get_the_same_answer() -> None:
+    for name in SCHEMAS:
+        for example in read_schema(name)["examples"]:
+            assert _fits(name)(example) == _validator(name).is_valid(example)
+
+
+def places_in(value: Any) -> list[tuple[Any, Any]]:
+    """Return every mapping or list with each of its keys."""
+    keys = list(value) if isinstance(value, dict) else range(len(value))
+    below = [value[key] for key in keys if isinstance(value[key], dict | list)]
+    return [*((value, key) for key in keys), *(place for one in below for place in places_in(one))]
+
+
+def mutated(value: Any, chance: random.Random) -> Any:
+    """Return a copy with one to three changes: a value replaced, a key added or removed."""
+    whole = copy.deepcopy(value)
+    for _ in range(chance.randint(1, 3)):
+        around, key = chance.choice(places_in(whole))
+        kind = chance.choice(["replace", "replace", "remove", "add"])
+        if kind == "remove":
+            del around[key]
+        elif kind == "add" and isinstance(around, dict):
+            around[chance.choice(["source", "fields", "seed", "extends", "bogus", "do"])] = (
+                copy.deepcopy(chance.choice(ODD))
+            )
+        else:
+            around[key] = copy.deepcopy(chance.choice(ODD))
+        if not places_in(whole):
+            break
+    return whole
+
+
+@pytest.mark.parametrize("path", SHIPPED[:12], ids=lambda path: path.stem)
+def test_changed_manifests_get_the_same_answer(path: Path) -> None:
+    datasets = read_yaml(path).value["datasets"]
+    chance = random.Random(path.stem)
+    answers = set()
+    for _ in range(150):
+        name = chance.choice(list(datasets))
+        value = mutated({"datasets": {name: datasets[name]}}, chance)
+        expected = is_valid(value)
+        answers.add(expected)
+        # A list that is no list of texts may be left to jsonschema.
+        assert fits(value) == expected or (expected and not fits(value)), value
+        assert (validate_value(value) == []) == expected
+    assert answers == {True, False}
+
+
+def validate_value(value: Any) -> list[Any]:
+    from registry.yamlfile import Document
+
+    return validate(Document(value, "m.yaml", {}), "manifest")
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        ({"const": 1}, True, False),
+        ({"const": True}, 1, False),
+        ({"enum": [0, None]}, False, False),
+        ({"type": "integer"}, True, False),
+        ({"type": "number"}, True, False),
+        ({"minimum": 1}, False, True),
+        ({"minLength": 1}, [], True),
+        ({"uniqueItems": True}, ["a", "a"], False),
+        ({"not": {"const": True}}, 1, True),
+        ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": False}, "a", False),
+        ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": False}, 1, False),
+        ({"patternProperties": {"^a": {"type": "null"}}, "additionalProperties": False}, {"ab": None}, True),
+        ({"patternProperties": {"^a": {"type": "null"}}, "additionalProperties": False}, {"b": None}, False),
+    ],
+)  # fmt: skip
+def test_keywords_mean_what_they_mean_to_json_schema(
+    schema: Any, value: Any, expected: bool
+) -> None:
+    assert compile_schema("one", {"one": schema})(value) is expected
+
+
+def test_an_unknown_keyword_is_an_error() -> None:
+    with pytest.raises(ValueError, match="the keyword 'contains' of one has no check in"):
+        compile_schema("one", {"one": {"contains": {}}})
