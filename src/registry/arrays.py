@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["begins_visibly", "constant_text", "list_starts", "text_scalar", "whole_numbers"]
+__all__ = [
+    "begins_visibly",
+    "constant_text",
+    "holds_text",
+    "list_starts",
+    "text_scalar",
+    "whole_numbers",
+]
 
 
 def whole_numbers(numbers: NDArray[Any]) -> pa.Array:
@@ -56,3 +64,13 @@ def begins_visibly(column: pa.Array) -> NDArray[np.bool_]:
         data = np.frombuffer(column.buffers()[2], np.uint8)
         first[filled] = data[starts[:-1][filled]]
     return (first > ord(" ")) & (first < 127)
+
+
+def holds_text(data: pa.Buffer | bytes, part: str) -> bool:
+    """Return whether bytes hold a text without any sign of regular expressions.
+
+    A literal is looked for with `memchr`; the kernel for plain substrings goes byte by byte.
+    """
+    ends = pa.py_buffer(np.array([0, len(data)], np.int64))
+    whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)])
+    return bool(pc.match_substring_regex(whole, part)[0].as_py())

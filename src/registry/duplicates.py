@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -64,13 +65,15 @@ class IdWatch:
         """Return the ids that stand in more than one row of the file that was written."""
         if not self._hashes:
             return frozenset()
-        before = [_hashes(file.batch(number)) for number in range(self._ascending)]
+        before = [_hashes(batch) for batch in islice(_batches(file), self._ascending)]
         hashes = np.concatenate([*before, *self._hashes])
         hashes.sort()
         doubtful = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
         if not doubtful:
             return frozenset()
-        every = (one for number in range(file.batch_count) for one in ids_of(file.batch(number)))
+        every = (
+            one for number in range(file.batch_count) for one in ids_of(file.whole_batch(number))
+        )
         counts = Counter(one for one in every if one is not None and hash(one) in doubtful)
         return frozenset(one for one, count in counts.items() if count > 1)
 
@@ -111,7 +114,7 @@ Change = Callable[[SampleFile, frozenset[str | int], str], Iterator[pa.RecordBat
 
 
 def _batches(file: SampleFile) -> Iterator[pa.RecordBatch]:
-    return (file.batch(number) for number in range(file.batch_count))
+    return (file.whole_batch(number) for number in range(file.batch_count))
 
 
 def _refusing(

@@ -50,7 +50,7 @@ def check_samples(
     checks = _checks(expect, repeated)
     offenders: dict[str, list[str]] = {name: [] for name in checks}
     for number in range(file.batch_count if checks else 0):
-        batch = file.batch(number)
+        batch = file.whole_batch(number)
         for name, find in checks.items():
             offenders[name].extend(_describe(batch, place) for place in find(batch))
     problems = [_problem(name, found) for name, found in offenders.items() if found]

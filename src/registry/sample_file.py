@@ -16,7 +16,7 @@ from registry.arrays import list_starts, whole_numbers
 from registry.errors import CacheError
 from registry.files import HashedFile
 from registry.sample_rows import Columns, metadata_of
-from registry.sample_table import has_sample_columns, json_keys
+from registry.sample_table import full_schema, has_sample_columns, json_keys, with_all_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,16 +30,23 @@ _BATCH_BYTES = 1 << 23
 class SampleWriter:
     """Writes a samples file in a thread of its own.
 
-    Small batches are put together, so that readers meet few.
+    Small batches are put together, so that readers meet few, and columns without any value are
+    left out: nulls take room, too.
     """
 
     def __init__(
         self, path: Path, schema: pa.Schema, watch: Callable[[pa.RecordBatch], None]
     ) -> None:
-        """Begin a file; `watch` is called with each batch as it is written."""
-        self._file = HashedFile(path)
+        """Begin a file.
+
+        Args:
+            path: The file.
+            schema: Columns of the batches.
+            watch: Is called with each batch as it is written.
+        """
+        self._path = path
+        self._schema = schema
         self._watch = watch
-        self._writer = pa.ipc.new_file(self._file, schema)
         self._gathered: list[pa.RecordBatch] = []
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
         self._under_way: deque[Future[None]] = deque()
@@ -49,6 +56,13 @@ class SampleWriter:
         """Rows and choices of each batch, as `SampleFile` takes them."""
         self.columns: set[str] = set()
         """Columns that are not null in every row."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Open a new file for the columns that are known to have values."""
+        kept = [field for field in self._schema if field.name in self.columns]
+        self._file = HashedFile(self._path)
+        self._writer = pa.ipc.new_file(self._file, pa.schema(kept))
 
     def __enter__(self) -> Self:
         return self
@@ -91,12 +105,37 @@ class SampleWriter:
             self._under_way.popleft().result()
 
     def _write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
+        new = _filled(batch) - self.columns
+        if new:
+            self._widen(new)
+        self._writer.write_batch(batch.select(self._names))
         self._watch(batch)
         self.batches.append([batch.num_rows, _choice_count(batch)])
-        self.columns.update(
-            name for name in batch.schema.names if batch.column(name).null_count < batch.num_rows
-        )
+
+    @property
+    def _names(self) -> list[str]:
+        return [name for name in self._schema.names if name in self.columns]
+
+    def _widen(self, new: set[str]) -> None:
+        """Write what there is once more, with columns that only now have values."""
+        self.columns |= new
+        self._writer.close()
+        self._file.close()
+        narrow = self._path.with_suffix(".narrow")
+        self._path.rename(narrow)
+        self._begin()
+        with pa.memory_map(str(narrow)) as data:
+            reader = pa.ipc.open_file(data)
+            for number in range(reader.num_record_batches):
+                whole = with_all_columns(reader.get_batch(number), self._schema)
+                self._writer.write_batch(whole.select(self._names))
+        narrow.unlink()
+
+
+def _filled(batch: pa.RecordBatch) -> set[str]:
+    """Return the columns of a batch that have a value."""
+    names = zip(batch.schema.names, batch.columns, strict=True)
+    return {name for name, column in names if column.null_count < batch.num_rows}
 
 
 def _choice_count(batch: pa.RecordBatch) -> int:
@@ -106,6 +145,8 @@ def _choice_count(batch: pa.RecordBatch) -> int:
 
 def _choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
     """Return where the choices of rows start in the column's flattened values."""
+    if "choices" not in batch.schema.names:
+        return [0 for _ in rows]
     starts = list_starts(batch.column("choices"))
     return [int(starts[row]) for row in rows]
 
@@ -164,10 +205,15 @@ class SampleFile:
         return len(self._starts) - 1
 
     def batch(self, number: int) -> pa.RecordBatch:
-        """Return a batch; its columns are views of the mapped file."""
+        """Return a batch as it is in the file, without columns that are null in every row."""
         if number not in self._batches:
             self._batches[number] = self._reader.get_batch(number)
         return self._batches[number]
+
+    def whole_batch(self, number: int) -> pa.RecordBatch:
+        """Return a batch with all columns; nulls are made for each of its rows."""
+        batch = self.batch(number)
+        return with_all_columns(batch, full_schema(batch.schema))
 
     def choice_range(self, row: int) -> tuple[int, int]:
         """Return where the choices of a row start and end among those of all rows."""
@@ -183,7 +229,7 @@ class SampleFile:
         starts = [0]
         for number in range(self.batch_count):
             base = int(self._choice_starts[number])
-            own = list_starts(self.batch(number).column("choices"))
+            own = list_starts(self.whole_batch(number).column("choices"))
             starts.extend((own[1:] - own[0] + base).tolist())
         return starts
 

@@ -37,7 +37,7 @@ def select(file: SampleFile, wanted: SampleOf) -> Iterator[pa.RecordBatch]:
             kept[place] = True
     start = 0
     for number in range(file.batch_count):
-        batch = file.batch(number)
+        batch = file.whole_batch(number)
         here = np.flatnonzero(kept[start : start + batch.num_rows])
         start += batch.num_rows
         yield batch.take(whole_numbers(here))

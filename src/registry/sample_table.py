@@ -30,12 +30,14 @@ __all__ = [
     "batch_of",
     "field_columns",
     "fields_of",
+    "full_schema",
     "has_sample_columns",
     "json_keys",
     "kind_column",
     "kind_of",
     "schema_of",
     "struct_of",
+    "with_all_columns",
 ]
 
 FIELDS = ("input", "choices", "target", "id", "metadata", "sandbox", "files", "setup")
@@ -104,10 +106,27 @@ def schema_of(kinds: Mapping[str, Kind]) -> pa.Schema:
     return pa.schema([*_COLUMNS, pa.field(METADATA_VALUES, pa.struct(children))])
 
 
+def full_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the columns of a file with those that it leaves out, as they are null in each row."""
+    extra = [field for field in schema if field.name == METADATA_VALUES]
+    return pa.schema([*_COLUMNS, *extra])
+
+
 def has_sample_columns(schema: pa.Schema) -> bool:
-    """Return whether a file's columns are those of a samples file."""
-    own = pa.schema([field for field in schema if field.name != METADATA_VALUES])
-    return bool(own.equals(pa.schema(_COLUMNS)))
+    """Return whether a file's columns are some of those of a samples file."""
+    known = full_schema(schema)
+    names = schema.names
+    return bool(pa.schema([field for field in known if field.name in names]).equals(schema))
+
+
+def with_all_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch with the columns of a schema; those that it lacks are null."""
+    names = batch.schema.names
+    columns = [
+        batch.column(field.name) if field.name in names else pa.nulls(len(batch), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def json_keys(schema: pa.Schema) -> list[str]:

@@ -133,7 +133,7 @@ def choice_orders(
 
 def _targets(file: SampleFile) -> Callable[[int], list[str]]:
     """Return the function that gives the targets of a row."""
-    columns = [file.batch(number) for number in range(file.batch_count)]
+    columns = [file.whole_batch(number) for number in range(file.batch_count)]
     single = [one for batch in columns for one in batch.column("target").to_pylist()]
     several = [one for batch in columns for one in batch.column("targets").to_pylist()]
     return lambda row: several[row] if single[row] is None else [single[row]]

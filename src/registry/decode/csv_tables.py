@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 from collections.abc import Iterator
@@ -10,9 +9,10 @@ from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
-from registry.arrays import begins_visibly, whole_numbers
+from registry.arrays import begins_visibly, holds_text, list_starts, whole_numbers
 from registry.decode.bytes import is_html, is_utf8, open_bytes
 from registry.decode.csv import END
 from registry.decode.frame import Frame, NotColumnarError, Wanted
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_csv_tables"]
 
-_BLOCK_BYTES = 1 << 24
+_BLOCK_BYTES = 1 << 23
 _DELIMITERS = frozenset(",;\t|")
 
 
@@ -34,26 +34,22 @@ def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterat
     if delimiter not in _DELIMITERS or options.skip_rows or not is_utf8(options.encoding):
         raise NotColumnarError("a form of CSV that is read row by row")
     with open_bytes(file) as data:
-        stream = _TextLines(data)
+        stream = _WithTail(data)
         if is_html(stream.head[:256]):
             raise NotColumnarError("a web page")
         names = options.fieldnames or _header(stream.head, delimiter)
         stream.tail = f"\n{delimiter.join([END] * len(names))}\n".encode()
         reader = _open(stream, names, delimiter, has_header=options.fieldnames is None)
-        yield from map(Frame, _batches(reader))
+        yield from (Frame(_as_in_text_mode(batch)) for batch in _batches(reader))
 
 
-class _TextLines(io.RawIOBase):
-    """Bytes with the line ends of text mode, also within quotes, and without a byte-order mark.
-
-    Behind the last line comes `tail`.
-    """
+class _WithTail(io.RawIOBase):
+    """The bytes of a file, and behind its last line `tail`."""
 
     def __init__(self, data: IO[bytes]) -> None:
         super().__init__()
         self._data = data
-        self._after_return = False
-        self.head = self._next().removeprefix(codecs.BOM_UTF8)
+        self.head = data.read(_BLOCK_BYTES)
         """The first bytes."""
         self.tail = b""
         """What is sent behind the last line."""
@@ -66,27 +62,17 @@ class _TextLines(io.RawIOBase):
         if self._first:
             first, self._first = self._first, None
             return first
-        chunk = self._next()
+        chunk = self._data.read(_BLOCK_BYTES)
         if not chunk:
             chunk, self.tail = self.tail, b""
         return chunk
-
-    def _next(self) -> bytes:
-        while chunk := self._data.read(_BLOCK_BYTES):
-            if b"\r" not in chunk and not self._after_return:
-                return chunk
-            if self._after_return:
-                chunk = chunk.removeprefix(b"\n")
-            self._after_return = chunk.endswith(b"\r")
-            if chunk:
-                return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        return b""
 
 
 def _header(head: bytes, delimiter: str) -> tuple[str, ...]:
     """Return the names of the first row, as the csv module reads them."""
     try:
-        text = io.StringIO(head[: 1 << 20].decode("utf-8", "ignore"), newline="")
+        # A byte-order mark goes, and line ends become those of text mode.
+        text = io.StringIO(head[: 1 << 20].decode("utf-8-sig", "ignore"), newline=None)
         names = tuple(next(csv.reader(text, "unix", delimiter=delimiter), ()))
     except csv.Error as error:
         raise NotColumnarError("a header that is no CSV") from error
@@ -96,7 +82,7 @@ def _header(head: bytes, delimiter: str) -> tuple[str, ...]:
 
 
 def _open(
-    stream: _TextLines, names: tuple[str, ...], delimiter: str, *, has_header: bool
+    stream: _WithTail, names: tuple[str, ...], delimiter: str, *, has_header: bool
 ) -> pa.csv.CSVStreamingReader:
     if len(set(names)) < len(names):
         raise NotColumnarError("a name that stands twice")
@@ -145,6 +131,24 @@ def _without_end(batch: pa.RecordBatch) -> pa.RecordBatch:
     if any(column[last].as_py() != END for column in batch.columns):
         raise NotColumnarError("a quote that is never closed")
     return batch.slice(0, last)
+
+
+def _as_in_text_mode(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Turn the line ends within quotes to those of text mode; outside there are none left."""
+    columns = [
+        _with_line_feeds(column) if _holds_return(column) else column for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _holds_return(column: pa.Array) -> bool:
+    starts, data = list_starts(column), column.buffers()[2]
+    return data is not None and holds_text(data[int(starts[0]) : int(starts[-1])], "\r")
+
+
+def _with_line_feeds(column: pa.Array) -> pa.Array:
+    column = pc.replace_substring(column, pattern="\r\n", replacement="\n")
+    return pc.replace_substring(column, pattern="\r", replacement="\n")
 
 
 def _visible(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from registry.arrays import holds_text
 from registry.decode.bytes import is_utf8, open_bytes
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.json import LINE_SUFFIXES
@@ -209,16 +210,11 @@ def _refuse_odd_text(block: bytes) -> None:
     ends = pa.py_buffer(np.array([0, len(block)], np.int64))
     whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(block)])
     try:
-        text = whole.cast(pa.large_string())
+        whole.cast(pa.large_string())
     except pa.ArrowInvalid as error:
         raise NotColumnarError("not UTF-8") from error
-    if _holds(text, "-NaN") or (_holds(text, "Inf") and _has_short_infinity(block)):
+    if holds_text(block, "-NaN") or (holds_text(block, "Inf") and _has_short_infinity(block)):
         raise NotColumnarError("a number that is none of JSON's")
-
-
-def _holds(text: pa.Array, part: str) -> bool:
-    # A literal is looked for with `memchr`; the kernel for plain substrings goes byte by byte.
-    return bool(pc.match_substring_regex(text, part)[0].as_py())
 
 
 def _has_short_infinity(block: bytes) -> bool:
