@@ -33,7 +33,15 @@ from registry.relative_files import remote_resolver, resolve_files
 from registry.sample import RecordToSample, Sample
 from registry.sample_file import SampleFile, SampleWriter
 from registry.sample_selection import select
-from registry.sample_table import FIELDS, Kind, OtherKindError, batch_of, fields_of, kind_of
+from registry.sample_table import (
+    FIELDS,
+    Kind,
+    OtherKindError,
+    batch_of,
+    common_keys,
+    fields_of,
+    kind_of,
+)
 from registry.sample_table import schema_of as samples_schema
 from registry.sources import fetch
 from registry.spec import HfSource
@@ -91,23 +99,20 @@ def build(
         MappingError: a record does not become a sample, or an id stands twice.
         ExpectationError: the samples are not what is expected of them.
     """
-    as_json: frozenset[str] = frozenset()
+    as_json: AsJson = frozenset()
     while True:
         try:
             return _built(spec, pins, access, folder, limit, as_json)
         except OtherKindError as error:
-            # Values of a key of the metadata differ in type: begin again with them as JSON. A
-            # second key tells that the source is mixed, and that guessing on would take long.
-            again = frozenset({error.key}) if not as_json else _fixed_keys(spec)
-            if again <= as_json:
-                raise
-            as_json = again
+            # Begin again with the values of the key as JSON; a second one tells that the source
+            # is mixed, and that to guess on would take long.
+            as_json = frozenset({error.key}) if error.key is not None and not as_json else None
             for path in folder.iterdir():
                 path.unlink()
 
 
-def _fixed_keys(spec: DatasetSpec) -> frozenset[str]:
-    return frozenset(FieldMapper(spec.fields).metadata_keys)
+AsJson = frozenset[str] | None
+"""Keys of the metadata whose values differ in type; None where metadata is JSON as a whole."""
 
 
 def _built(
@@ -116,7 +121,7 @@ def _built(
     access: Access,
     folder: Path,
     limit: int | None,
-    as_json: frozenset[str],
+    as_json: AsJson,
 ) -> Written:
     batches = _mapped(spec, pins, access, as_json, limit)
     if limit is not None:
@@ -166,7 +171,7 @@ def _write(batches: Iterable[pa.RecordBatch], path: Path, report: Report) -> Wri
 
 
 def _mapped(
-    spec: DatasetSpec, pins: Pins, access: Access, as_json: frozenset[str], limit: int | None
+    spec: DatasetSpec, pins: Pins, access: Access, as_json: AsJson, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all samples in the order of the sources."""
     few = limit is not None and limit < _CHUNK_ROWS
@@ -185,8 +190,7 @@ class _RecordRoad:
     """Maps records one by one."""
 
     spec: DatasetSpec
-    as_json: frozenset[str]
-    """Keys of the metadata whose values differ in type."""
+    as_json: AsJson
     chunk: int = _CHUNK_ROWS
     """How many records are mapped before their rows are handed on."""
     kinds: Mapping[str, Kind] | None = None
@@ -227,11 +231,14 @@ class _RecordRoad:
         except MappingError as error:
             raise error.at(dataset=self.spec.name) from error.__cause__
 
-    def _kinds_of(self, metadata: list[dict[str, Any]]) -> Mapping[str, Kind]:
-        keys = self._mapper.metadata_keys if isinstance(self._mapper, FieldMapper) else ()
+    def _kinds_of(self, metadata: list[dict[str, Any] | None]) -> Mapping[str, Kind]:
+        """Return the kinds of the values of the first samples' metadata, if all have its keys."""
+        as_json = self.as_json
+        if as_json is None:
+            return {}
         return {
-            key: "json" if key in self.as_json else kind_of([item[key] for item in metadata])
-            for key in keys
+            key: "json" if key in as_json else kind_of([item[key] for item in metadata if item])
+            for key in common_keys(metadata)
         }
 
 
@@ -239,7 +246,7 @@ class _ColumnRoad:
     """Maps the records of files by whole columns, and hands what it can't to the other road."""
 
     def __init__(
-        self, spec: DatasetSpec, as_json: frozenset[str], by_record: _RecordRoad, *, skip: bool
+        self, spec: DatasetSpec, as_json: AsJson, by_record: _RecordRoad, *, skip: bool
     ) -> None:
         """Compile a dataset; `skip` leaves all to the other road, which reads less at a time."""
         self._spec = spec

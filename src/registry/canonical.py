@@ -84,9 +84,14 @@ def decode_value(data: Any) -> Any:
     return {key: decode_value(item) for key, item in data.items()}
 
 
+# `json.dumps` makes an encoder at each call.
+_IN_ORDER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
 def to_json(value: Any) -> str:
     """Return `value` as JSON text that `from_json` turns back, keys in their order."""
-    return json.dumps(encode_value(value), ensure_ascii=False, separators=(",", ":"))
+    return _IN_ORDER.encode(encode_value(value))
 
 
 def from_json(text: str) -> Any:
@@ -96,10 +101,7 @@ def from_json(text: str) -> Any:
 
 def canonical_json(value: Any) -> bytes:
     """Return `value` as canonical JSON: keys sorted, no blanks, UTF-8."""
-    text = json.dumps(
-        encode_value(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True
-    )
-    return text.encode("utf-8", "surrogatepass")
+    return _SORTED.encode(encode_value(value)).encode("utf-8", "surrogatepass")
 
 
 def digest_of(value: Any) -> str:

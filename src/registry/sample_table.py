@@ -28,6 +28,7 @@ __all__ = [
     "OtherKindError",
     "batch_from",
     "batch_of",
+    "common_keys",
     "field_columns",
     "fields_of",
     "full_schema",
@@ -83,11 +84,12 @@ _INT64 = 1 << 63
 
 
 class OtherKindError(Exception):
-    """A value of the metadata is not of the kind that its column was made for."""
+    """Metadata is not of the kinds that its columns were made for."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str | None) -> None:
         super().__init__(key)
         self.key = key
+        """The key whose value is of another kind; None where the keys are others."""
 
 
 def schema_of(kinds: Mapping[str, Kind]) -> pa.Schema:
@@ -147,8 +149,8 @@ def kind_of(values: Sequence[Any]) -> Kind:
 
 
 def fields_of(sample: Sample) -> dict[str, Any]:
-    """Return the fields of a sample as `batch_of` takes them."""
-    return {name: getattr(sample, name) for name in FIELDS}
+    """Return the fields of a sample, to be read only."""
+    return sample.__dict__
 
 
 def batch_of(
@@ -168,12 +170,27 @@ def batch_of(
     columns: dict[str, pa.Array] = {"record": pa.array(records, pa.int64())}
     for name, values in fields.items():
         if name == "metadata" and kinds:
+            _check_keys(values, kinds)
             items = {key: [item[key] for item in values] for key in kinds}
             parts = [kind_column(key, kinds[key], items[key], records) for key in kinds]
             columns[METADATA_VALUES] = struct_of(parts, kinds)
         else:
             columns |= field_columns(name, values, records)
     return batch_from(columns, len(records), kinds)
+
+
+def _check_keys(metadata: Sequence[Any], kinds: Mapping[str, Kind]) -> None:
+    """Raise an OtherKindError where samples have other keys, or none."""
+    keys = list(kinds)
+    if any(item is None or list(item) != keys for item in metadata):
+        raise OtherKindError(None)
+
+
+def common_keys(metadata: Sequence[Any]) -> list[str]:
+    """Return the keys that each sample's metadata has, in their order; none if they differ."""
+    keys = list(metadata[0] or ()) if metadata else []
+    same = all(item is not None and list(item) == keys for item in metadata)
+    return keys if same and all(type(key) is str for key in keys) else []
 
 
 def batch_from(

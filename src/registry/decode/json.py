@@ -31,9 +31,20 @@ def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[Da
             yield from _read_whole(text.read(), file, options.records)
 
 
+_DECODER: Any = json.JSONDecoder()
+_scan = _DECODER.scan_once
+
+
 def _read_lines(lines: Iterable[str], file: SourceBytes) -> Iterator[DatasetRecord]:
     for number, line in enumerate(lines, 1):
-        if not line.isspace():
+        try:
+            data, end = _scan(line, 0)
+        except (StopIteration, ValueError, RecursionError):
+            data, end = None, 0
+        # Two calls and a search less than `json.loads`, which words what is wrong.
+        if type(data) is dict and line[end:] in ("\n", ""):
+            yield data
+        elif not line.isspace():
             yield _as_record(_parse(line.rstrip("\n"), file, first_line=number), file, number)
 
 

@@ -33,7 +33,9 @@ from registry.mapping.view import View
 from registry.sample_table import (
     METADATA_VALUES,
     Kind,
+    OtherKindError,
     batch_from,
+    common_keys,
     field_columns,
     kind_column,
     kind_of,
@@ -50,14 +52,15 @@ class ColumnarMapper:
     """Maps the records of a view to rows of a samples file."""
 
     def __init__(
-        self, fields: FieldsSpec, where: Any = None, as_json: frozenset[str] = frozenset()
+        self, fields: FieldsSpec, where: Any = None, as_json: frozenset[str] | None = frozenset()
     ) -> None:
         """Compile the fields and the condition; a ValueError says which can't be.
 
         Args:
             fields: Expressions of the fields.
             where: Condition of the records that are kept, as the manifest writes it.
-            as_json: Keys of the metadata whose values differ in type.
+            as_json: Keys of the metadata whose values differ in type; None where metadata is to
+                be JSON as a whole.
         """
         self._as_json = as_json
         self._mapper = FieldMapper(fields)
@@ -131,26 +134,37 @@ class ColumnarMapper:
     def _with_metadata(
         self, columns: dict[str, pa.Array], view: View, kinds: Mapping[str, Kind] | None
     ) -> tuple[pa.RecordBatch, Mapping[str, Kind]]:
-        if not self._metadata:
-            columns |= self._spread(view)
-            return batch_from(columns, view.count, {}), {}
-        made = {key: self._value(key, view) for key in self._metadata}
-        chosen = kinds or {
-            key: "json" if key in self._as_json else _natural_kind(value)
-            for key, value in made.items()
-        }
+        in_columns = self._as_json is not None and kinds != {}
+        if in_columns and self._metadata:
+            made = {key: self._value(key, view) for key in self._metadata}
+        else:
+            whole = self._whole_metadata(view)
+            keys = common_keys(whole or ()) if in_columns else []
+            if not keys and not kinds:
+                if whole is not None:
+                    columns |= field_columns("metadata", whole, view.numbers)
+                return batch_from(columns, view.count, {}), {}
+            made = {key: [item[key] for item in whole or () if item] for key in keys}
+        chosen = kinds or self._kinds_of(made)
+        if list(chosen) != list(made):
+            raise OtherKindError(None)
         parts = [_of_kind(key, chosen[key], value, view) for key, value in made.items()]
         columns[METADATA_VALUES] = struct_of(parts, chosen)
         return batch_from(columns, view.count, chosen), chosen
 
-    def _spread(self, view: View) -> dict[str, pa.Array]:
-        """Return the metadata whose keys differ from sample to sample."""
+    def _kinds_of(self, made: Mapping[str, pa.Array | list[Any]]) -> dict[str, Kind]:
+        as_json = self._as_json or frozenset()
+        return {
+            key: "json" if key in as_json else _natural_kind(value) for key, value in made.items()
+        }
+
+    def _whole_metadata(self, view: View) -> list[dict[str, Any] | None] | None:
+        """Return the metadata of each sample; None where none has any."""
         raw = self._mapper.fields.metadata
         column = view.column(raw) if isinstance(raw, str) else None
         if raw is None or (column is not None and column.null_count == view.count):
-            return {}
-        values = [self._mapper.metadata(row) for row in view.rows(columns_of_metadata(raw))]
-        return field_columns("metadata", values, view.numbers)
+            return None
+        return [self._mapper.metadata(row) for row in view.rows(columns_of_metadata(raw))]
 
     def _value(self, key: str, view: View) -> pa.Array | list[Any]:
         """Return the values of one key of the metadata."""

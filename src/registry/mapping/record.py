@@ -32,12 +32,24 @@ def map_records(
     records: Iterable[tuple[int, DatasetRecord]], mapper: RecordToSample, *, dataset: str
 ) -> Iterator[tuple[int, Sample]]:
     """Yield samples with the numbers of their records; an error says which record it is."""
+    if isinstance(mapper, FieldMapper):
+        values = map_values(records, mapper, dataset=dataset)
+        yield from ((number, Sample(**fields)) for number, fields in values)
+        return
+    number, record = 0, None
     try:
         for number, record in records:
-            for sample in _samples_of(mapper, record, number):
-                yield number, sample
+            samples = mapper(record)
+            if isinstance(samples, list):
+                for sample in samples:
+                    yield number, sample
+            else:
+                yield number, samples
     except MappingError as error:
-        raise error.at(dataset=dataset) from error.__cause__
+        raise error.at(dataset=dataset, record=number) from error.__cause__
+    except ValidationError as error:
+        message = f"not a sample: {error}"
+        raise MappingError(message, dataset=dataset, record=number, value=record) from error
 
 
 def map_values(
@@ -50,22 +62,6 @@ def map_values(
             yield number, values(Row(record, number))
     except MappingError as error:
         raise error.at(dataset=dataset, record=number) from error.__cause__
-
-
-def _samples_of(mapper: RecordToSample, record: DatasetRecord, number: int) -> list[Sample]:
-    try:
-        samples = _mapped(mapper, record, number)
-    except MappingError as error:
-        raise error.at(record=number) from error.__cause__
-    except ValidationError as error:
-        raise MappingError(f"not a sample: {error}", record=number, value=record) from error
-    return samples if isinstance(samples, list) else [samples]
-
-
-def _mapped(mapper: RecordToSample, record: DatasetRecord, number: int) -> Sample | list[Sample]:
-    if isinstance(mapper, FieldMapper):
-        return mapper.map(Row(record, number))
-    return mapper(record)
 
 
 def _field_mapper(spec: FieldSpec) -> Callable[[DatasetRecord], Sample]:

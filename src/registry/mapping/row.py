@@ -22,7 +22,7 @@ MISSING: Final = _Missing()
 class Row(NamedTuple):
     """One record of a source."""
 
-    record: Mapping[str, Any]
+    record: dict[str, Any]
     """Column → value."""
     number: int = 1
     """Number of the record in its source, from 1."""

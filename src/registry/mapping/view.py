@@ -29,7 +29,9 @@ class View:
     """Column → value in each record, before the record's own."""
     numbers: NDArray[np.int64]
     """Number of each record, from 1."""
-    _rows: dict[frozenset[str], list[Row]] = field(default_factory=dict)
+    _rows: list[Row] = field(default_factory=list)
+    _read: set[str] = field(default_factory=set)
+    """Columns of the frame that the rows have."""
 
     @property
     def count(self) -> int:
@@ -60,34 +62,42 @@ class View:
         return column
 
     def rows(self, wanted: Iterable[str] | None) -> list[Row]:
-        """Return the records, with the columns that are wanted.
+        """Return the records, with the columns that are wanted, and those that were before.
 
         Raises:
             NotColumnarError: whether a record has a column can't be told.
         """
-        names = [name for name in self.frame.batch.schema.names if _is_read(name, wanted)]
-        key = frozenset(names)
-        if key not in self._rows:
-            self._rows[key] = self._read_rows(names)
-        return self._rows[key]
+        if wanted is None:
+            return self._whole_rows()
+        if not self._rows:
+            numbers = self.numbers.tolist()
+            self._rows.extend(Row(dict(self.constants), number) for number in numbers)
+        for name in self.frame.batch.schema.names:
+            if name not in self._read and _is_read(name, wanted):
+                self._read_column(name)
+        return self._rows
 
-    def _read_rows(self, names: list[str]) -> list[Row]:
-        part = self.frame.batch.select(names)
-        if not self.frame.null_is_value and any(_has_null(column) for column in part.columns):
+    def _whole_rows(self) -> list[Row]:
+        """Return the records with all columns, in the order of the file."""
+        batch = self.frame.batch
+        if not self.frame.null_is_value and any(column.null_count for column in batch.columns):
             raise NotColumnarError("a null, or a key that is missing")
-        records = part.to_pylist() if names else [{} for _ in range(self.count)]
-        if self.constants:
-            records = [{**record, **self.constants} for record in records]
+        records = [{**record, **self.constants} for record in batch.to_pylist()]
         return list(map(Row, records, self.numbers.tolist()))
+
+    def _read_column(self, name: str) -> None:
+        column = self.frame.batch.column(name)
+        if column.null_count and not self.frame.null_is_value:
+            raise NotColumnarError("a null, or a key that is missing")
+        self._read.add(name)
+        if name not in self.constants:
+            for row, value in zip(self._rows, column.to_pylist(), strict=True):
+                row.record[name] = value
 
     def kept(self, places: NDArray[np.int64]) -> View:
         """Return the view of some of the records."""
         batch = self.frame.batch.take(whole_numbers(places))
         return View(Frame(batch, self.frame.null_is_value), self.constants, self.numbers[places])
-
-
-def _has_null(column: pa.Array) -> bool:
-    return bool(column.null_count)
 
 
 def _heads(name: str) -> list[str]:
