@@ -255,21 +255,20 @@ def _start(place: Place) -> tuple[Case, ...]:
 
 def _remote(place: Place) -> tuple[Case, ...]:
     count = place.sizes.most
-    return tuple(
+    return (
         Case(
-            name=f"s3-{reader.replace('_', '-')}",
-            what=f"bytes read of {count:,} JSONL rows on S3 for `limit` 100, {shown} (one round)",
+            name="s3-first",
+            what=f"bytes read of {count:,} JSONL rows on S3 for `limit` 100 (one round)",
             unit="%",
             runs={
                 OURS: Call(
                     "benchmarks.remote:share_read",
-                    {"file": str(place.data(count, "jsonl")), "reader": reader},
+                    {"file": str(place.data(count, "jsonl"))},
                     cache="fresh",
                 )
             },
             goals=(AtMost(1),),
             needs=((count, "jsonl"),),
             rounds=1,
-        )
-        for reader, shown in (("loader", "`json_dataset`"), ("get_dataset", "`get_dataset`"))
+        ),
     )

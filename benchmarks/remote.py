@@ -15,32 +15,24 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.catalogs import REMOTE
-from registry import Dataset, FieldSpec, get_dataset, json_dataset
+from registry import get_dataset
 
 __all__ = ["share_read"]
 
 _LIMIT = 100
 _CHUNK = 1 << 16
-_FIELDS = FieldSpec(
-    input="question", choices="choices", target="answer", id="id", metadata=["subject"]
-)
 # moto checks no signature, but lets only those with one write.
 _ANYONE = "AWS4-HMAC-SHA256 Credential=benchmark/20240101/us-east-1/s3/aws4_request"
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding"}
 
-_READERS: dict[str, Callable[[], Dataset]] = {
-    "loader": lambda: json_dataset(REMOTE, _FIELDS, limit=_LIMIT),
-    "get_dataset": lambda: get_dataset("remote"),
-}
 
-
-def share_read(*, file: str, reader: str) -> float:
+def share_read(*, file: str) -> float:
     """Return the share of a remote file's bytes that a limit of 100 fetches."""
     with _moto() as server:
         _put(server, Path(file))
         with _counting(server) as (proxy, count):
             os.environ.update(_environment(proxy))
-            dataset = _READERS[reader]()
+            dataset = get_dataset("remote")
     if len(dataset) != _LIMIT:
         raise ValueError(f"{REMOTE}: {len(dataset)} samples, expected {_LIMIT}")
     return count() / Path(file).stat().st_size

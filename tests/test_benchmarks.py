@@ -42,7 +42,7 @@ def report_of(*cases: Case, **values: Any) -> Report:
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("benchmarks")
     file = folder / "results" / "figures.json"
-    chosen = "^(cold-jsonl|validate-again|import|s3-loader)$"
+    chosen = "^(cold-jsonl|validate-again|import|s3-first)$"
     arguments = ["--quick", "--rounds", "2", "--only", chosen, "--json", str(file)]
     code = main([*arguments, "--work", str(folder / "work")])
     return code, json.loads(file.read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def test_a_quick_run_measures_every_run_in_every_round(
         "cold-jsonl": {OURS: 2, PEER: 2, "pyarrow": 2},
         "validate-again": {OURS: 2},
         "import": {OURS: 2, "bare Python": 2},
-        "s3-loader": {OURS: 1},
+        "s3-first": {OURS: 1},
     }
     for case in report["cases"]:
         for run in case["runs"].values():

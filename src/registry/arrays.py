@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +70,8 @@ def holds_text(data: pa.Buffer | bytes, part: str) -> bool:
 
     A literal is looked for with `memchr`; the kernel for plain substrings goes byte by byte.
     """
+    import pyarrow.compute as pc  # as slow to import as all the rest, and only builds need it
+
     ends = pa.py_buffer(np.array([0, len(data)], np.int64))
     whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)])
     return bool(pc.match_substring_regex(whole, part)[0].as_py())

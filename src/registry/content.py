@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Discriminator, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, JsonValue, model_validator
 
 __all__ = [
+    "DEFERRED",
     "Citation",
     "Content",
     "ContentAudio",
@@ -29,9 +30,14 @@ __all__ = [
 
 _UNKNOWN_TYPE = "application/octet-stream"
 
+DEFERRED = ConfigDict(defer_build=True)
+"""What validates is made when it is first needed: samples of the cache are not validated again."""
+
 
 class CitationBase(BaseModel):
     """What every citation has."""
+
+    model_config = DEFERRED
 
     cited_text: str | tuple[int, int] | None = None
     """The text, or its start and end within the container."""
@@ -49,6 +55,8 @@ class ContentCitation(CitationBase):
 
 class DocumentRange(BaseModel):
     """A part of a document."""
+
+    model_config = DEFERRED
 
     type: Literal["block", "page", "char"]
     """Unit of the two indexes."""
@@ -79,6 +87,8 @@ Citation = Annotated[ContentCitation | DocumentCitation | UrlCitation, Discrimin
 
 class ContentBase(BaseModel):
     """What every part has."""
+
+    model_config = DEFERRED
 
     internal: JsonValue | None = None
     """Payload of a model provider."""

@@ -18,22 +18,12 @@ if TYPE_CHECKING:
     from registry.sample_file import SampleFile
     from registry.spec import Expect
 
-__all__ = ["check_count", "check_samples"]
+__all__ = ["check_samples"]
 
 _SHOWN = 3
 
 Offenders = Iterator[int]
 """Places of rows within a batch that do not meet an expectation, ascending."""
-
-
-def check_count(expect: Expect, found: int, *, dataset: str) -> None:
-    """Raise an ExpectationError where the number of samples is another."""
-    wanted = expect.samples
-    if wanted is not None and wanted != found:
-        raise ExpectationError(
-            f"{dataset}: expect.samples is {wanted:,}, the source gives {found:,}"
-            " (has the source changed? pin its revision, or mend the number)"
-        )
 
 
 def check_samples(

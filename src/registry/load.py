@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from registry.cache import FORMAT, Cache, CacheEntry
 from registry.canonical import digest_of
 from registry.catalog import Catalog
-from registry.errors import DecodeError, SourceError
-from registry.expectations import check_count
+from registry.errors import DecodeError, ExpectationError, SourceError
 from registry.locations import is_local, public_location
 from registry.progress import Report, silent
 from registry.relative_files import local_resolver, resolve_files
@@ -131,8 +130,18 @@ def load(
     pins = pin_all(spec, access)
     fingerprint = samples_fingerprint(spec, pins)
     entry, cached = _entry(spec, pins, access, fingerprint, verify=verify)
-    check_count(spec.expect, entry.meta["samples"], dataset=spec.name)
+    _check_count(spec, entry.meta["samples"])
     return Opened(_open(spec, entry, cache, fingerprint), entry, cached)
+
+
+def _check_count(spec: DatasetSpec, found: int) -> None:
+    """Raise an ExpectationError where the number of samples is another."""
+    wanted = spec.expect.samples
+    if wanted is not None and wanted != found:
+        raise ExpectationError(
+            f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
+            " (has the source changed? pin its revision, or mend the number)"
+        )
 
 
 def _entry(

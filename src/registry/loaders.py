@@ -8,7 +8,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -335,15 +335,12 @@ def _read_files(
     """Read the files, map, number, shuffle and limit, in this order."""
     location = source.path[0]
     title = name or PurePosixPath(public_location(location).removesuffix("?…")).stem
-    # Without a shuffle no more is read than the first samples need. A target that is no letter
-    # is refused behind the limit, too.
-    most = None if view.shuffle or view.shuffle_choices else view.limit
-    files = open_files(source.path, source.fs_options, part=most is not None)
+    files = open_files(source.path, source.fs_options)
     records = chain.from_iterable(decode(file, source, strict=False) for file in files)
     mapper = record_mapper(sample_fields)
     mapped = map_records(enumerate(records, 1), mapper, dataset=title)
     resolve = resolver(location, source.fs_options)
-    samples = [resolve_files(sample, resolve) for _, sample in islice(mapped, most)]
+    samples = [resolve_files(sample, resolve) for _, sample in mapped]
     if view.auto_id:
         _number(samples)
     if view.shuffle:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.dataclasses import dataclass
 
-from registry.content import Content, ContentText
+from registry.content import DEFERRED, Content, ContentText
 
 __all__ = [
     "ChatMessage",
@@ -45,6 +45,8 @@ def metadata_as(metadata: dict[str, Any] | None, cls: type[Metadata], owner: str
 
 class ChatMessageBase(BaseModel):
     """What every message has."""
+
+    model_config = DEFERRED
 
     id: str | None = None
     """Identifier; a new one where not given."""
@@ -111,6 +113,8 @@ class ChatMessageUser(ChatMessageBase):
 
 class ToolCallContent(BaseModel):
     """How a tool call is shown."""
+
+    model_config = DEFERRED
 
     title: str | None = None
     """Title above the content."""

@@ -22,7 +22,7 @@ __all__ = [
 class SandboxEnvironmentSpec(BaseModel):
     """A sandbox type and its configuration."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     type: str
     """Kind of sandbox, such as `docker`."""
@@ -55,7 +55,7 @@ class Sample(BaseModel):
     """One task of an evaluation."""
 
     # Images in metadata are bytes; as JSON they are base64.
-    model_config = ConfigDict(ser_json_bytes="base64")
+    model_config = ConfigDict(ser_json_bytes="base64", defer_build=True)
 
     input: str | list[ChatMessage]
     """The prompt: text or a conversation."""

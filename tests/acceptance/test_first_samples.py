@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import s3fs
 
-from registry import FieldSpec, get_dataset, json_dataset, load
+from registry import get_dataset, load
 from registry.cache import Cache
 from registry.errors import SourceError
 from registry.sources import files
@@ -219,14 +219,3 @@ def test_a_condition_is_counted_in_samples(one_dataset: OneDataset) -> None:
     )
     local_lines(root, 500)
     assert [sample.target for sample in get_dataset("data", root=root)] == ["7", "17", "27"]
-
-
-def test_a_loader_reads_no_more_than_its_limit_needs(s3: S3, s3_bytes: list[int]) -> None:
-    body = lines(100_000)
-    s3.bucket("bucket")
-    path = s3.put("bucket", "big.jsonl", body)
-    dataset = json_dataset(path, FieldSpec(input="q", target="a"), limit=20, auto_id=True)
-    assert [(sample.id, sample.target) for sample in dataset] == [
-        (number + 1, str(number)) for number in range(20)
-    ]
-    assert 0 < sum(s3_bytes) < len(body) / 20

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from fsspec.callbacks import Callback
-
 from registry.canonical import digest_of
 from registry.decode.bytes import SourceBytes
 from registry.errors import AccessError, OfflineError, SourceError
@@ -25,7 +23,6 @@ from registry.locations import (
     public_location,
     unpacked_suffix,
 )
-from registry.progress import Progress
 from registry.sources.filesystem import (
     filesystem,
     open_location,
@@ -87,12 +84,10 @@ def _expand_one(path: str, clients: _Clients) -> list[str]:
     return sorted(found)
 
 
-def open_files(
-    paths: Sequence[str], options: Mapping[str, Any], *, part: bool = False
-) -> list[SourceBytes]:
-    """Return files to read straight from where they are, for the loaders; `part` as of opening."""
+def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceBytes]:
+    """Return files to read straight from where they are, for the loaders."""
     return [
-        SourceBytes(public_location(location), partial(open_location, location, options, part=part))
+        SourceBytes(public_location(location), partial(open_location, location, options))
         for location in expand(paths, options)
     ]
 
@@ -283,11 +278,13 @@ def _remote_state(info: Mapping[str, Any]) -> dict[str, Any]:
 
 def _download(location: str, clients: _Clients, expected: int | None, access: Access) -> PinnedFile:
     """Fetch a remote file into the blobs; a transfer of another length is an error."""
+    from registry.sources.transfer import Counter
+
     files = clients.of(location)
     with access.cache.temporary() as folder:
         path = folder / "download"
         with source_errors(location):
-            files.get_file(location, str(path), callback=_Counter(access, expected))
+            files.get_file(location, str(path), callback=Counter(access.report, expected))
         size = path.stat().st_size
         if expected not in (None, size):
             message = f"the transfer gave {size} of {expected} bytes"
@@ -295,17 +292,6 @@ def _download(location: str, clients: _Clients, expected: int | None, access: Ac
         sha256 = file_sha256(path)
         access.cache.keep_blob(path, sha256)
     return PinnedFile(location, sha256, size)
-
-
-class _Counter(Callback):  # type: ignore[misc]  # fsspec has no types
-    """Passes on how many bytes fsspec has fetched."""
-
-    def __init__(self, access: Access, size: int | None) -> None:
-        super().__init__(size=size)
-        self._report = access.report
-
-    def call(self, hook_name: str | None = None, **kwargs: Any) -> None:
-        self._report(Progress("fetch", self.value, self.size))
 
 
 def fetch_files(options: Mapping[str, Any], pinned: SourcePin, access: Access) -> list[SourceBytes]:

@@ -6,14 +6,15 @@ import contextlib
 import importlib
 import os
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, NoReturn, cast
+from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 from urllib.parse import urlsplit
-
-import fsspec
 
 from registry.errors import AccessError, MissingDependencyError, RegistryError, SourceError
 from registry.files import is_disk_fault
 from registry.locations import has_secret, is_local, local_path, protocol_of, public_location
+
+if TYPE_CHECKING:
+    import fsspec
 
 __all__ = [
     "causes",
@@ -79,6 +80,8 @@ def _read_secret(value: Any, location: str) -> Any:
 
 def filesystem(location: str, options: Mapping[str, Any]) -> fsspec.AbstractFileSystem:
     """Return the file system of a remote location; `options` go to its class."""
+    import fsspec
+
     protocol = protocol_of(location)
     with option_errors(location):
         return fsspec.filesystem(
