@@ -234,6 +234,9 @@ class Https:
     """Method and path of every request so far."""
     sent: list[int] = field(default_factory=list)
     """Length of each piece of the bodies that were sent."""
+    at_once: int = 0
+    """The most requests that were answered at the same time."""
+    _under_way: list[str] = field(default_factory=list)
 
     def put(self, path: str, body: bytes, *, etag: str = "", **page: Any) -> str:
         """Serve bytes at a path, `page` are further fields of a `Page`; return the URL."""
@@ -256,11 +259,18 @@ class Https:
         self.pages.clear()
         self.requests.clear()
         self.sent.clear()
+        self.at_once = 0
 
     def answer(self, request: Request) -> Response:
         """Answer as a server of static files does."""
         self.requests.append((request.method, request.path))
-        return self.pages.get(request.path, Page(b"", 404)).response(request.method, self.sent)
+        self._under_way.append(request.path)
+        self.at_once = max(self.at_once, len(self._under_way))
+        try:
+            page = self.pages.get(request.path, Page(b"", 404))
+            return page.response(request.method, self.sent)
+        finally:
+            self._under_way.remove(request.path)
 
 
 @pytest.fixture(scope="session")
