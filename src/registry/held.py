@@ -134,7 +134,7 @@ Hold = Callable[[DatasetSpec], Held | None]
 
 
 def holder(lock: Lock | None, *, locked: bool = False, frozen: bool = False) -> Hold:
-    """Return what holds the datasets of a catalog to its lock; the arguments are those of `hold`."""
+    """Return what holds the datasets of a catalog to its lock; the others are as of `hold`."""
     pins = {} if lock is None else lock.pins
     return lambda spec: hold(spec, pins.get(spec.name), locked=locked, frozen=frozen)
 

@@ -49,6 +49,7 @@ __all__ = [
     "open_cached",
     "peek",
     "preview_records",
+    "remember_pinned",
 ]
 
 _FILE_COLUMNS = frozenset({"messages", "sandbox", "files", "setup"})
@@ -196,8 +197,7 @@ def _load_all(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened:
 
 def _check_samples(opened: Opened, pin: Pin, cache: Cache) -> None:
     """Compare the samples with their pin, the first time that it is this pin and this entry."""
-    key = digest_of({"samples": opened.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})
-    if opened.cached and cache.recall(key, "pinned"):
+    if opened.cached and cache.recall(_pinned_key(opened, pin), "pinned"):
         return
     from registry.samples_digest import digest_samples
 
@@ -209,7 +209,16 @@ def _check_samples(opened: Opened, pin: Pin, cache: Cache) -> None:
             f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has code"
             f" that maps them changed? `python -m registry lock --upgrade {name}` pins these)"
         )
-    cache.remember(key, {"pinned": True})
+    remember_pinned(opened, pin, cache)
+
+
+def remember_pinned(opened: Opened, pin: Pin, cache: Cache) -> None:
+    """Remember that samples in the cache are those of a pin, so that no open compares them."""
+    cache.remember(_pinned_key(opened, pin), {"pinned": True})
+
+
+def _pinned_key(opened: Opened, pin: Pin) -> str:
+    return digest_of({"samples": opened.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})
 
 
 def _check_count(spec: DatasetSpec, found: int) -> None:

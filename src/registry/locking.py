@@ -17,7 +17,7 @@ from registry.errors import (
 )
 from registry.held import HUB, Held, all_sources, is_remote
 from registry.jobs import ReportNamed, each
-from registry.load import Access, load, open_cached
+from registry.load import Access, load, open_cached, remember_pinned
 from registry.lockfile import PIN_FORMAT, Lock, LockedSource, Pin
 from registry.samples_digest import SamplesDigest, changed_samples, digest_samples
 from registry.spec import HfSource, JsonSource, Source, is_commit
@@ -132,6 +132,7 @@ def _pin_anew(spec: DatasetSpec, old: Pin | None, locking: Locking, report: Repo
     opened = load(spec, access.cache, offline=access.offline, whole=True, held=held, report=report)
     digest = digest_samples(opened.dataset.as_stored())
     pin = _pin_of(spec, opened, digest, access)
+    remember_pinned(opened, pin, access.cache)
     if old is None:
         return Locked(name=spec.name, status="pinned", pin=pin)
     if _versions(pin) != _versions(old) or (upgrade and _samples(pin) != _samples(old)):

@@ -32,7 +32,7 @@ _ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "https": ("aiohttp", ("ClientError",)),
     "s3": ("botocore.exceptions", ("BotoCoreError", "ClientError")),
     "s3a": ("botocore.exceptions", ("BotoCoreError", "ClientError")),
-    "hf": ("huggingface_hub.errors", ("HfHubHTTPError",)),
+    "hf": ("httpx2", ("HTTPError",)),  # the base of what the Hub's client raises
 }
 _CREDENTIAL_ERRORS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
@@ -41,6 +41,7 @@ _CONNECTION_ERRORS = frozenset(
     {
         "ClientConnectorError",
         "ClientConnectorDNSError",
+        "ConnectError",
         "EndpointConnectionError",
         "TooManyRedirects",
     }
