@@ -258,15 +258,23 @@ def _load_first(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened | 
     limit = _first_samples(spec)
     if limit is None:
         return None
+    known = None
     with contextlib.suppress(UnknownDigestError):
-        pins = pin_all(spec, replace(access, whole=False))
-        if _cached(access, samples_fingerprint(spec, pins)) is not None:
+        known = pin_all(spec, replace(access, whole=False))
+        if _cached(access, samples_fingerprint(spec, known)) is not None:
             return None
+    is_held = access.held is not None and access.held.complete
+    if known is not None and is_held:  # then a glance is of the pinned bytes, or leads nowhere
+        fingerprint = _first_fingerprint(spec, known, limit)
+        found = _cached(access, fingerprint, verify=verify)
+        if found is not None:
+            return Opened(_open(spec, found, access.cache, fingerprint), found, True, known)
     glances = [glance(source, access) for source in spec.sources]
     pins = Pins(tuple(one for one in glances if one is not None))
     if len(pins.sources) < len(glances):
         return None
-    fingerprint = digest_of({"first": limit, "of": samples_fingerprint(spec, pins)})
+    of = known if known is not None and is_held else pins
+    fingerprint = _first_fingerprint(spec, of, limit)
     try:
         entry, cached = _entry(spec, pins, access, fingerprint, verify=verify, limit=limit)
     except UnknownDigestError:
@@ -275,6 +283,10 @@ def _load_first(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened | 
         access.cache.discard("samples", fingerprint)
         raise SourceError(f"{location_of(spec)}: changed while it was read (try again)")
     return Opened(_open(spec, entry, access.cache, fingerprint), entry, cached, pins)
+
+
+def _first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
+    return digest_of({"first": limit, "of": samples_fingerprint(spec, pins)})
 
 
 def _first_samples(spec: DatasetSpec) -> int | None:

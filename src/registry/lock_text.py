@@ -84,9 +84,10 @@ def block_of(text: str, name: str) -> str | None:
 
     None where there is none, or where that can't be told without parsing the whole.
     """
-    start = f"\n  {_text(name)}:\n"
+    key = f"\n  {_text(name)}:"
+    start = f"{key}\n"
     found = text.find(start)
-    if found < 0 or text.count(start) > 1 or not text.startswith(HEAD):
+    if found < 0 or text.count(key) > 1 or not text.startswith(HEAD):
         return None
     after = _BLOCK.search(text, found + len(start))
     above = text.count("\n", 0, found + 1)

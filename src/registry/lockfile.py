@@ -85,7 +85,7 @@ class Pin(_Model):
 
     spec: Digest
     """Digest of the resolved manifest, see `spec_digest`."""
-    sources: Annotated[tuple[LockedSource, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+    sources: Annotated[tuple[LockedSource, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
     """What its records come from, in their order."""
     samples: Count
     """How many samples it has."""

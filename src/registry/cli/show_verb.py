@@ -53,8 +53,8 @@ def command(
         print_json({"spec": _spec_data(spec), "cache": cached, "pin": pinned})
     else:
         print(_as_yaml(spec), end="")
-        print(f"# {_cache_line(name, entry)}")
         print(f"# {_pin_line(spec, pin)}")
+        print(f"# {_cache_line(name, entry)}")
     return CLEAN
 
 

@@ -295,6 +295,8 @@ def glance_at_files(
     clients = _Clients(options)
     files, states = [], []
     for _, location, locked in _locate(paths, options, access):
+        if locked is not None and access.cache.blob(locked.sha256 or "").exists():
+            return None
         state = (
             _local_glance(location)
             if is_local(location)

@@ -154,7 +154,8 @@ def source_errors(location: str) -> Iterator[None]:
         )
         raise MissingDependencyError(message) from error
     except (OSError, TimeoutError) as error:
-        if is_disk_fault(error):
+        # s3fs has one number for a broken disk and for answers that it does not know.
+        if is_disk_fault(error) and status_of(error) is None:
             raise
         _raise_translated(error, location)
     except _error_types(location) as error:
