@@ -13,8 +13,8 @@ import pytest
 
 from registry import LockStaleError, get_dataset
 from registry.cli import lock_verb, main
-from registry.locking import lock_datasets
 from registry.lockfile import Lock, Pin, lock_text, read_lock
+from registry.locking import lock_datasets
 from tests.conftest import REPOSITORY, Https
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
