@@ -77,7 +77,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give every test a cache of its own, and no settings but that."""
-    for name in ("REGISTRY_ROOT", "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"):
+    names = ("ROOT", "OFFLINE", "LOCKED", "FROZEN")
+    for name in (*(f"REGISTRY_{one}" for one in names), "HF_HUB_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "cache"
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))

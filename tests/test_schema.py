@@ -14,6 +14,7 @@ from referencing import Registry, Resource
 from registry.catalog import Catalog
 from registry.check import check
 from registry.expressions import COMPARISONS
+from registry.lockfile import Lock, LockedSource, Pin
 from registry.mapping import map_fields
 from registry.mapping.operations import OPERATIONS
 from registry.schema import SCHEMAS, SchemaName, read_schema, validate
@@ -57,6 +58,8 @@ MODELS: dict[str, type[BaseModel]] = {
 SCHEMA_OF = {read_schema(name)["$id"].rpartition("/")[2]: read_schema(name) for name in SCHEMAS}
 MANIFEST = read_schema("manifest")
 DEFS: dict[str, Any] = MANIFEST["$defs"]
+LOCK = read_schema("lock")
+LOCK_MODELS: dict[str, type[BaseModel]] = {"pin": Pin, "source": LockedSource}
 
 
 def target_of(schema: dict[str, Any], *, inside: dict[str, Any]) -> dict[str, Any]:
@@ -155,6 +158,10 @@ def test_shipped_manifests_are_valid(path: Path) -> None:
     assert validate(read_yaml(path), "manifest") == []
 
 
+def test_the_shipped_lock_is_valid() -> None:
+    assert validate(read_yaml(ROOT / "datasets.lock"), "lock") == []
+
+
 def test_the_shipped_index_and_all_it_reaches_are_valid() -> None:
     assert validate(read_yaml(ROOT / "datasets.yaml"), "index") == []
     assert check(Catalog.open(ROOT)) == []
@@ -219,6 +226,37 @@ def test_a_condition_has_the_comparisons_of_the_language() -> None:
 def test_the_index_gives_defaults_to_keys_that_datasets_have() -> None:
     keys = set(read_schema("index")["$defs"]["defaults"]["properties"])
     assert keys < set(properties_of("dataset"))
+
+
+@pytest.mark.parametrize(("definition", "model"), LOCK_MODELS.items())
+def test_a_part_of_a_lock_has_the_keys_of_its_model(
+    definition: str, model: type[BaseModel]
+) -> None:
+    schema = LOCK["$defs"][definition]
+    assert list(schema["properties"]) == list(model.model_fields)
+    assert schema["additionalProperties"] is False
+    required = [key for key, field in model.model_fields.items() if field.is_required()]
+    assert schema["required"] == required
+
+
+@pytest.mark.parametrize("definition", LOCK_MODELS)
+def test_a_part_of_a_lock_has_the_bounds_of_its_model(definition: str) -> None:
+    schema = LOCK["$defs"][definition]["properties"]
+    for key, stated in LOCK_MODELS[definition].model_json_schema()["properties"].items():
+        own = target_of(schema[key], inside=LOCK)
+        inner = next((part for part in stated.get("anyOf", []) if part["type"] != "null"), stated)
+        bounds = ("minimum", "minLength", "minItems", "type")
+        assert [own.get(bound) for bound in bounds] == [inner.get(bound) for bound in bounds], key
+        # A pattern of JSON Schema lets a last line break through where it is not refused.
+        assert own.get("pattern", "").removesuffix(r"(?!\n)") == inner.get("pattern", ""), key
+
+
+def test_a_lock_has_the_keys_of_its_model() -> None:
+    assert set(LOCK["properties"]) == {"version", "datasets"}
+    assert LOCK["properties"]["version"]["const"] == Lock().version
+    (names,) = LOCK["properties"]["datasets"]["patternProperties"]
+    (own,) = DEFS["datasets"]["patternProperties"]
+    assert names == own, "what is a name in a manifest is one in a lock"
 
 
 def model_defaults() -> list[Any]:

@@ -119,6 +119,17 @@ class ArrowDataset(Dataset):
             rows = _rows_of(view, count, slice(start, min(start + _PREFETCH, count)))
             yield from self._build(rows, start, view)
 
+    def as_stored(self) -> ArrowDataset:
+        """Return the same samples with file names as their source has them, on any machine."""
+        return ArrowDataset(
+            self._file,
+            name=self._name,
+            location=self._location,
+            view=self._view,
+            shuffled=self._shuffled,
+            auto_id=self._auto_id,
+        )
+
     def _rows(self, part: slice) -> NDArray[np.int64]:
         return _rows_of(self._view, len(self), part)
 

@@ -3,9 +3,12 @@
 RegistryError
 ├ ManifestError            every problem of a file, with positions
 ├ DatasetNotFoundError     also LookupError
+├ LockError                datasets.lock can't be used, or the samples are not those it pins
+│ └ LockStaleError         it pins something else, or nothing
 ├ SourceError
 │ ├ OfflineError           a request would be needed
 │ ├ AccessError            refused, or credentials missing
+│ ├ DigestMismatchError    other bytes than datasets.lock pins
 │ └ MissingDependencyError an extra package would be needed
 ├ DecodeError              also ValueError: file and line
 ├ MappingError             also ValueError: record, field, value
@@ -27,7 +30,10 @@ __all__ = [
     "CacheError",
     "DatasetNotFoundError",
     "DecodeError",
+    "DigestMismatchError",
     "ExpectationError",
+    "LockError",
+    "LockStaleError",
     "ManifestError",
     "MappingError",
     "MissingDependencyError",
@@ -136,6 +142,22 @@ class DatasetNotFoundError(RegistryError, LookupError):
         )
 
 
+class LockError(RegistryError):
+    """The lockfile can't be used, or what it pins is not what comes out."""
+
+    def __init__(self, message: str, *, problems: Iterable[Problem] = ()) -> None:
+        self.problems = tuple(problems)
+        super().__init__(message)
+
+
+class LockStaleError(LockError):
+    """The lockfile pins something else than the manifest says, or nothing of a dataset."""
+
+    def __init__(self, dataset: str, message: str) -> None:
+        self.dataset = dataset
+        super().__init__(f"{dataset}: {message}")
+
+
 class SourceError(RegistryError):
     """The bytes of a source could not be had."""
 
@@ -146,6 +168,20 @@ class OfflineError(SourceError):
 
 class AccessError(SourceError):
     """The source refuses: credentials are missing, wrong or not enough."""
+
+
+class DigestMismatchError(SourceError):
+    """The bytes of a source are not those that the lockfile pins."""
+
+    def __init__(self, location: str, *, dataset: str, pinned: str, found: str) -> None:
+        self.location = location
+        self.dataset = dataset
+        self.pinned = pinned
+        self.found = found
+        super().__init__(
+            f"{location}: datasets.lock pins {pinned} for {dataset}, what came is {found}"
+            f" (`python -m registry lock --upgrade {dataset}` pins what is there now)"
+        )
 
 
 class MissingDependencyError(SourceError):

@@ -14,9 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from registry.cache import FORMAT, Cache, CacheEntry
 from registry.canonical import digest_of
-from registry.catalog import Catalog
-from registry.errors import DecodeError, ExpectationError, SourceError
+from registry.catalog import Catalog, shown
+from registry.errors import (
+    DecodeError,
+    ExpectationError,
+    LockError,
+    LockStaleError,
+    SourceError,
+)
+from registry.held import Held, hold
 from registry.locations import is_local, public_location
+from registry.lockfile import Pin, read_pin
 from registry.progress import Report, silent
 from registry.relative_files import local_resolver, resolve_files
 from registry.resolve import spec_of_source
@@ -26,6 +34,7 @@ from registry.sources.pin import Access, Pins, SourcePin, UnknownDigestError
 from registry.spec import DatasetSpec, HfSource, ParquetSource, Source, is_commit
 
 if TYPE_CHECKING:
+    from registry.arrow_dataset import ArrowDataset
     from registry.build import Written
     from registry.dataset import Dataset
     from registry.sample import DatasetRecord, Sample
@@ -37,8 +46,10 @@ __all__ = [
     "list_datasets",
     "load",
     "look_at",
+    "open_cached",
     "peek",
     "preview_records",
+    "remember_pinned",
 ]
 
 _FILE_COLUMNS = frozenset({"messages", "sandbox", "files", "setup"})
@@ -51,6 +62,8 @@ def get_dataset(
     root: str | Path | None = None,
     offline: bool | None = None,
     refresh: bool = False,
+    locked: bool | None = None,
+    frozen: bool | None = None,
     source: str | None = None,
     **overrides: Any,
 ) -> Dataset:
@@ -62,6 +75,10 @@ def get_dataset(
             the nearest one upwards from the working directory, else the built-in catalog.
         offline: Make no request. None takes REGISTRY_OFFLINE and HF_HUB_OFFLINE.
         refresh: Look at the source and build again, whatever the cache holds.
+        locked: Refuse what `datasets.lock` does not pin, or pins otherwise than the manifest
+            says. None takes REGISTRY_LOCKED.
+        frozen: Take the bytes that `datasets.lock` pins whatever the manifest says, and look up
+            nothing. None takes REGISTRY_FROZEN.
         source: A path or URL with the same data, in place of the manifest's location. Its
             suffix tells the type; `expect` is not checked.
         **overrides: `shuffle`, `seed`, `shuffle_choices` (a seed), `limit` and `auto_id` of the
@@ -70,16 +87,48 @@ def get_dataset(
     Raises:
         DatasetNotFoundError: no such dataset; the message has the nearest names.
         ManifestError: its manifest or an override is not valid.
-        SourceError: the source can't be had (OfflineError, AccessError).
+        LockError: the lockfile is not valid, or the samples are not those it pins.
+        LockStaleError: it pins something else, and `locked` or `frozen` refuse that.
+        SourceError: the source can't be had (OfflineError, AccessError), or is not what
+            `datasets.lock` pins (DigestMismatchError).
         DecodeError: a file is not what its type says.
         MappingError: a record does not become a sample.
         ExpectationError: the samples are not what `expect` says.
         TypeError: an unknown override.
     """
-    settings = Settings.from_environment(root=root, offline=offline)
+    settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     catalog = Catalog.open(settings.index)
     spec = catalog.resolve(name, overrides=overrides, source=source)
-    return load(spec, Cache(settings.cache_dir), offline=settings.offline, refresh=refresh).dataset
+    opened = load(
+        spec,
+        Cache(settings.cache_dir),
+        offline=settings.offline,
+        refresh=refresh,
+        held=_held(name, catalog, settings, spec, overrides, source),
+    )
+    return opened.dataset
+
+
+def _held(
+    name: str,
+    catalog: Catalog,
+    settings: Settings,
+    spec: DatasetSpec,
+    overrides: Mapping[str, Any],
+    source: str | None,
+) -> Held | None:
+    """Hold a dataset to its pin, which is of the manifest: overrides change no more than a view."""
+    elsewhere = [key for key in ("split", "revision") if key in overrides]
+    elsewhere += [] if source is None else ["source"]
+    if elsewhere:
+        if settings.locked or settings.frozen:
+            message = f"`{elsewhere[0]}` asks for other data than datasets.lock pins"
+            raise LockStaleError(name, f"{message} (leave it out, or `locked` and `frozen`)")
+        return None
+    own = catalog.resolve(name) if overrides else spec
+    pin = read_pin(settings.lock_file, name, shown_as=shown(settings.lock_file))
+    held = hold(own, pin, locked=settings.locked, frozen=settings.frozen)
+    return replace(held, samples=None) if held is not None and own != spec else held
 
 
 def list_datasets(
@@ -102,11 +151,13 @@ def list_datasets(
 class Opened:
     """A dataset, and how it was come by."""
 
-    dataset: Dataset
+    dataset: ArrowDataset
     entry: CacheEntry
     """The samples in the cache."""
     cached: bool
     """Whether they were there before."""
+    pins: Pins
+    """What the sources hold."""
 
 
 def load(
@@ -116,22 +167,58 @@ def load(
     offline: bool = False,
     refresh: bool = False,
     verify: bool = False,
+    whole: bool = False,
+    held: Held | None = None,
     report: Report = silent,
 ) -> Opened:
     """Open a resolved dataset from the cache; build it first where it is not there.
 
     Sizes are compared on every open; `verify` also reads the samples and compares their digest.
+    `whole` builds all samples even where the first would do. With `held` the sources are the
+    bytes that the lockfile pins, and so are the samples, once compared for each entry.
     """
-    again = refresh or (not offline and any(_builds_anew(source) for source in spec.sources))
-    access = Access(cache=cache, offline=offline, refresh=again, report=report)
-    opened = None if again else _load_first(spec, access, verify=verify)
-    if opened is not None:
-        return opened
+    floats = not offline and (held is None or not held.complete)
+    again = refresh or (floats and any(_builds_anew(source) for source in spec.sources))
+    access = Access(cache=cache, offline=offline, refresh=again, held=held, report=report)
+    opened = None if again or whole else _load_first(spec, access, verify=verify)
+    opened = opened or _load_all(spec, access, verify=verify)
+    if held is not None and held.samples is not None:
+        _check_samples(opened, held.samples, cache)
+    return opened
+
+
+def _load_all(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened:
     pins = pin_all(spec, access)
     fingerprint = samples_fingerprint(spec, pins)
     entry, cached = _entry(spec, pins, access, fingerprint, verify=verify)
     _check_count(spec, entry.meta["samples"])
-    return Opened(_open(spec, entry, cache, fingerprint), entry, cached)
+    return Opened(_open(spec, entry, access.cache, fingerprint), entry, cached, pins)
+
+
+def _check_samples(opened: Opened, pin: Pin, cache: Cache) -> None:
+    """Compare the samples with their pin, the first time that it is this pin and this entry."""
+    if opened.cached and cache.recall(_pinned_key(opened, pin), "pinned"):
+        return
+    from registry.samples_digest import digest_samples
+
+    found = digest_samples(opened.dataset.as_stored())
+    if (found.samples, found.ordered) != (pin.samples, pin.ordered):
+        name = opened.dataset.name
+        raise LockError(
+            f"{name}: its sources are those that datasets.lock pins, its samples are not: pinned"
+            f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has code"
+            f" that maps them changed? `python -m registry lock --upgrade {name}` pins these)"
+        )
+    remember_pinned(opened, pin, cache)
+
+
+def remember_pinned(opened: Opened, pin: Pin, cache: Cache) -> None:
+    """Remember that samples in the cache are those of a pin, so that no open compares them."""
+    cache.remember(_pinned_key(opened, pin), {"pinned": True})
+
+
+def _pinned_key(opened: Opened, pin: Pin) -> str:
+    return digest_of({"samples": opened.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})
 
 
 def _check_count(spec: DatasetSpec, found: int) -> None:
@@ -171,15 +258,23 @@ def _load_first(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened | 
     limit = _first_samples(spec)
     if limit is None:
         return None
+    known = None
     with contextlib.suppress(UnknownDigestError):
-        pins = pin_all(spec, replace(access, whole=False))
-        if _cached(access, samples_fingerprint(spec, pins)) is not None:
+        known = pin_all(spec, replace(access, whole=False))
+        if _cached(access, samples_fingerprint(spec, known)) is not None:
             return None
+    is_held = access.held is not None and access.held.complete
+    if known is not None and is_held:  # then a glance is of the pinned bytes, or leads nowhere
+        fingerprint = _first_fingerprint(spec, known, limit)
+        found = _cached(access, fingerprint, verify=verify)
+        if found is not None:
+            return Opened(_open(spec, found, access.cache, fingerprint), found, True, known)
     glances = [glance(source, access) for source in spec.sources]
     pins = Pins(tuple(one for one in glances if one is not None))
     if len(pins.sources) < len(glances):
         return None
-    fingerprint = digest_of({"first": limit, "of": samples_fingerprint(spec, pins)})
+    of = known if known is not None and is_held else pins
+    fingerprint = _first_fingerprint(spec, of, limit)
     try:
         entry, cached = _entry(spec, pins, access, fingerprint, verify=verify, limit=limit)
     except UnknownDigestError:
@@ -187,7 +282,11 @@ def _load_first(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened | 
     if not cached and [glance(source, access) for source in spec.sources] != glances:
         access.cache.discard("samples", fingerprint)
         raise SourceError(f"{location_of(spec)}: changed while it was read (try again)")
-    return Opened(_open(spec, entry, access.cache, fingerprint), entry, cached)
+    return Opened(_open(spec, entry, access.cache, fingerprint), entry, cached, pins)
+
+
+def _first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
+    return digest_of({"first": limit, "of": samples_fingerprint(spec, pins)})
 
 
 def _first_samples(spec: DatasetSpec) -> int | None:
@@ -273,13 +372,24 @@ def _remote_folder(source: Source) -> str | None:
     return public_location(source.path[0]).rpartition("/")[0]
 
 
-def peek(spec: DatasetSpec, cache: Cache) -> CacheEntry | None:
+def peek(spec: DatasetSpec, cache: Cache, held: Held | None = None) -> CacheEntry | None:
     """Return the cached samples of a dataset, or None; without any request."""
+    return _find(spec, cache, held)[1]
+
+
+def open_cached(spec: DatasetSpec, cache: Cache, held: Held | None = None) -> ArrowDataset | None:
+    """Open a dataset if its samples are in the cache; without any request, and nothing is built."""
+    fingerprint, entry = _find(spec, cache, held)
+    return None if entry is None else _open(spec, entry, cache, fingerprint)
+
+
+def _find(spec: DatasetSpec, cache: Cache, held: Held | None) -> tuple[str, CacheEntry | None]:
     try:
-        pins = pin_all(spec, Access(cache=cache, offline=True))
-    except SourceError:
-        return None
-    return cache.find("samples", samples_fingerprint(spec, pins))
+        pins = pin_all(spec, Access(cache=cache, offline=True, held=held))
+    except (SourceError, LockStaleError):
+        return "", None
+    fingerprint = samples_fingerprint(spec, pins)
+    return fingerprint, cache.find("samples", fingerprint)
 
 
 def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
@@ -332,7 +442,7 @@ def _build(
         )
 
 
-def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> Dataset:
+def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> ArrowDataset:
     """Open an entry through the view of the dataset."""
     from registry.arrow_dataset import ArrowDataset
     from registry.sample_file import SampleFile

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMAS", "SchemaName", "field_faults", "read_schema", "validate"]
 
-SchemaName = Literal["index", "manifest"]
-SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index")
+SchemaName = Literal["index", "lock", "manifest"]
+SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index", "lock")
 
 # jsonschema makes up to 25 calls a level. Where they fill the stack, a part of it that is written
 # in Rust may panic, which is no RecursionError and ends the program.

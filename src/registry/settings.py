@@ -1,4 +1,4 @@
-"""What the environment says, read once: cache folder, root, offline."""
+"""What the environment says, read once: cache folder, root, offline, how the lock is held to."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ class Settings:
     """The cache's folder, without the version part."""
     offline: bool = False
     """No requests at all."""
+    locked: bool = False
+    """What the lockfile does not pin, or pins otherwise than the manifest says, is an error."""
+    frozen: bool = False
+    """The lockfile's pins are taken whatever the manifest says, and nothing else is looked up."""
+
+    @property
+    def lock_file(self) -> Path:
+        """The lockfile: it lies beside the index, under its name."""
+        return self.index.with_suffix(".lock")
 
     @classmethod
     def from_environment(
@@ -33,23 +42,29 @@ class Settings:
         *,
         root: str | Path | None = None,
         offline: bool | None = None,
+        locked: bool | None = None,
+        frozen: bool | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> Settings:
         """Combine arguments and environment; an argument that is not None wins.
 
-        Reads REGISTRY_ROOT, REGISTRY_CACHE_DIR, REGISTRY_OFFLINE and HF_HUB_OFFLINE.
+        Reads REGISTRY_ROOT, REGISTRY_CACHE_DIR, REGISTRY_OFFLINE, HF_HUB_OFFLINE,
+        REGISTRY_LOCKED and REGISTRY_FROZEN.
         """
-        if offline is None:
-            offline = any(
-                environ.get(name, "").lower() in _TRUE
-                for name in ("REGISTRY_OFFLINE", "HF_HUB_OFFLINE")
-            )
         given = root or environ.get("REGISTRY_ROOT")
         return cls(
             index=_index_of(Path(given)) if given else find_root(Path.cwd()),
             cache_dir=_cache_dir(environ),
-            offline=offline,
+            offline=_flag(offline, environ, "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"),
+            locked=_flag(locked, environ, "REGISTRY_LOCKED"),
+            frozen=_flag(frozen, environ, "REGISTRY_FROZEN"),
         )
+
+
+def _flag(given: bool | None, environ: Mapping[str, str], *names: str) -> bool:
+    if given is not None:
+        return given
+    return any(environ.get(name, "").lower() in _TRUE for name in names)
 
 
 def _index_of(root: Path) -> Path:

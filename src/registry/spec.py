@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,7 +28,9 @@ __all__ = [
     "Text",
     "Validation",
     "View",
+    "data_file_list",
     "is_commit",
+    "is_folder",
 ]
 
 
@@ -125,6 +128,22 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 def is_commit(revision: str | None) -> bool:
     """Return whether a revision of the Hub is a full commit, which never moves."""
     return revision is not None and _COMMIT.fullmatch(revision) is not None
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a path is a local folder; `owner/name` beside one of that name is not."""
+    return path.startswith((".", "/", "~"))
+
+
+def data_file_list(data_files: Any) -> list[str]:
+    """Return the paths of `data_files`, whatever form they are given in."""
+    match data_files:
+        case str():
+            return [data_files]
+        case Mapping():
+            return [path for paths in data_files.values() for path in data_file_list(paths)]
+        case _:
+            return list(data_files or ())
 
 
 Source = Annotated[CsvSource | JsonSource | ParquetSource | HfSource, Field(discriminator="type")]

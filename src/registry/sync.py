@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from registry.errors import RegistryError
+from registry.jobs import ReportNamed, each
 from registry.load import load
-from registry.progress import Progress
 
 if TYPE_CHECKING:
     from registry.cache import Cache
     from registry.catalog import Catalog
+    from registry.held import Hold
+    from registry.progress import Report
 
 __all__ = ["SyncResult", "sync"]
-
-ReportNamed = Callable[[str, Progress], None]
-"""Is called with a dataset's name and how far it is, from the thread that works on it."""
-
-
-class _StoppedError(Exception):
-    """Ends the work of a thread whose caller has stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +48,7 @@ def sync(
     catalog: Catalog,
     cache: Cache,
     *,
+    hold: Hold,
     jobs: int,
     offline: bool = False,
     refresh: bool = False,
@@ -62,52 +56,40 @@ def sync(
 ) -> Iterator[SyncResult]:
     """Build what is not cached, `jobs` datasets at a time; yield each result as it comes.
 
-    One failing dataset does not stop the others. When the caller stops early (an interrupt), what
-    has not begun is dropped and what runs ends at its next report.
+    One failing dataset does not stop the others; `hold` decides how each is held to its pin.
     """
-    stopped = threading.Event()
-
-    def report_or_stop(name: str, progress: Progress) -> None:
-        if stopped.is_set():
-            raise _StoppedError
-        report(name, progress)
-
-    executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="sync")
     work = partial(
         _sync_one,
         catalog=catalog,
         cache=cache,
         offline=offline,
         refresh=refresh,
-        report=report_or_stop,
+        hold=hold,
     )
-    try:
-        futures = [executor.submit(work, name) for name in names]
-        for future in as_completed(futures):
-            yield future.result()
-    finally:
-        stopped.set()
-        executor.shutdown(wait=True, cancel_futures=True)
+    yield from each(names, work, jobs=jobs, report=report)
 
 
 def _sync_one(
     name: str,
+    report: Report,
     *,
     catalog: Catalog,
     cache: Cache,
+    hold: Hold,
     offline: bool,
     refresh: bool,
-    report: ReportNamed,
 ) -> SyncResult:
     start = time.perf_counter()
     try:
+        spec = catalog[name]
         opened = load(
-            catalog[name],
+            spec,
             cache,
             offline=offline,
             refresh=refresh,
             verify=True,
-            report=partial(report, name),
+            held=hold(spec),
+            report=report,
         )
     except RegistryError as error:
         seconds = time.perf_counter() - start

@@ -278,7 +278,7 @@ def test_show_says_whether_it_is_cached(run: Run, own: Path, cache_dir: Path) ->
 
 def test_show_as_json_has_spec_and_cache(run: Run, own: Path) -> None:
     shown = run("show", "qa-one", "--json").json
-    assert set(shown) == {"spec", "cache"}
+    assert set(shown) == {"spec", "cache", "pin"}
     assert shown["spec"]["limit"] == 1
     assert shown["spec"]["source"]["path"] == [str(own / "qa.csv")]
 

@@ -20,6 +20,7 @@ CLEAN, PROBLEMS, USAGE, UNEXPECTED, INTERRUPTED = 0, 1, 2, 3, 130
 
 _VERBS = {
     "sync": "build datasets into the cache",
+    "lock": "pin datasets, so that every machine gets the same bytes",
     "list": "list the datasets of the catalog",
     "show": "show a dataset with nothing left open",
     "preview": "show samples of a dataset",

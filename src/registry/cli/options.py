@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from registry.cache import Cache
-from registry.catalog import Catalog
+from registry.catalog import Catalog, shown
+from registry.held import Hold, holder
+from registry.lockfile import Pin, read_lock, read_pin
 from registry.settings import Settings
 
 __all__ = [
     "as_json",
     "choose",
+    "frozen",
+    "holder_of",
+    "jobs",
+    "locked",
     "offline",
     "open_catalog",
+    "pin_of",
     "print_stray_problems",
     "root",
     "settings_of",
@@ -29,22 +37,56 @@ root = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 offline = click.option("--offline", is_flag=True, default=None, help="Make no request.")
+locked = click.option(
+    "--locked",
+    is_flag=True,
+    default=None,
+    help="Refuse what datasets.lock does not pin, or pins otherwise than the manifest says.",
+)
+frozen = click.option(
+    "--frozen",
+    is_flag=True,
+    default=None,
+    help="Take the bytes that datasets.lock pins whatever has changed; look up nothing.",
+)
+jobs = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=lambda: min(8, 2 * (os.cpu_count() or 1)),
+    show_default="2 a core, 8 at most",
+    help="Datasets at a time.",
+)
 tags = click.option(
     "--tag", "tags", multiple=True, metavar="T", help="Only datasets with this tag."
 )
 
 
-def settings_of(root: str | None, *, offline: bool | None = None) -> Settings:
+def settings_of(root: str | None) -> Settings:
     """Return the settings of an invocation."""
-    return Settings.from_environment(root=root, offline=offline)
+    return Settings.from_environment(root=root)
 
 
 def open_catalog(
-    root: str | None, *, offline: bool | None = None
+    root: str | None,
+    *,
+    offline: bool | None = None,
+    locked: bool | None = None,
+    frozen: bool | None = None,
 ) -> tuple[Catalog, Cache, Settings]:
     """Return catalog, cache and settings of an invocation."""
-    settings = settings_of(root, offline=offline)
+    settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     return Catalog.open(settings.index), Cache(settings.cache_dir), settings
+
+
+def holder_of(settings: Settings) -> Hold:
+    """Return what holds datasets to the lockfile, as the settings say."""
+    lock = read_lock(settings.lock_file, shown_as=shown(settings.lock_file))
+    return holder(lock, locked=settings.locked, frozen=settings.frozen)
+
+
+def pin_of(settings: Settings, name: str) -> Pin | None:
+    """Return the pin of one dataset, if it has one."""
+    return read_pin(settings.lock_file, name, shown_as=shown(settings.lock_file))
 
 
 def choose(catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...]) -> list[str]:

@@ -11,6 +11,7 @@ import click
 
 from registry.cli import CLEAN, options
 from registry.cli.render import print_sample
+from registry.held import hold
 from registry.load import load, preview_records
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ __all__ = ["command"]
     help="Map these local records (jsonl, json, csv, parquet) instead; no request.",
 )
 @options.offline
+@options.locked
+@options.frozen
 @click.option("--json", "as_json", is_flag=True, help="Print one sample a line as JSON.")
 @options.root
 def command(
@@ -37,16 +40,23 @@ def command(
     count: int,
     file: str | None,
     offline: bool | None,
+    locked: bool | None,
+    frozen: bool | None,
     as_json: bool,
     root: str | None,
 ) -> int:
     """Show the first samples of a dataset; it is built first if it is not cached."""
-    catalog, cache, settings = options.open_catalog(root, offline=offline)
+    catalog, cache, settings = options.open_catalog(
+        root, offline=offline, locked=locked, frozen=frozen
+    )
     samples: Iterable[Sample]
     if file is not None:
         samples = preview_records(catalog.resolve(name, source=file), cache)
     else:
-        samples = load(catalog[name], cache, offline=settings.offline).dataset
+        spec = catalog[name]
+        pin = options.pin_of(settings, name)
+        held = hold(spec, pin, locked=settings.locked, frozen=settings.frozen)
+        samples = load(spec, cache, offline=settings.offline, held=held).dataset
     for number, sample in enumerate(islice(samples, count), 1):
         if as_json:
             data = sample.model_dump(mode="json", exclude_none=True)

@@ -10,35 +10,69 @@ import yaml
 from registry.calls import loader_call
 from registry.cli import CLEAN, options
 from registry.cli.render import print_json, size_text
+from registry.held import hold
 from registry.load import peek
 from registry.locations import public_location
+from registry.spec_digest import spec_digest
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
+    from registry.lockfile import Pin
     from registry.spec import DatasetSpec
 
 __all__ = ["command"]
+
+_SHOWN_SOURCES = 3
 
 
 @click.command("show", epilog="Example: python -m registry show demo-mcq-small --call")
 @click.argument("name")
 @click.option("--call", is_flag=True, help="Print the equivalent loader call as Python.")
+@options.locked
+@options.frozen
 @options.as_json
 @options.root
-def command(name: str, call: bool, as_json: bool, root: str | None) -> int:
-    """Show a dataset with extends and defaults applied, and whether it is cached."""
-    catalog, cache, _ = options.open_catalog(root)
+def command(
+    name: str,
+    call: bool,
+    locked: bool | None,
+    frozen: bool | None,
+    as_json: bool,
+    root: str | None,
+) -> int:
+    """Show a dataset with extends and defaults applied, whether it is cached, and its pin."""
+    catalog, cache, settings = options.open_catalog(root, locked=locked, frozen=frozen)
     spec = catalog[name]
     if call:
         print(loader_call(spec))
         return CLEAN
-    entry = peek(spec, cache)
+    pin = options.pin_of(settings, name)
+    entry = peek(spec, cache, hold(spec, pin, locked=settings.locked, frozen=settings.frozen))
     if as_json:
-        print_json({"spec": _spec_data(spec), "cache": _cache_data(entry)})
+        cached, pinned = _cache_data(entry), _pin_data(spec, pin)
+        print_json({"spec": _spec_data(spec), "cache": cached, "pin": pinned})
     else:
         print(_as_yaml(spec), end="")
+        print(f"# {_pin_line(spec, pin)}")
         print(f"# {_cache_line(name, entry)}")
     return CLEAN
+
+
+def _pin_data(spec: DatasetSpec, pin: Pin | None) -> dict[str, Any] | None:
+    if pin is None:
+        return None
+    return {**pin.model_dump(exclude_none=True), "stale": not pin.agrees(spec_digest(spec))}
+
+
+def _pin_line(spec: DatasetSpec, pin: Pin | None) -> str:
+    if pin is None:
+        return f"not pinned (python -m registry lock {spec.name})"
+    versions = ", ".join(source.short for source in pin.sources[:_SHOWN_SOURCES])
+    more = len(pin.sources) - _SHOWN_SOURCES
+    text = f"{versions}{f' and {more} more' if more > 0 else ''}, {pin.samples:,} samples"
+    if pin.agrees(spec_digest(spec)):
+        return f"pinned: {text}"
+    return f"pinned for another manifest: {text} (python -m registry lock {spec.name})"
 
 
 def _spec_data(spec: DatasetSpec) -> dict[str, Any]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
 
 import click
 
 from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.bars import bars
 from registry.cli.render import print_json, print_table, size_text
-from registry.progress import Progress
 from registry.sync import SyncResult, sync
 
 __all__ = ["command"]
-
-Report = Callable[[str, Progress], None]
 
 
 @click.command(
@@ -25,14 +21,10 @@ Report = Callable[[str, Progress], None]
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @options.tags
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=lambda: min(8, 2 * (os.cpu_count() or 1)),
-    show_default="2 a core, 8 at most",
-    help="Datasets at a time.",
-)
+@options.jobs
 @options.offline
+@options.locked
+@options.frozen
 @click.option("--refresh", is_flag=True, help="Look at the sources and build again.")
 @options.as_json
 @options.root
@@ -41,6 +33,8 @@ def command(
     tags: tuple[str, ...],
     jobs: int,
     offline: bool | None,
+    locked: bool | None,
+    frozen: bool | None,
     refresh: bool,
     as_json: bool,
     root: str | None,
@@ -50,15 +44,18 @@ def command(
     A dataset that is cached already is left alone. One that fails does not stop the others; the
     exit code is then 1.
     """
-    catalog, cache, settings = options.open_catalog(root, offline=offline)
+    catalog, cache, settings = options.open_catalog(
+        root, offline=offline, locked=locked, frozen=frozen
+    )
     chosen = options.choose(catalog, names, tags)
     cache.prune()
     stray = not names and options.print_stray_problems(catalog)
-    with _progress(as_json=as_json) as report:
+    with bars(as_json=as_json) as report:
         run = sync(
             chosen,
             catalog,
             cache,
+            hold=options.holder_of(settings),
             jobs=jobs,
             offline=settings.offline,
             refresh=refresh,
@@ -75,43 +72,6 @@ def _said(results: Iterator[SyncResult], *, as_json: bool) -> Iterator[SyncResul
         if not as_json and not sys.stderr.isatty():
             print(f"{result.name}: {result.status}", file=sys.stderr, flush=True)
         yield result
-
-
-def _progress(*, as_json: bool) -> AbstractContextManager[Report]:
-    if as_json or not sys.stderr.isatty():
-        return nullcontext(lambda name, progress: None)
-    return _bars()
-
-
-@contextmanager
-def _bars() -> Iterator[Report]:
-    """Show a bar a dataset on the terminal: bytes while fetching, rows while mapping."""
-    from rich import progress as bars
-    from rich.console import Console
-
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.TextColumn("{task.fields[amount]}"),
-        bars.TimeElapsedColumn(),
-    )
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        tasks: dict[str, bars.TaskID] = {}
-
-        def report(name: str, progress: Progress) -> None:
-            if name not in tasks:
-                tasks[name] = shown.add_task(name, amount="")
-            amount = _amount(progress)
-            shown.update(tasks[name], completed=progress.done, total=progress.total, amount=amount)
-
-        yield report
-
-
-def _amount(progress: Progress) -> str:
-    if progress.stage == "map":
-        return f"{progress.done:,} samples"
-    total = f" of {size_text(progress.total)}" if progress.total else ""
-    return f"{size_text(progress.done)}{total}"
 
 
 def _print_summary(results: list[SyncResult], *, as_json: bool) -> None:

@@ -7,13 +7,14 @@ import glob
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from registry.canonical import digest_of
 from registry.decode.bytes import SourceBytes
-from registry.errors import AccessError, OfflineError, SourceError
+from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
 from registry.files import file_sha256
 from registry.locations import (
     is_local,
@@ -23,6 +24,7 @@ from registry.locations import (
     public_location,
     unpacked_suffix,
 )
+from registry.lockfile import LockedSource
 from registry.sources.filesystem import (
     filesystem,
     open_location,
@@ -92,39 +94,106 @@ def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceB
     ]
 
 
-def pin_files(paths: Sequence[str], options: Mapping[str, Any], access: Access) -> SourcePin:
-    """Return the digests of the files; remote ones are fetched where they are not known."""
+def pin_files(
+    paths: Sequence[str], options: Mapping[str, Any], access: Access, *, asked: str = ""
+) -> SourcePin:
+    """Return the digests of the files; remote ones are fetched where they are not known.
+
+    What the lockfile pins is taken from it, and only local files are compared with it here.
+    `asked` is the folder that the paths are the files of, if any.
+    """
     for path in paths:
         _check_credentials(path, options)
     clients = _Clients(options)
-    files = tuple(
-        _pin_local(location, access)
-        if is_local(location)
-        else _pin_remote(location, _memory_key(location, options), clients, access)
-        for location in _locations(paths, options, access)
-    )
+    files = []
+    for path, location, locked in _locate(paths, options, access):
+        if locked is not None:
+            file = _pin_held(location, locked, access)
+        else:
+            file = _pin_loose(location, options, clients, access)
+        files.append(replace(file, asked=asked or (path if path != location else "")))
     # The bytes and the suffix decide what is decoded; where they lie does not.
     identity = {"files": [[file.sha256, _form(file.location)] for file in files]}
-    return SourcePin(identity, files)
+    return SourcePin(identity, tuple(files))
+
+
+_Located = tuple[str, str, LockedSource | None]
+"""A path of a source, a location that it stands for, and what the lockfile says of that."""
+
+
+def _locate(paths: Sequence[str], options: Mapping[str, Any], access: Access) -> list[_Located]:
+    """Return the locations of paths: those that the lockfile has for it, else what is there."""
+    held = {path: access.held.files(path) if access.held else None for path in paths}
+    found = _locations([path for path in paths if held[path] is None], options, access)
+    located: list[_Located] = []
+    for path in paths:
+        pinned = held[path]
+        if pinned is None:
+            located += [(path, location, None) for location in found[path]]
+        else:
+            located += [(path, location, locked) for location, locked in pinned]
+    return located
+
+
+def _pin_held(location: str, locked: LockedSource, access: Access) -> PinnedFile:
+    """Return what the lockfile says of a file; only a local one is looked at now.
+
+    Remote bytes are compared when they are fetched, which a build that is cached never does.
+    """
+    pinned = PinnedFile(
+        location, locked.sha256 or "", locked.size or 0, locked.etag, locked.version_id
+    )
+    if is_local(location) and access.held is not None and access.held.compare:
+        found = _pin_local(location, access)
+        if found.sha256 != pinned.sha256:
+            raise _mismatch(pinned, found.sha256, access)
+    return pinned
+
+
+def _mismatch(pinned: PinnedFile, sha256: str, access: Access) -> SourceError:
+    shown = public_location(pinned.location)
+    if access.held is None:
+        return SourceError(f"{shown}: changed while it was read (try again)")
+    return DigestMismatchError(
+        shown,
+        dataset=access.held.dataset,
+        pinned=f"sha256:{pinned.sha256}",
+        found=f"sha256:{sha256}",
+    )
+
+
+def _pin_loose(
+    location: str, options: Mapping[str, Any], clients: _Clients, access: Access
+) -> PinnedFile:
+    if is_local(location):
+        return _pin_local(location, access)
+    return _pin_remote(location, _memory_key(location, options), clients, access)
 
 
 def _form(location: str) -> str:
     return unpacked_suffix(location) + packed_suffix(location)
 
 
-def _locations(paths: Sequence[str], options: Mapping[str, Any], access: Access) -> list[str]:
-    """Expand the paths; offline, remote globs give what they gave when last looked at."""
+def _locations(
+    paths: Sequence[str], options: Mapping[str, Any], access: Access
+) -> dict[str, list[str]]:
+    """Expand each path; offline, remote globs give what they gave when last looked at."""
     if not any(_is_remote_glob(path) for path in paths):
-        return expand(paths, options)
+        return _expanded(paths, options)
     key = digest_of({"paths": list(paths), "options": dict(options)})
     if not access.offline:
-        found = expand(paths, options)
-        access.cache.remember(key, {"locations": found})
+        found = _expanded(paths, options)
+        access.cache.remember(key, {"found": found})
         return found
-    known = access.cache.recall(key, "locations")
+    known = access.cache.recall(key, "found")
     if known is None:
         raise _offline(paths[0])
-    return list(known["locations"])
+    return dict(known["found"])
+
+
+def _expanded(paths: Sequence[str], options: Mapping[str, Any]) -> dict[str, list[str]]:
+    clients = _Clients(options)
+    return {path: _expand_one(path, clients) for path in paths}
 
 
 def _is_remote_glob(path: str) -> bool:
@@ -191,7 +260,7 @@ def _pin_remote(location: str, key: str, clients: _Clients, access: Access) -> P
             raise UnknownDigestError(public_location(location))
         if known is None:
             raise _offline(location)
-        return PinnedFile(location, known["sha256"], known["size"])
+        return _of_memory(location, known)
     with option_errors(location):
         state = _remote_state(clients.of(location).info(location))
     known = _remembered(key, access)
@@ -204,7 +273,13 @@ def _pin_remote(location: str, key: str, clients: _Clients, access: Access) -> P
             if latest == known or not _is_current(latest, state, access):
                 return _fetch_new(location, key, state, clients, access)
             known = latest
-    return PinnedFile(location, known["sha256"], known["size"])
+    return _of_memory(location, known)
+
+
+def _of_memory(location: str, known: Mapping[str, Any]) -> PinnedFile:
+    validators = known["state"]["validators"]
+    etag = validators.get("ETag") or validators.get("etag")
+    return PinnedFile(location, known["sha256"], known["size"], etag, validators.get("VersionId"))
 
 
 def glance_at_files(
@@ -219,13 +294,15 @@ def glance_at_files(
         _check_credentials(path, options)
     clients = _Clients(options)
     files, states = [], []
-    for location in _locations(paths, options, access):
+    for _, location, locked in _locate(paths, options, access):
+        if locked is not None and access.cache.blob(locked.sha256 or "").exists():
+            return None
         state = (
             _local_glance(location)
             if is_local(location)
             else _remote_glance(location, options, clients, access)
         )
-        if state is None:
+        if state is None or (locked and not _is_pinned(location, state, locked, access)):
             return None
         files.append(PinnedFile(location, "", state["size"]))
         states.append([_memory_key(location, options), state])
@@ -255,6 +332,21 @@ def _remote_glance(
     return state
 
 
+def _is_pinned(
+    location: str, state: Mapping[str, Any], locked: LockedSource, access: Access
+) -> bool:
+    """Return whether a glance tells that a file still has the pinned bytes."""
+    if is_local(location):
+        with contextlib.suppress(UnknownDigestError):
+            return _pin_held(location, locked, replace(access, whole=False)).size == locked.size
+        return False
+    now = _of_memory(location, {"state": state, "sha256": "", "size": state["size"]})
+    etag = None if (now.etag or "").startswith("W/") else now.etag  # of much the same bytes
+    same = [(etag, locked.etag), (now.version_id, locked.version_id)]
+    known = [pair for pair in same if None not in pair]
+    return now.size == locked.size and bool(known) and all(a == b for a, b in known)
+
+
 def _remembered(key: str, access: Access) -> Any:
     return access.cache.recall(key, "state", "sha256", "size")
 
@@ -267,8 +359,9 @@ def _fetch_new(
     location: str, key: str, state: dict[str, Any], clients: _Clients, access: Access
 ) -> PinnedFile:
     pinned = _download(location, clients, state["size"], access)
-    access.cache.remember(key, {"state": state, "sha256": pinned.sha256, "size": pinned.size})
-    return pinned
+    known = {"state": state, "sha256": pinned.sha256, "size": pinned.size}
+    access.cache.remember(key, known)
+    return _of_memory(location, known)
 
 
 def _remote_state(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,8 +369,18 @@ def _remote_state(info: Mapping[str, Any]) -> dict[str, Any]:
     return {"size": info.get("size"), "validators": validators}
 
 
-def _download(location: str, clients: _Clients, expected: int | None, access: Access) -> PinnedFile:
-    """Fetch a remote file into the blobs; a transfer of another length is an error."""
+def _download(
+    location: str,
+    clients: _Clients,
+    expected: int | None,
+    access: Access,
+    *,
+    pinned: PinnedFile | None = None,
+) -> PinnedFile:
+    """Fetch a remote file into the blobs; a transfer of another length is an error.
+
+    With `pinned`, bytes of another digest are an error, and never come into the blobs.
+    """
     from registry.sources.transfer import Counter
 
     files = clients.of(location)
@@ -290,6 +393,8 @@ def _download(location: str, clients: _Clients, expected: int | None, access: Ac
             message = f"the transfer gave {size} of {expected} bytes"
             raise SourceError(f"{public_location(location)}: {message} (try again)")
         sha256 = file_sha256(path)
+        if pinned is not None and sha256 != pinned.sha256:
+            raise _mismatch(pinned, sha256, access)
         access.cache.keep_blob(path, sha256)
     return PinnedFile(location, sha256, size)
 
@@ -311,19 +416,18 @@ def _fetch_one(file: PinnedFile, clients: _Clients, access: Access) -> SourceByt
         name = shown.removesuffix("?…")
         return SourceBytes(name, partial(open_location, file.location, clients.options, part=True))
     path = access.cache.blob(file.sha256)
-    # A blob is read for a build, which takes longer than to hash it.
-    if not path.exists() or file_sha256(path) != file.sha256:
+    if not _is_sound(path, file):
         if access.offline:
             raise _offline(file.location)
-        _download_again(file, clients, access)
+        with access.cache.working("blobs", file.sha256):
+            if not _is_sound(path, file):
+                _download(file.location, clients, None, access, pinned=file)
     return SourceBytes.of_file(shown.removesuffix("?…"), path)
 
 
-def _download_again(file: PinnedFile, clients: _Clients, access: Access) -> None:
-    again = _download(file.location, clients, file.size, access)
-    if again.sha256 != file.sha256:
-        shown = public_location(file.location)
-        raise SourceError(f"{shown}: changed while it was read (try again)")
+def _is_sound(path: Path, file: PinnedFile) -> bool:
+    # A blob is read for a build, which takes longer than to hash it.
+    return path.exists() and file_sha256(path) == file.sha256
 
 
 @contextlib.contextmanager

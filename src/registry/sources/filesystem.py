@@ -32,7 +32,7 @@ _ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "https": ("aiohttp", ("ClientError",)),
     "s3": ("botocore.exceptions", ("BotoCoreError", "ClientError")),
     "s3a": ("botocore.exceptions", ("BotoCoreError", "ClientError")),
-    "hf": ("huggingface_hub.errors", ("HfHubHTTPError",)),
+    "hf": ("httpx2", ("HTTPError",)),  # the base of what the Hub's client raises
 }
 _CREDENTIAL_ERRORS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
@@ -41,6 +41,7 @@ _CONNECTION_ERRORS = frozenset(
     {
         "ClientConnectorError",
         "ClientConnectorDNSError",
+        "ConnectError",
         "EndpointConnectionError",
         "TooManyRedirects",
     }
@@ -153,7 +154,8 @@ def source_errors(location: str) -> Iterator[None]:
         )
         raise MissingDependencyError(message) from error
     except (OSError, TimeoutError) as error:
-        if is_disk_fault(error):
+        # s3fs has one number for a broken disk and for answers that it does not know.
+        if is_disk_fault(error) and status_of(error) is None:
             raise
         _raise_translated(error, location)
     except _error_types(location) as error:

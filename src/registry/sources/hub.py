@@ -11,18 +11,25 @@ import contextlib
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.canonical import digest_of
 from registry.decode.bytes import SourceBytes
-from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
+from registry.errors import (
+    AccessError,
+    DigestMismatchError,
+    MissingDependencyError,
+    OfflineError,
+    SourceError,
+)
 from registry.locations import public_location
 from registry.progress import Progress
 from registry.sources.files import fetch_files, pin_files
 from registry.sources.filesystem import causes, status_of
 from registry.sources.pin import Access, SourcePin, UnknownDigestError
-from registry.spec import GENERIC_BUILDERS, is_commit
+from registry.spec import GENERIC_BUILDERS, data_file_list, is_commit, is_folder
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
@@ -52,32 +59,33 @@ def pin_hub(source: HfSource, access: Access, **extra: Any) -> SourcePin:
     if source.path in GENERIC_BUILDERS:
         if source.data_files is None:
             raise SourceError(f"the builder {source.path} needs `data_files`")
-        files = pin_files(_flat(source.data_files), {}, access)
+        files = pin_files(data_file_list(source.data_files), {}, access)
         return SourcePin({**identity, "data_files": files.identity}, files.files)
     if is_folder(source.path):
-        folder = _folder_files(Path(source.path))
-        if not folder:
-            raise SourceError(f"{source.path}: the folder has no files")
-        files = pin_files(folder, {}, access)
-        names = [os.path.relpath(name, source.path) for name in folder]
-        return SourcePin({**identity, "path": names, "files": files.identity})
+        files = _pin_folder(source.path, access)
+        names = [os.path.relpath(file.location, source.path) for file in files.files]
+        whole = {**identity, "path": names, "files": files.identity}
+        return SourcePin(whole, contents=files.files)
     revision = _commit(source, access)
     return SourcePin({**identity, "revision": revision}, revision=revision)
 
 
-def is_folder(path: str) -> bool:
-    """Return whether a path is a local folder; `owner/name` beside one of that name is not."""
-    return path.startswith((".", "/", "~"))
-
-
-def _flat(data_files: Any) -> list[str]:
-    match data_files:
-        case str():
-            return [data_files]
-        case Mapping():
-            return [path for paths in data_files.values() for path in _flat(paths)]
-        case _:
-            return list(data_files)
+def _pin_folder(path: str, access: Access) -> SourcePin:
+    """Pin the files of a folder, which `datasets` reads as a whole."""
+    found = _folder_files(Path(path))
+    if not found:
+        raise SourceError(f"{path}: the folder has no files")
+    held = access.held
+    pinned = held.files(path) if held else None
+    if held is None or pinned is None:
+        return pin_files(found, {}, replace(access, held=None), asked=path)
+    locations = sorted(location for location, _ in pinned)
+    if held.compare and locations != found:
+        names = [
+            ", ".join(os.path.relpath(one, path) for one in all_) for all_ in (locations, found)
+        ]
+        raise DigestMismatchError(path, dataset=held.dataset, pinned=names[0], found=names[1])
+    return pin_files([path], {}, access, asked=path)
 
 
 def _folder_files(folder: Path) -> list[str]:
@@ -86,6 +94,9 @@ def _folder_files(folder: Path) -> list[str]:
 
 
 def _commit(source: HfSource, access: Access) -> str:
+    held = access.held and access.held.revision(source.path, source.revision)
+    if held:
+        return held
     if source.revision is not None and is_commit(source.revision):
         return source.revision
     endpoint = os.environ.get("HF_ENDPOINT", "")
@@ -263,7 +274,7 @@ def _by_split(
     data_files: Mapping[str, Any], pinned: SourcePin, fetched: list[SourceBytes]
 ) -> dict[str, list[str]]:
     paths = iter([str(file.local_path) for file in fetched])
-    counts = {split: len(_flat(files)) for split, files in data_files.items()}
+    counts = {split: len(data_file_list(files)) for split, files in data_files.items()}
     if sum(counts.values()) != len(fetched):
         raise SourceError("globs in a map of data_files are not supported; list the files")
     return {split: [next(paths) for _ in range(count)] for split, count in counts.items()}

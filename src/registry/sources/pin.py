@@ -11,6 +11,7 @@ from registry.progress import Report, silent
 
 if TYPE_CHECKING:
     from registry.cache import Cache
+    from registry.held import Held
 
 __all__ = ["Access", "PinnedFile", "Pins", "SourcePin", "UnknownDigestError"]
 
@@ -26,6 +27,8 @@ class Access:
     """Look again, and fetch again, whatever the cache says."""
     whole: bool = True
     """Whether whole files may be read to learn their digests; else UnknownDigestError."""
+    held: Held | None = None
+    """What the lockfile says the sources are; what it does not pin is looked up."""
     report: Report = silent
 
 
@@ -43,6 +46,12 @@ class PinnedFile:
     """Digest of its bytes, 64 hex digits; empty where only its beginning is to be read."""
     size: int
     """Bytes."""
+    etag: str | None = None
+    """ETag that its server gave with them."""
+    version_id: str | None = None
+    """VersionId of the object."""
+    asked: str = ""
+    """The path of the source that it comes of, where that is a glob or a folder."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,8 @@ class SourcePin:
     """Its files, where it consists of files."""
     revision: str | None = None
     """Its commit, where it is a repository."""
+    contents: tuple[PinnedFile, ...] = ()
+    """The files of a local folder, which are read from where they are."""
 
     @property
     def digest(self) -> str:

@@ -1,0 +1,241 @@
+"""The lockfile: what each dataset's sources held, and which samples came of them.
+
+It is written by `registry lock`, reviewed like code, and read with the strict reader of YAML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from registry.errors import LockError, ManifestError, Problem
+from registry.files import write_whole
+from registry.lock_text import block_of, conflict_line, pieces, sides, written
+from registry.schema import validate
+from registry.yamlfile import Document, parse_yaml
+
+__all__ = [
+    "PIN_FORMAT",
+    "Lock",
+    "LockedSource",
+    "Pin",
+    "lock_text",
+    "read_lock",
+    "read_pin",
+    "read_sides",
+    "write_lock",
+]
+
+PIN_FORMAT = 1
+"""Version of how the digests of a pin are taken; a pin of another one is stale."""
+
+_MAX_BYTES = 1 << 28
+_RELOCK = "take either side, or leave it, and run `python -m registry lock`"
+_MEND = "mend it, or remove the file and run `python -m registry lock`"
+
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=0)]
+Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+class LockedSource(_Model):
+    """A file, known by its digest, or a repository of the Hub, known by its commit."""
+
+    location: Text
+    """Path relative to the index, or URL without secrets."""
+    asked: Text | None = None
+    """What the manifest asks for where that is not the location: a glob, a folder, a branch."""
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    """Commit of a repository."""
+    etag: Text | None = None
+    """ETag that the server gave with these bytes."""
+    version_id: Text | None = None
+    """VersionId of the object."""
+    size: Count | None = None
+    """Bytes of the file."""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """Digest of the file's bytes."""
+
+    @model_validator(mode="after")
+    def _is_pinned(self) -> Self:
+        if self.revision is None and (self.size is None or self.sha256 is None):
+            raise ValueError("neither a commit nor size and digest")
+        return self
+
+    @property
+    def short(self) -> str:
+        """Seven digits that tell this version from others, for people."""
+        return (self.revision or self.sha256 or "")[:7]
+
+
+class Pin(_Model):
+    """What one dataset was when it was pinned."""
+
+    spec: Digest
+    """Digest of the resolved manifest, see `spec_digest`."""
+    sources: Annotated[tuple[LockedSource, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
+    """What its records come from, in their order."""
+    samples: Count
+    """How many samples it has."""
+    columns: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+    """Columns of the first source's records, as far as its first records have them."""
+    ordered: Digest
+    """Digest of the samples in their order."""
+    unordered: Digest
+    """Digest of the samples in any order."""
+    format: Annotated[int, Field(ge=1)]
+    """Version of how these digests are taken."""
+
+    def agrees(self, spec_digest: str) -> bool:
+        """Return whether the pin is of a manifest with this digest."""
+        return self.spec == spec_digest and self.format == PIN_FORMAT
+
+
+@dataclass(frozen=True)
+class Lock:
+    """The pins of a catalog."""
+
+    pins: Mapping[str, Pin] = field(default_factory=dict)
+    """By the name of the dataset."""
+    version: int = 1
+    """Version of the file's format."""
+
+
+def read_lock(path: Path, *, shown_as: str | None = None) -> Lock | None:
+    """Read a lockfile; None where there is none.
+
+    Raises:
+        LockError: it is not valid; with all problems, each with its place.
+    """
+    text = _read(path)
+    return None if text is None else _parse(text, shown_as or str(path))
+
+
+def read_pin(path: Path, name: str, *, shown_as: str | None = None) -> Pin | None:
+    """Read the pin of one dataset, and no more of the lockfile than it takes to find that.
+
+    None where there is no such file, or no such dataset in it.
+
+    Raises:
+        LockError: the file is not valid.
+    """
+    text = _read(path)
+    if text is None:
+        return None
+    block = block_of(text, name) if conflict_line(text) is None else None
+    if block is not None:
+        try:
+            return Pin.model_validate(parse_yaml(block, file="").value["datasets"][name])
+        except (ManifestError, ValidationError, KeyError, TypeError):
+            pass  # what is wrong is said of the whole
+    return _parse(text, shown_as or str(path)).pins.get(name)
+
+
+def read_sides(path: Path, *, shown_as: str | None = None) -> tuple[Lock, ...]:
+    """Read a lockfile to write it anew: both sides of a merge that could not be brought together.
+
+    Raises:
+        LockError: it is not valid, or a side is not.
+    """
+    text = _read(path)
+    if text is None:
+        return ()
+    texts = (text,) if conflict_line(text) is None else sides(text)
+    return tuple(_parse(one, shown_as or str(path)) for one in texts)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise LockError(f"{path}: larger than {_MAX_BYTES >> 20} MiB ({_MEND})")
+        return data.decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LockError(f"{path}: can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise LockError(f"{path}: not UTF-8 ({_MEND})") from error
+
+
+def _parse(text: str, shown: str) -> Lock:
+    line = conflict_line(text)
+    if line is not None:
+        problem = Problem(
+            message="a merge left a conflict here", file=shown, line=line, column=1, hint=_RELOCK
+        )
+        raise _error([problem])
+    pins: dict[str, Pin] = {}
+    problems: list[Problem] = []
+    for number, piece in enumerate(pieces(text) if text else [""]):
+        try:
+            found = _pins(parse_yaml(piece, file=shown), head=number == 0)
+        except ManifestError as error:
+            problems.extend(error.problems)
+            continue
+        twice = [name for name in found if name in pins]
+        problems.extend(
+            Problem(message=f"the dataset '{name}' stands in it twice", file=shown, hint=_MEND)
+            for name in twice
+        )
+        pins |= found
+    if problems:
+        raise _error(problems)
+    return Lock(pins)
+
+
+def _pins(document: Document, *, head: bool) -> dict[str, Pin]:
+    """Return the pins of a valid document; only the first part of a large file has a head."""
+    whole = document if head else _with_version(document)
+    problems = validate(whole, "lock")
+    if problems:
+        raise ManifestError(problems)
+    return {name: Pin.model_validate(value) for name, value in whole.value["datasets"].items()}
+
+
+def _with_version(document: Document) -> Document:
+    return Document({"version": 1, **document.value}, document.file, document.positions)
+
+
+def _error(problems: list[Problem]) -> LockError:
+    message = "\n".join(str(problem) for problem in problems)
+    return LockError(f"{message}\nThe lockfile is not valid: {_MEND}", problems=problems)
+
+
+def lock_text(lock: Lock) -> str:
+    """Return the text of a lock; the same lock is always the same text."""
+    return written({name: dict(_keys(pin)) for name, pin in lock.pins.items()})
+
+
+def _keys(pin: Pin) -> Iterator[tuple[str, Any]]:
+    for key, value in pin.model_dump().items():
+        if key == "sources":
+            yield key, [_without_nones(source) for source in value]
+        else:
+            yield key, value
+
+
+def _without_nones(source: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in source.items() if value is not None}
+
+
+def write_lock(path: Path, lock: Lock) -> None:
+    """Write a lockfile, whole or not at all."""
+    text = lock_text(lock).encode()
+    try:
+        write_whole(path, lambda file: file.write(text))
+    except OSError as error:
+        raise LockError(f"{path}: can't be written: {error.strerror}") from error

@@ -1,0 +1,565 @@
+"""The lockfile through real servers: the pinned samples or an error, never others."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from registry import (
+    Dataset,
+    DigestMismatchError,
+    LockError,
+    LockStaleError,
+    OfflineError,
+    RegistryError,
+    SourceError,
+    get_dataset,
+)
+from registry.cli import main
+from registry.lockfile import Pin, read_lock
+from registry.samples_digest import digest_samples
+from tests.conftest import S3, Https, OneDataset
+from tests.servers.hub import HubEmulator, parquet_repo
+
+OLD = [{"q": f"What is {number}?", "a": str(number)} for number in range(20)]
+NEW = [*OLD[:17], *({"q": row["q"], "a": "moved"} for row in OLD[17:])]
+REPO = "acme/locked"
+
+
+def jsonl(rows: Sequence[Mapping[str, str]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def rows_of(dataset: Dataset) -> list[dict[str, str]]:
+    return [{"q": str(sample.input), "a": str(sample.target)} for sample in dataset]
+
+
+def lock(root: Path, *arguments: str) -> int:
+    return main(["lock", "--root", str(root), *arguments])
+
+
+def pin_of(root: Path, name: str = "data") -> Pin:
+    found = read_lock(root / "datasets.lock")
+    assert found is not None
+    return found.pins[name]
+
+
+def change_manifest(root: Path, **keys: Any) -> None:
+    path = root / "registry" / "data.yaml"
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    document["datasets"]["data"].update(keys)
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A source that can move, and fail."""
+
+    source: dict[str, Any]
+    put: Callable[[Sequence[Mapping[str, str]]], object]
+    fail: Callable[[int], object]
+    requests: Callable[[], int]
+    """How many requests came so far."""
+
+
+def on_hub(request: pytest.FixtureRequest) -> Upstream:
+    hub: HubEmulator = request.getfixturevalue("hub")
+    return Upstream(
+        {"type": "hf", "path": REPO, "split": "test"},
+        lambda rows: hub.commit(REPO, parquet_repo({"default": {"test": [dict(r) for r in rows]}})),
+        hub.fail_with,
+        lambda: len(hub.requests),
+    )
+
+
+def on_https(request: pytest.FixtureRequest) -> Upstream:
+    site: Https = request.getfixturevalue("https")
+    number = iter(range(9))
+    return Upstream(
+        {"type": "json", "path": f"{site.url}/data.jsonl"},
+        lambda rows: site.put("/data.jsonl", jsonl(rows), etag=f"v{next(number)}"),
+        partial(site.fail, "/data.jsonl"),
+        lambda: len(site.requests),
+    )
+
+
+def on_s3(request: pytest.FixtureRequest) -> Upstream:
+    """Serve a bucket; what S3 answers when it fails comes from a site in its place."""
+    s3: S3 = request.getfixturevalue("s3")
+    site: Https = request.getfixturevalue("https")
+    patch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
+    s3.bucket("bucket")
+
+    def fail(status: int) -> None:
+        site.fail("/bucket/data.jsonl", status)
+        patch.setenv("AWS_ENDPOINT_URL", site.url)
+        patch.setenv("AWS_CA_BUNDLE", os.environ["SSL_CERT_FILE"])
+        patch.setenv("AWS_MAX_ATTEMPTS", "1")
+
+    return Upstream(
+        {"type": "json", "path": "s3://bucket/data.jsonl"},
+        lambda rows: s3.put("bucket", "data.jsonl", jsonl(rows)),
+        fail,
+        lambda: len(site.requests),
+    )
+
+
+PLACES = {"hub": on_hub, "https": on_https, "s3": on_s3}
+
+
+@pytest.fixture(params=PLACES)
+def upstream(request: pytest.FixtureRequest) -> Upstream:
+    return PLACES[request.param](request)
+
+
+@pytest.fixture
+def pinned(upstream: Upstream, one_dataset: OneDataset, request: pytest.FixtureRequest) -> Path:
+    """Write a catalog whose dataset `data` is pinned while its source was OLD."""
+    upstream.put(OLD)
+    root = one_dataset(upstream.source)
+    assert lock(root) == 0
+    return root
+
+
+def another_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str = "other") -> Path:
+    folder = tmp_path / name
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))
+    return folder
+
+
+def test_two_machines_with_one_lock_have_the_same_samples(
+    pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here = digest_samples(get_dataset("data", root=pinned, locked=True))
+    another_machine(monkeypatch, tmp_path)
+    there = digest_samples(get_dataset("data", root=pinned, locked=True))
+    pin = pin_of(pinned)
+    assert here == there
+    assert (pin.samples, pin.ordered, pin.unordered) == (20, here.ordered, here.unordered)
+
+
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("state", ["online", "offline", "404", "503", "401"])
+def test_a_moved_upstream_gives_the_old_samples_or_an_error(
+    upstream: Upstream,
+    pinned: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    warm: bool,
+    state: str,
+) -> None:
+    if not warm:
+        another_machine(monkeypatch, tmp_path)
+    upstream.put(NEW)
+    if state.isdigit():
+        upstream.fail(int(state))
+    before = upstream.requests()
+    is_commit = upstream.source["type"] == "hf" and state == "online"
+    for how in ({}, {"locked": True}, {"frozen": True}, {"limit": 20}):
+        if warm or is_commit:
+            found = get_dataset("data", root=pinned, offline=state == "offline", **how)
+            assert rows_of(found) == OLD, how
+        else:
+            with pytest.raises(SourceError) as caught:
+                get_dataset("data", root=pinned, offline=state == "offline", **how)
+            expected = {"online": DigestMismatchError, "offline": OfflineError}
+            assert isinstance(caught.value, expected.get(state, SourceError))
+    if warm:
+        assert upstream.requests() == before, "a pinned warm load asks for nothing"
+
+
+def test_bytes_of_another_digest_never_come_into_the_cache(
+    https: Https, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = https.put("/data.jsonl", jsonl(OLD))
+    root = one_dataset({"type": "json", "path": url})
+    assert lock(root) == 0
+    pin = pin_of(root)
+    https.put("/data.jsonl", jsonl(NEW))
+    folder = another_machine(monkeypatch, tmp_path)
+    with pytest.raises(DigestMismatchError) as caught:
+        get_dataset("data", root=root)
+    error = caught.value
+    assert (error.location, error.dataset) == (url, "data")
+    assert error.pinned == f"sha256:{pin.sources[0].sha256}"
+    assert str(error) == (
+        f"{url}: datasets.lock pins {error.pinned} for data, what came is {error.found}"
+        " (`python -m registry lock --upgrade data` pins what is there now)"
+    )
+    assert [*folder.glob("v1/blobs/*"), *folder.glob("v1/samples/*")] == []
+
+
+@pytest.mark.parametrize("place", ["https", "s3"])
+def test_a_beginning_is_read_only_where_the_file_is_still_the_pinned_one(
+    place: str,
+    request: pytest.FixtureRequest,
+    one_dataset: OneDataset,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    upstream = PLACES[place](request)
+    long = [{"q": f"{number} {'x' * 300}", "a": str(number)} for number in range(9_000)]
+    upstream.put(long)
+    root = one_dataset(upstream.source)
+    assert lock(root) == 0
+    folder = another_machine(monkeypatch, tmp_path)
+    assert rows_of(get_dataset("data", root=root, limit=3)) == long[:3]
+    assert [*folder.glob("v1/blobs/*")] == [], "the file was read as a whole"
+    before = upstream.requests()
+    assert rows_of(get_dataset("data", root=root, limit=3)) == long[:3]
+    assert upstream.requests() == before, "a pinned warm load asks for nothing"
+    # The same size, and the first samples are as they were; the rest is not.
+    upstream.put([*long[:-1], {**long[-1], "a": "9999"}])
+    another_machine(monkeypatch, tmp_path, "third")
+    with pytest.raises(DigestMismatchError):
+        get_dataset("data", root=root, limit=3)
+
+
+def test_without_validators_a_beginning_is_not_taken_for_the_pinned_bytes(
+    https: Https, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    long = [{"q": f"{number} {'x' * 300}", "a": str(number)} for number in range(9_000)]
+    date = {"Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
+    url = https.put("/data.jsonl", jsonl(long), headers=date)
+    root = one_dataset({"type": "json", "path": url})
+    assert lock(root) == 0
+    another_machine(monkeypatch, tmp_path)
+    https.sent.clear()
+    assert rows_of(get_dataset("data", root=root, limit=3)) == long[:3]
+    assert sum(https.sent) == len(jsonl(long))
+
+
+# --- manifest and lock disagree ---
+
+
+def test_a_changed_view_keeps_the_pinned_bytes(upstream: Upstream, pinned: Path) -> None:
+    upstream.put(NEW)
+    change_manifest(pinned, limit=19)
+    assert rows_of(get_dataset("data", root=pinned)) == OLD[:19]
+    assert rows_of(get_dataset("data", root=pinned, frozen=True)) == OLD[:19]
+    with pytest.raises(LockStaleError) as caught:
+        get_dataset("data", root=pinned, locked=True)
+    assert str(caught.value) == (
+        "data: datasets.lock is of another manifest: its sources are those that are pinned, its"
+        " mapping, steps or view have changed (`python -m registry lock data` pins this one)"
+    )
+    assert lock(pinned) == 0
+    assert rows_of(get_dataset("data", root=pinned, locked=True)) == OLD[:19]
+
+
+def test_a_changed_description_is_no_change(pinned: Path) -> None:
+    before = (pinned / "datasets.lock").read_bytes()
+    change_manifest(pinned, description="Another.", tags=["new"], expect={"samples": 20})
+    assert rows_of(get_dataset("data", root=pinned, locked=True)) == OLD
+    assert lock(pinned) == 0
+    assert (pinned / "datasets.lock").read_bytes() == before
+
+
+def test_a_changed_source_is_looked_up_and_refused_when_frozen(
+    upstream: Upstream, pinned: Path, tmp_path: Path
+) -> None:
+    (pinned / "own.jsonl").write_bytes(jsonl(NEW))
+    change_manifest(pinned, source={"type": "json", "path": "own.jsonl"})
+    assert rows_of(get_dataset("data", root=pinned)) == NEW
+    for how in ("locked", "frozen"):
+        with pytest.raises(LockStaleError, match=re.escape("own.jsonl")):
+            get_dataset("data", root=pinned, **{how: True})  # type: ignore[arg-type]
+    assert lock(pinned, "--check") == 1
+    assert lock(pinned) == 0
+    assert rows_of(get_dataset("data", root=pinned, locked=True)) == NEW
+
+
+def test_of_several_sources_only_the_new_one_is_looked_up(
+    https: Https, one_dataset: OneDataset
+) -> None:
+    one, two = https.put("/1.jsonl", jsonl(OLD[:5])), https.put("/2.jsonl", jsonl(OLD[5:]))
+    root = one_dataset({"type": "json", "path": [one]})
+    assert lock(root) == 0
+    https.put("/1.jsonl", jsonl(NEW))
+    change_manifest(root, source={"type": "json", "path": [one, two]})
+    assert rows_of(get_dataset("data", root=root)) == OLD
+    assert lock(root) == 0
+    assert [source.location for source in pin_of(root).sources] == [one, two]
+    assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
+
+
+def test_a_branch_that_the_manifest_changes_is_asked_for(
+    hub: HubEmulator, one_dataset: OneDataset
+) -> None:
+    repo = "acme/branches"
+    main_rows, next_rows = [dict(row) for row in OLD], [dict(row) for row in NEW]
+    hub.commit(repo, parquet_repo({"default": {"test": main_rows}}))
+    new = hub.commit(repo, parquet_repo({"default": {"test": next_rows}}), branch="next")
+    source = {"type": "hf", "path": repo, "split": "test"}
+    root = one_dataset(source)
+    assert lock(root) == 0
+    change_manifest(root, source={**source, "revision": "next"})
+    assert rows_of(get_dataset("data", root=root)) == NEW
+    assert rows_of(get_dataset("data", root=root, frozen=True)) == OLD, "frozen looks nothing up"
+    change_manifest(root, source={**source, "revision": new})
+    with pytest.raises(LockStaleError, match=f"hf://datasets/{repo} at {new}"):
+        get_dataset("data", root=root, frozen=True)
+
+
+@pytest.mark.parametrize("how", ["locked", "frozen"])
+def test_what_is_not_pinned_is_refused_when_asked_to(
+    one_dataset: OneDataset, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = one_dataset({"type": "json", "path": "own.jsonl"})
+    (root / "own.jsonl").write_bytes(jsonl(OLD))
+    assert rows_of(get_dataset("data", root=root)) == OLD, "without a pin it works"
+    monkeypatch.setenv(f"REGISTRY_{how.upper()}", "1")
+    with pytest.raises(LockStaleError) as caught:
+        get_dataset("data", root=root)
+    assert str(caught.value) == (
+        "data: datasets.lock does not pin it (`python -m registry lock data` does)"
+    )
+    assert lock(root) == 0
+    assert rows_of(get_dataset("data", root=root)) == OLD
+
+
+def test_overrides_of_the_source_leave_the_pin_aside(pinned: Path, tmp_path: Path) -> None:
+    path = tmp_path / "copy.jsonl"
+    path.write_bytes(jsonl(NEW))
+    assert rows_of(get_dataset("data", root=pinned, source=str(path))) == NEW
+    with pytest.raises(LockStaleError, match="`source` asks for other data"):
+        get_dataset("data", root=pinned, source=str(path), locked=True)
+
+
+def test_another_split_or_revision_leaves_the_pin_aside(
+    hub: HubEmulator, one_dataset: OneDataset
+) -> None:
+    upstream_rows = {"test": [dict(row) for row in OLD], "dev": [dict(row) for row in NEW]}
+    hub.commit("acme/splits", parquet_repo({"default": upstream_rows}))
+    root = one_dataset({"type": "hf", "path": "acme/splits", "split": "test"})
+    assert lock(root) == 0
+    assert rows_of(get_dataset("data", root=root, split="dev")) == NEW
+    overrides: dict[str, Any] = {"split": "dev", "revision": "main"}
+    for key, value in overrides.items():
+        with pytest.raises(LockStaleError, match=f"`{key}` asks for other data"):
+            get_dataset("data", root=root, locked=True, **{key: value})
+
+
+# --- local files ---
+
+
+def test_a_local_file_that_changed_is_an_error_until_it_is_upgraded(
+    one_dataset: OneDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = one_dataset({"type": "json", "path": "own.jsonl"})
+    (root / "own.jsonl").write_bytes(jsonl(OLD))
+    assert lock(root) == 0
+    was = pin_of(root)
+    (root / "own.jsonl").write_bytes(jsonl(NEW))
+    for how in ({}, {"limit": 2}, {"frozen": True}, {"offline": True}):
+        with pytest.raises(DigestMismatchError, match=r"own\.jsonl: datasets\.lock pins sha256:"):
+            get_dataset("data", root=root, **how)
+    capsys.readouterr()
+    assert lock(root, "--check") == 1
+    assert "own.jsonl is not as it was pinned" in capsys.readouterr().out
+    assert lock(root, "--upgrade", "data") == 0
+    now = pin_of(root)
+    line = f"data: {was.sources[0].short} → {now.sources[0].short}, 20 samples, 3 changed"
+    assert capsys.readouterr().out.splitlines()[0] == line
+    assert rows_of(get_dataset("data", root=root, locked=True)) == NEW
+
+
+def test_a_glob_is_the_files_that_it_was(one_dataset: OneDataset) -> None:
+    root = one_dataset({"type": "json", "path": "part-*.jsonl"})
+    (root / "part-1.jsonl").write_bytes(jsonl(OLD[:9]))
+    (root / "part-2.jsonl").write_bytes(jsonl(OLD[9:]))
+    assert lock(root) == 0
+    (root / "part-3.jsonl").write_bytes(jsonl(NEW))
+    assert rows_of(get_dataset("data", root=root)) == OLD
+    assert [(one.location, one.asked) for one in pin_of(root).sources] == [
+        ("part-1.jsonl", "part-*.jsonl"),
+        ("part-2.jsonl", "part-*.jsonl"),
+    ]
+    (root / "part-2.jsonl").unlink()
+    with pytest.raises(SourceError, match=r"part-2\.jsonl: no such file"):
+        get_dataset("data", root=root)
+
+
+def test_a_remote_glob_is_not_listed_again(s3: S3, one_dataset: OneDataset) -> None:
+    s3.bucket("bucket")
+    s3.put("bucket", "1.jsonl", jsonl(OLD))
+    root = one_dataset({"type": "json", "path": "s3://bucket/*.jsonl"})
+    assert lock(root) == 0
+    s3.put("bucket", "2.jsonl", jsonl(NEW))
+    assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
+    s3.reset()
+    assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
+
+
+def test_a_folder_of_data_is_the_files_that_it_was(one_dataset: OneDataset) -> None:
+    root = one_dataset({"type": "hf", "path": "./folder", "split": "train"})
+    (root / "folder").mkdir()
+    (root / "folder" / "data.jsonl").write_bytes(jsonl(OLD))
+    assert lock(root) == 0
+    assert [(one.location, one.asked) for one in pin_of(root).sources] == [
+        ("folder/data.jsonl", "folder")
+    ]
+    assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
+    (root / "folder" / "more.jsonl").write_bytes(jsonl(NEW))
+    with pytest.raises(DigestMismatchError, match=r"what came is data.jsonl, more.jsonl"):
+        get_dataset("data", root=root)
+
+
+def test_files_beside_a_source_have_no_machine_in_their_digest(
+    one_dataset: OneDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {"input": "q", "target": "a", "files": "f"}
+    root = one_dataset({"type": "json", "path": "own.jsonl"}, fields=fields)
+    rows = [{"q": "Look.", "a": "1", "f": {"a.txt": "note.txt"}}]
+    (root / "own.jsonl").write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
+    (root / "note.txt").write_text("x", encoding="utf-8")
+    assert lock(root) == 0
+    assert get_dataset("data", root=root)[0].files == {"a.txt": str(root / "note.txt")}
+    moved = tmp_path / "elsewhere" / "checkout"
+    shutil.copytree(root, moved)
+    another_machine(monkeypatch, tmp_path)
+    assert get_dataset("data", root=moved, locked=True)[0].files == {
+        "a.txt": str(moved / "note.txt")
+    }
+    assert str(tmp_path) not in (root / "datasets.lock").read_text(encoding="utf-8")
+
+
+# --- the samples themselves ---
+
+
+def test_samples_that_another_code_makes_are_an_error_each_time(
+    pinned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (pinned / "datasets.lock").read_text(encoding="utf-8")
+    ordered = pin_of(pinned).ordered
+    (pinned / "datasets.lock").write_text(text.replace(ordered, f"sha256:{'0' * 64}"))
+    for _ in range(2):
+        with pytest.raises(LockError) as caught:
+            get_dataset("data", root=pinned)
+        assert str(caught.value) == (
+            "data: its sources are those that datasets.lock pins, its samples are not: pinned 20,"
+            f" sha256:{'0' * 64}, found 20, {ordered} (has code that maps them changed?"
+            " `python -m registry lock --upgrade data` pins these)"
+        )
+    assert rows_of(get_dataset("data", root=pinned, limit=4)) == OLD[:4], "a view is not compared"
+
+
+def test_samples_are_compared_once_and_not_at_each_open(
+    pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(samples: object) -> None:
+        raise AssertionError("compared again")
+
+    another_machine(monkeypatch, tmp_path)
+    get_dataset("data", root=pinned)
+    monkeypatch.setattr("registry.samples_digest.digest_samples", refuse)
+    assert rows_of(get_dataset("data", root=pinned)) == OLD
+
+
+# --- upgrades ---
+
+
+def test_an_upgrade_says_what_moved(
+    upstream: Upstream, pinned: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    was = pin_of(pinned)
+    upstream.put(NEW)
+    capsys.readouterr()
+    assert lock(pinned) == 0, "pins move by --upgrade alone"
+    assert pin_of(pinned) == was
+    capsys.readouterr()
+    assert lock(pinned, "--upgrade") == 0
+    now = pin_of(pinned)
+    moved = f"{was.sources[0].short} → {now.sources[0].short}"
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        f"data: {moved}, 20 samples, 3 changed",
+        f"{pinned / 'datasets.lock'}: 1 of 1 datasets pinned",
+    ]
+    assert rows_of(get_dataset("data", root=pinned, locked=True)) == NEW
+    assert lock(pinned, "--upgrade") == 0
+    assert capsys.readouterr().out.splitlines() == said[1:], "nothing moved"
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (OLD[:18], "18 samples (20 before), 2 changed"),
+        ([*OLD, {"q": "New?", "a": "yes"}], "21 samples (20 before), 1 changed"),
+        (OLD[::-1], "20 samples, in another order"),
+        ([{**row, "unread": "x"} for row in OLD], "20 samples, none changed"),
+    ],
+)
+def test_an_upgrade_counts_what_changed(
+    https: Https,
+    one_dataset: OneDataset,
+    capsys: pytest.CaptureFixture[str],
+    rows: list[dict[str, str]],
+    text: str,
+) -> None:
+    root = one_dataset({"type": "json", "path": https.put("/x.jsonl", jsonl(OLD), etag="1")})
+    assert lock(root) == 0
+    https.put("/x.jsonl", jsonl(rows), etag="2")
+    capsys.readouterr()
+    assert lock(root, "--upgrade", "data") == 0
+    assert capsys.readouterr().out.splitlines()[0].partition(", ")[2] == text
+
+
+def test_an_upgrade_on_a_machine_without_the_old_samples_says_so(
+    https: Https,
+    one_dataset: OneDataset,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    root = one_dataset({"type": "json", "path": https.put("/x.jsonl", jsonl(OLD), etag="1")})
+    assert lock(root) == 0
+    https.put("/x.jsonl", jsonl(NEW), etag="2")
+    another_machine(monkeypatch, tmp_path)
+    capsys.readouterr()
+    assert lock(root, "--upgrade") == 0
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.endswith(", 20 samples, not compared: the old ones are not in the cache")
+
+
+@pytest.mark.parametrize("status", [404, 503, 401])
+def test_an_upgrade_that_can_not_be_had_keeps_the_pin(
+    upstream: Upstream, pinned: Path, capsys: pytest.CaptureFixture[str], status: int
+) -> None:
+    before = (pinned / "datasets.lock").read_bytes()
+    upstream.fail(status)
+    capsys.readouterr()
+    assert lock(pinned, "--upgrade", "data") == 1, "it was named"
+    assert "(its old pin is kept)" in capsys.readouterr().err
+    assert lock(pinned, "--upgrade") == 0, "it was not"
+    assert "1 out of reach and kept as they were (data)" in capsys.readouterr().out
+    assert (pinned / "datasets.lock").read_bytes() == before
+
+
+# --- secrets ---
+
+
+def test_no_secret_of_a_url_is_in_the_lock_and_another_query_is_another_source(
+    https: Https, one_dataset: OneDataset
+) -> None:
+    url = https.put("/data.jsonl", jsonl(OLD), etag="1")
+    root = one_dataset({"type": "json", "path": f"{url}?sig=SECRET"})
+    assert lock(root) == 0
+    text = (root / "datasets.lock").read_text(encoding="utf-8")
+    assert "SECRET" not in text
+    (source,) = pin_of(root).sources
+    assert source.location == f"{url}?…"
+    assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
+    change_manifest(root, source={"type": "json", "path": f"{url}?sig=OTHER"})
+    with pytest.raises(RegistryError, match=r"data.jsonl\?… is not pinned"):
+        get_dataset("data", root=root, locked=True)

@@ -1,0 +1,424 @@
+"""`lock`: what is written, kept, dropped and left out, what is said, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import LockStaleError, get_dataset
+from registry.cli import lock_verb, main
+from registry.lockfile import Lock, Pin, lock_text, read_lock
+from registry.locking import lock_datasets
+from tests.conftest import REPOSITORY, Https
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+QA = """\
+datasets:
+  qa:
+    source: {type: csv, path: qa.csv}
+    fields: {input: q, target: a}
+  qa-one: {extends: qa, limit: 1}
+"""
+AWAY = "datasets:\n  away: {source: {type: json, path: 'https://127.0.0.1:1/x.jsonl'}}\n"
+BROKEN = "datasets:\n  broken: {source: {type: csv, path: qa.csv}, fields: {input: none}}\n"
+GONE_FILE = "datasets:\n  gone-file: {source: {type: csv, path: none.csv}}\n"
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: list[str]
+    err: list[str]
+
+    @property
+    def json(self) -> Any:
+        return json.loads("\n".join(self.out))
+
+
+class Catalog:
+    """A catalog in the current folder, and the command line."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self.path = folder / "datasets.lock"
+        self._capsys = capsys
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / "m" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+    def run(self, *arguments: str) -> Said:
+        code = main(list(arguments))
+        said = self._capsys.readouterr()
+        assert "Traceback" not in said.err
+        return Said(code, said.out.splitlines(), said.err.splitlines())
+
+    def lock(self, *arguments: str) -> Said:
+        return self.run("lock", *arguments)
+
+    @property
+    def pins(self) -> dict[str, Pin]:
+        lock = read_lock(self.path)
+        assert lock is not None
+        return dict(lock.pins)
+
+
+@pytest.fixture
+def own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Catalog:
+    folder = tmp_path / "catalog"
+    (folder / "m").mkdir(parents=True)
+    (folder / "datasets.yaml").write_text(INDEX, encoding="utf-8")
+    (folder / "qa.csv").write_text("q,a\nOne?,1\nTwo?,2\nThree?,3\n", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    catalog = Catalog(folder, capsys)
+    catalog.write("qa", QA)
+    return catalog
+
+
+# --- writing ---
+
+
+def test_all_datasets_are_pinned_and_said(own: Catalog) -> None:
+    said = own.lock()
+    assert said == Said(
+        0,
+        [
+            "qa: pinned, 3 samples",
+            "qa-one: pinned, 1 samples",
+            "datasets.lock: 2 of 2 datasets pinned",
+        ],
+        [],
+    )
+    pins = own.pins
+    assert pins["qa"].sources == pins["qa-one"].sources
+    assert pins["qa"].columns == ("q", "a")
+    assert (pins["qa"].samples, pins["qa-one"].samples) == (3, 1)
+
+
+def test_a_second_run_writes_nothing_and_builds_nothing(
+    own: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.lock()
+    before = own.path.stat().st_mtime_ns, own.path.read_bytes()
+    monkeypatch.setattr("registry.locking.load", None)
+    assert own.lock() == Said(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
+    assert (own.path.stat().st_mtime_ns, own.path.read_bytes()) == before
+
+
+def test_the_same_catalog_gives_the_same_bytes_whatever_the_order_of_the_work(
+    own: Catalog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own.lock("--jobs", "1")
+    first = own.path.read_bytes()
+    own.path.unlink()
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "another"))
+    own.lock("qa-one")
+    own.lock("qa", "--jobs", "4")
+    assert own.path.read_bytes() == first
+
+
+def test_only_what_a_manifest_changed_is_pinned_anew(own: Catalog) -> None:
+    own.lock()
+    before = own.pins
+    own.write("qa", QA.replace("limit: 1", "limit: 2"))
+    assert own.lock().out[0] == "qa-one: pinned anew, 2 samples"
+    assert own.pins["qa"] == before["qa"]
+    assert own.pins["qa-one"].sources == before["qa-one"].sources
+    assert own.pins["qa-one"].samples == 2
+
+
+def test_names_leave_the_other_pins_alone(own: Catalog) -> None:
+    own.lock()
+    own.write("qa", QA.replace("target: a", "target: q"))
+    before = own.pins
+    assert own.lock("qa-one").out == [
+        "qa-one: pinned anew, 1 samples",
+        "datasets.lock: 1 of 1 datasets pinned",
+    ]
+    assert own.pins["qa"] == before["qa"]
+
+
+def test_a_dataset_that_is_gone_is_dropped(own: Catalog) -> None:
+    own.lock()
+    own.write("qa", QA.partition("  qa-one")[0])
+    assert own.lock().out[0] == "qa-one: dropped, it is in no manifest"
+    assert list(own.pins) == ["qa"]
+
+
+def test_an_unknown_name_is_an_error_and_nothing_is_written(own: Catalog) -> None:
+    for arguments in (["qb"], ["--upgrade", "qb"], ["--check", "qb"]):
+        said = own.lock(*arguments)
+        assert said.code == 1
+        assert "no dataset 'qb'" in said.err[0]
+    assert not own.path.exists()
+
+
+def test_json_says_what_became_of_each(own: Catalog) -> None:
+    own.write("broken", BROKEN)
+    said = own.lock("--json")
+    assert said.code == 1
+    by_name = {one["name"]: one for one in said.json["datasets"]}
+    assert {name: one["status"] for name, one in by_name.items()} == {
+        "broken": "failed",
+        "qa": "pinned",
+        "qa-one": "pinned",
+    }
+    assert by_name["qa"]["samples"] == 3
+    assert by_name["broken"]["error"]["type"] == "MappingError"
+    assert said.json["dropped"] == []
+
+
+def test_an_interrupt_keeps_the_old_file(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    own.lock("qa")
+    before = own.path.read_bytes()
+
+    def interrupted(*arguments: Any, **options: Any) -> Iterator[Any]:
+        yield from lock_datasets(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lock_verb, "lock_datasets", interrupted)
+    assert own.lock().code == 130
+    assert own.path.read_bytes() == before
+    assert [path.name for path in own.folder.glob(".*")] == []
+
+
+# --- what can't be pinned ---
+
+
+def test_a_server_out_of_reach_is_counted_and_no_failure(own: Catalog) -> None:
+    own.write("away", AWAY)
+    said = own.lock()
+    assert (said.code, said.err) == (0, [])
+    assert said.out[-1] == (
+        "datasets.lock: 2 of 3 datasets pinned, 1 out of reach and left without a pin (away)"
+    )
+    assert list(own.pins) == ["qa", "qa-one"]
+
+
+def test_a_server_out_of_reach_is_a_failure_for_whom_it_was_named(own: Catalog) -> None:
+    own.write("away", AWAY)
+    said = own.lock("away")
+    assert said.code == 1
+    assert said.err == ["error: away: https://127.0.0.1:1/x.jsonl: the server can't be reached"]
+    assert own.pins == {}
+
+
+def test_a_stale_pin_that_stays_is_a_failure(own: Catalog, https: Https) -> None:
+    url = https.put("/x.jsonl", b'{"input": "q", "target": "a"}\n')
+    own.write("away", AWAY.replace("https://127.0.0.1:1/x.jsonl", url))
+    assert own.lock().code == 0
+    pin = own.pins["away"]
+    own.write("away", AWAY)
+    said = own.lock()
+    assert said.code == 1
+    assert said.err[0].endswith("the server can't be reached (its old pin is kept)")
+    assert own.pins["away"] == pin
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("broken", BROKEN, "broken: record 1, field input"),
+        ("gone-file", GONE_FILE, "none.csv: no such file"),
+        ("bad", "datasets:\n  bad: {source: {type: csv}}\n", "the key 'path' is missing"),
+    ],
+)
+def test_what_fails_does_not_stop_the_others(
+    own: Catalog, name: str, text: str, problem: str
+) -> None:
+    own.write(name, text)
+    said = own.lock()
+    assert said.code == 1
+    assert problem in said.err[0]
+    assert list(own.pins) == ["qa", "qa-one"]
+
+
+def test_offline_makes_no_request(own: Catalog, https: Https) -> None:
+    url = https.put("/x.jsonl", b'{"input": "q", "target": "a"}\n')
+    own.write("away", AWAY.replace("https://127.0.0.1:1/x.jsonl", url))
+    assert own.lock("--offline").code == 0
+    assert https.requests == []
+    assert "away" not in own.pins
+
+
+# --- merges ---
+
+
+def test_a_conflict_is_mended_by_the_side_that_fits_the_manifest(own: Catalog) -> None:
+    own.lock()
+    ours = own.path.read_text(encoding="utf-8")
+    own.write("qa", QA.replace("limit: 1", "limit: 2"))
+    own.lock()
+    theirs = own.path.read_text(encoding="utf-8")
+    conflict = "".join(
+        f"<<<<<<< ours\n{a}\n=======\n{b}\n>>>>>>> theirs\n" if a != b else f"{a}\n"
+        for a, b in zip(ours.splitlines(), theirs.splitlines(), strict=True)
+    )
+    own.path.write_text(conflict, encoding="utf-8")
+    for arguments in (["sync"], ["lock", "--check"], ["show", "qa"]):
+        said = own.run(*arguments)
+        assert said.code == 1
+        assert "a merge left a conflict here" in said.err[0]
+    assert own.lock() == Said(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
+    assert own.path.read_text(encoding="utf-8") == theirs
+
+
+def test_a_lock_that_is_not_valid_is_not_written_over(own: Catalog) -> None:
+    own.path.write_text("version: 3\n", encoding="utf-8")
+    said = own.lock()
+    assert said.code == 1
+    assert "error: datasets.lock:1:1 $.version: must be 1, is 3" in said.err
+    assert own.path.read_text(encoding="utf-8") == "version: 3\n"
+
+
+# --- check ---
+
+
+def test_a_fresh_lock_passes_the_check(own: Catalog) -> None:
+    own.write("away", AWAY)
+    own.lock()
+    assert own.lock("--check") == Said(0, ["datasets.lock: fresh (2 pins)"], [])
+
+
+def test_the_check_says_what_is_stale_and_writes_nothing(own: Catalog) -> None:
+    own.lock()
+    before = own.path.read_bytes()
+    text = QA.replace("limit: 1", "limit: 2").replace("  qa:", "  new:")
+    own.write("qa", text.replace("extends: qa", "extends: new"))
+    said = own.lock("--check")
+    assert said.code == 1
+    assert said.out == [
+        "new: is not pinned (`python -m registry lock new` pins it)",
+        "qa: is pinned and in no manifest (`python -m registry lock` drops it)",
+        (
+            "qa-one: is pinned for another manifest: its sources are those that are pinned, its"
+            " mapping, steps or view have changed (`python -m registry lock qa-one` pins it)"
+        ),
+        "datasets.lock: 3 differences (2 pins)",
+    ]
+    assert [one["name"] for one in own.lock("--check", "--json").json] == ["new", "qa", "qa-one"]
+    assert own.lock("--check", "new").out[-1] == "datasets.lock: 1 difference (2 pins)"
+    assert own.path.read_bytes() == before
+
+
+def test_the_check_compares_local_files(own: Catalog) -> None:
+    own.lock()
+    (own.folder / "qa.csv").write_text("q,a\nFour?,4\n", encoding="utf-8")
+    said = own.lock("--check", "qa")
+    assert said.code == 1
+    assert said.out[0] == (
+        f"qa: {own.folder / 'qa.csv'} is not as it was pinned"
+        " (`python -m registry lock --upgrade qa` pins what is there)"
+    )
+
+
+def test_the_check_notices_a_hand_in_the_text(own: Catalog) -> None:
+    own.lock()
+    own.path.write_text(own.path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    said = own.lock("--check")
+    assert said.code == 1
+    assert said.out[0].startswith("datasets.lock: is not the text that is written for its pins")
+    assert own.lock().code == 0
+    assert own.lock("--check").code == 0
+
+
+def test_without_a_lock_the_check_names_what_would_be_pinned(own: Catalog) -> None:
+    said = own.lock("--check")
+    assert said.code == 1
+    assert said.out[-1] == "datasets.lock: 2 differences (there is no such file)"
+    assert not own.path.exists()
+
+
+def test_the_check_makes_no_request(own: Catalog, https: Https) -> None:
+    url = https.put("/x.jsonl", b'{"input": "q", "target": "a"}\n')
+    own.write("away", AWAY.replace("https://127.0.0.1:1/x.jsonl", url))
+    own.lock()
+    https.requests.clear()
+    assert own.lock("--check").code == 0
+    assert https.requests == []
+
+
+# --- the other verbs ---
+
+
+def test_show_says_the_pin(own: Catalog) -> None:
+    assert own.run("show", "qa").out[-2] == "# not pinned (python -m registry lock qa)"
+    assert own.run("show", "qa", "--json").json["pin"] is None
+    own.lock()
+    short = own.pins["qa"].sources[0].short
+    assert own.run("show", "qa").out[-2] == f"# pinned: {short}, 3 samples"
+    shown = own.run("show", "qa", "--json").json["pin"]
+    assert (shown["samples"], shown["stale"]) == (3, False)
+    own.write("qa", QA.replace("target: a", "target: q"))
+    assert own.run("show", "qa").out[-2] == (
+        f"# pinned for another manifest: {short}, 3 samples (python -m registry lock qa)"
+    )
+    assert own.run("show", "qa", "--json").json["pin"]["stale"] is True
+
+
+@pytest.mark.parametrize("verb", [["sync"], ["preview", "qa"], ["show", "qa"]])
+def test_verbs_refuse_what_is_not_pinned_when_locked(
+    own: Catalog, verb: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = "datasets.lock does not pin it (`python -m registry lock qa` does)"
+    for flag in ("--locked", "--frozen"):
+        said = own.run(*verb, flag)
+        assert said.code == 1
+        assert f"error: qa: {refusal}" in said.err
+    own.lock()
+    for flag in ("--locked", "--frozen"):
+        assert own.run(*verb, flag).code == 0
+    own.write("qa", QA.replace("target: a", "target: q"))
+    monkeypatch.setenv("REGISTRY_LOCKED", "1")
+    said = own.run(*verb)
+    assert said.code == 1
+    assert any("datasets.lock is of another manifest" in line for line in said.err)
+
+
+def test_sync_holds_to_the_lock(own: Catalog) -> None:
+    own.lock()
+    (own.folder / "qa.csv").write_text("q,a\nFour?,4\n", encoding="utf-8")
+    said = own.run("sync")
+    assert said.code == 1
+    errors = [line for line in said.err if line.startswith("error: ")]
+    assert len(errors) == 2
+    assert all("datasets.lock pins sha256:" in line for line in errors)
+
+
+# --- the built-in catalog ---
+
+
+def test_the_shipped_lock_is_fresh(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    code = main(["lock", "--check"])
+    assert code == 0, capsys.readouterr().out
+    lock = read_lock(REPOSITORY / "datasets.lock")
+    assert lock is not None
+    assert {"demo-chat", "demo-mcq", "demo-mcq-small"} <= set(lock.pins)
+    for name in ("demo-chat", "demo-mcq", "demo-mcq-small"):
+        assert len(get_dataset(name, locked=True)) == lock.pins[name].samples
+
+
+def test_a_copy_of_the_embedded_data_has_the_samples_that_are_pinned(tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(REPOSITORY / "registry", root / "registry")
+    for name in ("datasets.yaml", "datasets.lock"):
+        shutil.copy(REPOSITORY / name, root)
+    assert len(get_dataset("demo-mcq-small", root=root, locked=True)) == 10
+    (root / "datasets.lock").write_text(lock_text(Lock()), encoding="utf-8")
+    with pytest.raises(LockStaleError):
+        get_dataset("demo-mcq-small", root=root, locked=True)
+
+
+def test_the_lock_is_packed_into_the_wheel() -> None:
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"datasets.lock" = "registry/datasets.lock"' in text
