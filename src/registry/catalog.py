@@ -13,6 +13,7 @@ from registry.catalog_listing import PACKAGE, State, state_at
 from registry.catalog_reader import Content, Found, Reader, content_of, defaults_of
 from registry.errors import DatasetNotFoundError, ManifestError, Problem, near_names
 from registry.layers import Entry, Layer
+from registry.origins import Origin, origins_of
 from registry.resolve import resolve
 from registry.schema import SchemaName
 from registry.settings import INDEX_NAME, Settings
@@ -99,6 +100,14 @@ class Catalog(Mapping[str, DatasetSpec]):
         spec = resolve(name, self.entries, overrides=overrides, source=source)
         self.check_trust(spec)
         return spec
+
+    def origins(self, name: str) -> tuple[Origin, ...]:
+        """Return every value of the dataset `name` with file, line and layer.
+
+        Raises:
+            DatasetNotFoundError, ManifestError: as `resolve`.
+        """
+        return origins_of(self.resolve(name), self.entries)
 
     def check_name(self, name: str) -> None:
         """Raise an error where no dataset has the name.
