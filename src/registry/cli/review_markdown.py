@@ -75,7 +75,7 @@ def _head(review: Review) -> Iterator[str]:
         yield f"Not compared: {_names(review.not_compared)}\n"
     if review.shared:
         shared = _keys(review.shared[:_MOST_PROBLEMS])
-        yield "\n".join(["#### Defaults of the index", "", *shared, ""])
+        yield "\n".join(["#### Index", "", *shared, ""])
 
 
 def _section(change: DatasetChange, *, folded: bool, examples: bool) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _section(change: DatasetChange, *, folded: bool, examples: bool) -> Iterator
         yield f"- from {code(change.old_name)}"
     yield from _keys(change.keys)
     for keys, dataset in inherited_lines(change):
-        yield f"- {code(keys)}: with {code(dataset)}"
+        yield f"- {code(keys)}: same change as in {code(dataset)}"
     for key, origin in told_fact(change):
         yield f"- {code(key)}: {code(value_text(origin))}"
     if not (change.keys or change.inherited or change.facts) and change.place:

@@ -61,7 +61,7 @@ def as_text(review: Review, *, terminal: bool) -> Iterator[str]:
     if review.not_compared:
         yield from printer.wrap(visible(f"not compared: {', '.join(review.not_compared)}"), 0)
     if review.shared:
-        yield from ("", printer.bold("defaults"))
+        yield from ("", printer.bold("index"))
         yield from _keys(review.shared, printer)
     for change in review.changes:
         yield ""
@@ -79,7 +79,7 @@ def _change(change: DatasetChange, printer: _Printer) -> Iterator[str]:
         yield from printer.wrap(rest.removeprefix(": "), 2)
     yield from _keys(change.keys, printer)
     for keys, dataset in inherited_lines(change):
-        yield from printer.wrap(visible(f"{keys}: with {dataset}"), 2)
+        yield from printer.wrap(visible(f"{keys}: same change as in {dataset}"), 2)
     for key, origin in told_fact(change):
         yield from printer.wrap(f"{visible(key)}: {value_text(origin)}", 2)
     if change.samples is not None:

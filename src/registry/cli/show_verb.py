@@ -12,7 +12,7 @@ import yaml
 from registry.calls import loader_call
 from registry.catalog import Catalog, shown
 from registry.cli import CLEAN, options
-from registry.cli.render import print_json, size_text
+from registry.cli.render import print_json, print_table, size_text
 from registry.load import peek
 from registry.locations import public_location
 from registry.lock_data import lock_origins

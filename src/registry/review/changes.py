@@ -41,6 +41,7 @@ def compare(base: Side, head: Side) -> Review:
         changes = [*_appeared(old, new, renamed), *_renames(new, renamed)]
         changed, shared = _changed(old, new)
         changes += changed
+        shared = (*_index_changes(base.index, head.index), *shared)
     return Review(
         base=base.label,
         head=head.label,
@@ -58,6 +59,13 @@ def _rank(change: DatasetChange) -> tuple[int, str]:
     if change.status in fixed:
         return int(fixed[change.status] * 4), change.name
     return KINDS.index(change.kinds[0]) * 4, change.name
+
+
+def _index_changes(old: Values, new: Values) -> Iterable[KeyChange]:
+    """Yield what the index itself says anew: whose code it trusts, what it includes."""
+    for key in sorted({*old, *new}):
+        if not _is_same(old.get(key), new.get(key)):
+            yield KeyChange(key=key, kind="", old=old.get(key), new=new.get(key))
 
 
 # --- datasets that are on one side only ---
@@ -260,7 +268,7 @@ def _dataset_change(
         name=name,
         status="changed",
         kinds=worst_first(one.kind for one in differences),
-        keys=tuple(_told(one, heirs.of.get((name, one.key), [])) for one in told),
+        keys=tuple(_told(one, heirs.of.get((name, one.key), [])) for one in _worst_first(told)),
         inherited=tuple(
             Inherited(one.key, heirs.told_at[name, one.key])
             for one in differences
@@ -268,6 +276,12 @@ def _dataset_change(
         ),
         place=_place(values, name),
     )
+
+
+def _worst_first(differences: list[_Difference]) -> list[_Difference]:
+    """Return the differences by their class; what only follows comes last."""
+    ranks = {kind: rank for rank, kind in enumerate(KINDS)}
+    return sorted(differences, key=lambda one: ranks.get(one.kind, len(KINDS)))
 
 
 def _told(difference: _Difference, heirs: Iterable[str]) -> KeyChange:

@@ -33,6 +33,8 @@ class Side:
     """What people call it: `main (1a2b3c4)`, `work tree`."""
     datasets: Mapping[str, Mapping[str, Origin]]
     """Dataset → dotted key → resolved value, its paths relative to the catalog's folder."""
+    index: Mapping[str, Origin] = field(default_factory=dict)
+    """What the index says beside datasets and their defaults: `trust`, `include`, …"""
     problems: tuple[Problem, ...] = ()
     broken: frozenset[str] = frozenset()
     """Datasets that are there and don't resolve."""
@@ -143,7 +145,7 @@ class Review:
     changes: tuple[DatasetChange, ...] = ()
     """Worst first."""
     shared: tuple[KeyChange, ...] = ()
-    """Changes in the defaults of the index."""
+    """Changes in the index: its defaults, whose code it trusts, what it includes."""
     base_problems: tuple[Problem, ...] = ()
     head_problems: tuple[Problem, ...] = ()
     not_compared: tuple[str, ...] = ()
@@ -158,4 +160,4 @@ class Review:
     @property
     def is_clean(self) -> bool:
         """Whether nothing differs, and everything could be compared."""
-        return not (self.changes or self.base_problems or self.head_problems)
+        return not (self.changes or self.shared or self.base_problems or self.head_problems)

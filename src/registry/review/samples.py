@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -40,11 +40,14 @@ def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleC
     """Return how two datasets differ, with up to `examples` of each kind of difference."""
     before, after = _table(old), _table(new)
     pairs, by = _pairs(before, after)
-    changed = [pair for pair in pairs if not _is_same(before, after, pair)]
+    changes = _changes(before, after, pairs)
     gone = _missing(len(before.ids), (i for i, _ in pairs))
     added = _missing(len(after.ids), (j for _, j in pairs))
     shown = [
-        *(_changed_example(old, new, before, after, pair) for pair in changed[:examples]),
+        *(
+            _changed_example(old, new, pair, changes.fields(number))
+            for number, pair in enumerate(changes.pairs[:examples])
+        ),
         *(_whole_example("added", new, place) for place in added[:examples]),
         *(_whole_example("removed", old, place) for place in gone[:examples]),
     ]
@@ -54,9 +57,9 @@ def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleC
         matched_by=by,
         added=len(added),
         removed=len(gone),
-        changed=len(changed),
+        changed=len(changes.pairs),
         moved=_moved(pairs),
-        fields=_field_counts(before, after, changed),
+        fields=changes.counts(),
         examples=tuple(shown),
     )
 
@@ -84,7 +87,7 @@ def _table(side: Samples) -> _Table:
     parts: list[bytes] = []
     for sample in side.samples:
         ids.append(sample.id)
-        parts.extend(_digest(field_bytes(sample, field, side.folder)) for field in FIELDS)
+        parts += [_digest(field_bytes(sample, field, side.folder)) for field in FIELDS]
     digests = np.frombuffer(b"".join(parts), dtype=np.uint64).reshape(-1, len(FIELDS))
     return _Table(ids, digests, side.numbered)
 
@@ -112,7 +115,7 @@ def _pairs(before: _Table, after: _Table) -> tuple[list[Pair], Any]:
     by_id = _has_ids(before) and _has_ids(after)
     found: list[Pair] = []
     if by_id:
-        found += _matched(_typed(before.ids), _typed(after.ids), left, right)
+        found += _matched(before.ids, after.ids, left, right)
     found += _rest(before, after, found, slice(None))
     if not by_id:
         found += _rest(before, after, found, slice(0, 1))
@@ -123,12 +126,7 @@ def _pairs(before: _Table, after: _Table) -> tuple[list[Pair], Any]:
 def _has_ids(table: _Table) -> bool:
     if table.numbered or None in table.ids:
         return False
-    return len(set(_typed(table.ids))) == len(table.ids)
-
-
-def _typed(ids: Iterable[str | int | None]) -> list[tuple[type, Any]]:
-    """Return ids that differ where their types do: 1 is not "1"."""
-    return [(type(one), one) for one in ids]
+    return len(set(table.ids)) == len(table.ids)
 
 
 def _rest(before: _Table, after: _Table, found: list[Pair], part: slice) -> list[Pair]:
@@ -195,34 +193,41 @@ def _moved(pairs: Sequence[Pair]) -> int:
 # --- what is different in them ---
 
 
-def _is_same(before: _Table, after: _Table, pair: Pair) -> bool:
-    return not any(_different(before, after, pair))
+@dataclass(frozen=True)
+class _Changes:
+    """The pairs that differ, and in what."""
+
+    pairs: list[Pair]
+    flags: NDArray[np.bool_]
+    """A row a pair, a column of `_COMPARED`."""
+
+    def fields(self, number: int) -> list[str]:
+        """Return the fields in which a pair differs."""
+        return [_COMPARED[n] for n in np.flatnonzero(self.flags[number]).tolist()]
+
+    def counts(self) -> dict[str, int]:
+        """Return in how many pairs each field differs, without those that never do."""
+        counts = zip(_COMPARED, self.flags.sum(axis=0).tolist(), strict=True)
+        return {field: count for field, count in counts if count}
 
 
-def _different(before: _Table, after: _Table, pair: Pair) -> Iterator[str]:
-    """Yield the fields that differ."""
-    i, j = pair
-    if not (before.numbered or after.numbered) and before.ids[i] != after.ids[j]:
-        yield "id"
-    unequal = before.digests[i] != after.digests[j]
-    if unequal.any():
-        yield from (FIELDS[n] for n in np.flatnonzero(unequal).tolist())
+_COMPARED = ("id", *FIELDS)
 
 
-def _field_counts(before: _Table, after: _Table, changed: Iterable[Pair]) -> dict[str, int]:
-    counts = dict.fromkeys(("id", *FIELDS), 0)
-    for pair in changed:
-        for field in _different(before, after, pair):
-            counts[field] += 1
-    return {field: count for field, count in counts.items() if count}
+def _changes(before: _Table, after: _Table, pairs: list[Pair]) -> _Changes:
+    places = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    flags = np.zeros((len(pairs), len(_COMPARED)), dtype=np.bool_)
+    flags[:, 1:] = before.digests[places[:, 0]] != after.digests[places[:, 1]]
+    if not (before.numbered or after.numbered):
+        flags[:, 0] = [before.ids[i] != after.ids[j] for i, j in pairs]
+    kept = np.flatnonzero(flags.any(axis=1))
+    return _Changes([pairs[n] for n in kept.tolist()], flags[kept])
 
 
-def _changed_example(
-    old: Samples, new: Samples, before: _Table, after: _Table, pair: Pair
-) -> Example:
+def _changed_example(old: Samples, new: Samples, pair: Pair, fields: list[str]) -> Example:
     one, other = old.samples[pair[0]], new.samples[pair[1]]
     changes = []
-    for field in _different(before, after, pair):
+    for field in fields:
         texts = _text(one, field, old.folder), _text(other, field, new.folder)
         if texts[0] == texts[1]:  # it is in what is not shown for people
             texts = _exact(one, field, old.folder), _exact(other, field, new.folder)

@@ -27,6 +27,9 @@ __all__ = ["OpenSide", "open_sides"]
 _PLACED = ("source", "concat", "join.source", "pin")
 """Keys whose values name files."""
 
+_OF_DATASETS = ("version", "defaults", "datasets")
+"""Keys of the index that are told at the datasets, or say nothing."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -161,10 +164,24 @@ def _opened(place: Place) -> OpenSide:
     side = Side(
         label=place.label,
         datasets=_datasets(catalog, specs, pins, place),
+        index=_index_values(place),
         problems=tuple(_shown(problem, place) for problem in problems),
         broken=frozenset(catalog.entries) - frozenset(specs),
     )
     return OpenSide(place, side, specs)
+
+
+def _index_values(place: Place) -> dict[str, Origin]:
+    """Return what the index says beside datasets and their defaults."""
+    document = read_yaml(place.index)
+    file = _file(str(place.index), place)
+    return {
+        key: Origin(
+            key=key, value=value, layer="index", file=file, line=document.position((key,)).line
+        )
+        for key, value in document.value.items()
+        if key not in _OF_DATASETS
+    }
 
 
 def _resolved(catalog: Catalog) -> tuple[dict[str, DatasetSpec], list[Problem]]:

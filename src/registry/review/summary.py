@@ -57,6 +57,7 @@ def headline(review: Review) -> str:
         number, word = others.pop(0)
         parts.append(f"{count_text(number, 'dataset')} {word}")
     parts += [f"{number:,} {word}" for number, word in others]
+    parts += ["the index changed"] if review.shared else []
     problems = len(review.base_problems) + len(review.head_problems)
     parts += [count_text(problems, "problem")] if problems else []
     return "; ".join(parts) or "no differences"
@@ -100,7 +101,7 @@ def inherited_lines(change: DatasetChange) -> Iterator[tuple[str, str]]:
     for one in change.inherited:
         by_dataset.setdefault(one.dataset, []).append(one)
     for dataset, listed in by_dataset.items():
-        yield ", ".join(one.key for one in listed), dataset or "the defaults"
+        yield ", ".join(one.key for one in listed), dataset or "the index"
 
 
 def sample_line(samples: SampleChange) -> str:
