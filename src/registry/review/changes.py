@@ -16,6 +16,7 @@ from registry.review.kinds import (
     ORDER,
     SOURCE,
     SUBSET,
+    is_digest,
     is_result,
     is_told,
     kind_of,
@@ -212,7 +213,8 @@ def _classified(
     causes = {kinds[key] for key in kinds if not is_result(key)} - {DOCUMENTATION}
     result = ORDER if "pin.unordered" not in kinds and "pin.ordered" in kinds else SOURCE
     kinds |= {key: "" if causes else result for key in kinds if is_result(key)}
-    return [_Difference(key, kinds[key], old, new) for key, old, new in pairs]
+    told = (pair for pair in pairs if kinds[pair[0]] or not is_digest(pair[0]))
+    return [_Difference(key, kinds[key], old, new) for key, old, new in told]
 
 
 def _is_same(old: Origin | None, new: Origin | None) -> bool:

@@ -15,6 +15,7 @@ __all__ = [
     "SOURCE",
     "SUBSET",
     "TARGETS",
+    "is_digest",
     "is_result",
     "is_told",
     "kind_of",
@@ -66,6 +67,7 @@ _KIND_OF_KEY = {
 
 # What a lockfile says of the samples follows from the rest, unless nothing else has changed.
 _RESULTS = ("pin.samples", "pin.columns", "pin.ordered", "pin.unordered")
+_DIGESTS = ("pin.ordered", "pin.unordered")
 # A digest of the manifest, and what a server says beside the bytes: others say the same better.
 _NOT_TOLD = re.compile(r"pin\.(spec|sources\[\d+\]\.(etag|version_id|size))")
 
@@ -83,6 +85,11 @@ def kind_of(key: str) -> str:
 def is_result(key: str) -> bool:
     """Return whether a key says what came out, and not what went in."""
     return key.startswith(_RESULTS)
+
+
+def is_digest(key: str) -> bool:
+    """Return whether a key is a digest of what came out, which says nothing to people."""
+    return key in _DIGESTS
 
 
 def is_told(key: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import numpy as np
 
 from registry.review.model import Chunk, Example, FieldChange, SampleChange
 from registry.review.sample_text import FIELDS, field_bytes, field_text
-from registry.review.words import word_diff
+from registry.review.words import is_alike, word_diff
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Samples", "compare_samples", "new_samples"]
 
+_MOST_LOOKED_AT = 500
 _SHOWN_OF_NEW = ("input", "choices", "target")
 
 
@@ -39,7 +40,7 @@ class Samples:
 def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleChange:
     """Return how two datasets differ, with up to `examples` of each kind of difference."""
     before, after = _table(old), _table(new)
-    pairs, by = _pairs(before, after)
+    pairs, by = _pairs(before, after, lambda i, j: is_alike(_input(old, i), _input(new, j)))
     changes = _changes(before, after, pairs)
     gone = _missing(len(before.ids), (i for i, _ in pairs))
     added = _missing(len(after.ids), (j for _, j in pairs))
@@ -105,11 +106,15 @@ Pair = tuple[int, int]
 """Places of one sample on both sides."""
 
 
-def _pairs(before: _Table, after: _Table) -> tuple[list[Pair], Any]:
+Alike = Callable[[int, int], bool]
+"""Tells whether the inputs of two samples look like two versions of one."""
+
+
+def _pairs(before: _Table, after: _Table, alike: Alike) -> tuple[list[Pair], Any]:
     """Return the samples of both sides, in the new order, and what they were known by.
 
     By id where ids are unique; then the rest by its content, so that a sample with a new id is
-    found; and where there are no ids, the rest by its input, then by its place.
+    found, or by its input where there are no ids; at last by place, where only the input differs.
     """
     left, right = list(range(len(before.ids))), list(range(len(after.ids)))
     by_id = _has_ids(before) and _has_ids(after)
@@ -119,7 +124,7 @@ def _pairs(before: _Table, after: _Table) -> tuple[list[Pair], Any]:
     found += _rest(before, after, found, slice(None))
     if not by_id:
         found += _rest(before, after, found, slice(0, 1))
-        found += _by_place(before, after, found)
+    found += _by_place(before, after, found, alike)
     return sorted(found, key=lambda pair: pair[1]), "id" if by_id else "content"
 
 
@@ -151,18 +156,24 @@ def _matched(
     return [(places[new[j]].pop(), j) for j in right if places.get(new[j])]
 
 
-def _by_place(before: _Table, after: _Table, found: list[Pair]) -> list[Pair]:
-    """Pair as many samples as stand on both sides between the same neighbours."""
+def _by_place(before: _Table, after: _Table, found: list[Pair], alike: Alike) -> list[Pair]:
+    """Pair samples between the same neighbours that differ in their input only, and not much."""
     if _moved(sorted(found, key=lambda pair: pair[1])):
         return []
     old = _gaps(len(before.ids), {i for i, _ in found})
     new = _gaps(len(after.ids), {j for _, j in found})
-    return [
-        pair
+    pairs = [
+        (i, j)
         for gap, left in old.items()
         if len(left) == len(new.get(gap, ()))
-        for pair in zip(left, new[gap], strict=True)
+        for i, j in zip(left, new[gap], strict=True)
+        if (before.digests[i, 1:] == after.digests[j, 1:]).all()
     ]
+    if len(pairs) <= _MOST_LOOKED_AT:
+        return [pair for pair in pairs if alike(*pair)]
+    # As after a change of a prompt's wording; some of them speak for all.
+    looked_at = pairs[:: len(pairs) // _MOST_LOOKED_AT]
+    return pairs if all(alike(*pair) for pair in looked_at) else []
 
 
 def _gaps(count: int, found: set[int]) -> dict[int, list[int]]:
@@ -175,6 +186,10 @@ def _gaps(count: int, found: set[int]) -> dict[int, list[int]]:
         else:
             gaps[passed].append(place)
     return gaps
+
+
+def _input(side: Samples, place: int) -> str:
+    return field_text(side.samples[place], "input", side.folder)
 
 
 def _missing(count: int, found: Iterable[int]) -> list[int]:

@@ -215,27 +215,23 @@ def _datasets(
     digest = cache(digest_of_file)  # datasets that extend one another share files
     found = {}
     for name, spec in specs.items():
-        values = [*origins_of(spec, catalog.entries), *pins.get(name, ())]
-        own = {one.key: _placed(one, place) for one in values}
+        own = {one.key: _placed(one, place) for one in origins_of(spec, catalog.entries)}
+        giver = own["source.path"].dataset
+        for one in pins.get(name, ()):
+            named = giver if one.key.startswith("pin.sources") else name
+            own[one.key] = _placed(replace(one, dataset=named), place)
         for pattern in local_patterns(spec):
             for file in files_of(pattern):
-                one = _bytes_origin(Path(file), digest(Path(file)), own, place)
-                own[one.key] = one
+                held = _bytes_origin(file, digest(Path(file)), giver, place)
+                own[held.key] = held
         found[name] = own
     return found
 
 
-def _bytes_origin(path: Path, digest: str, values: Mapping[str, Origin], place: Place) -> Origin:
+def _bytes_origin(path: str, digest: str, giver: str, place: Place) -> Origin:
     """Return what a local file holds, as a value of the dataset that names the file."""
-    named = values.get("source.path")
-    shown = _file(str(path), place)
-    return Origin(
-        key=f"bytes.{_relative(str(path), place)}",
-        value=digest,
-        layer="bytes",
-        file=shown,
-        dataset="" if named is None else named.dataset,
-    )
+    key, file = f"bytes.{_relative(path, place)}", _file(path, place)
+    return Origin(key=key, value=digest, layer="bytes", file=file, dataset=giver)
 
 
 def _placed(origin: Origin, place: Place) -> Origin:

@@ -8,12 +8,14 @@ from difflib import SequenceMatcher
 
 from registry.review.model import Chunk
 
-__all__ = ["CUT", "cut", "word_diff"]
+__all__ = ["CUT", "cut", "is_alike", "word_diff"]
 
 CUT = " … "
 """Stands for what is left out."""
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
+_ALIKE = 0.6
+_LOOKED_AT = 200
 # difflib takes quadratic time: beyond this many pairs of words the texts count as all different.
 _MOST_PAIRS = 4_000_000
 
@@ -27,6 +29,12 @@ def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
     head, tail = before[:start], before[len(before) - end :]
     chunks = [Chunk("=", "".join(head)), *_inner(*inner), Chunk("=", "".join(tail))]
     return tuple(_joined(chunk for chunk in chunks if chunk.text))
+
+
+def is_alike(old: str, new: str) -> bool:
+    """Return whether most words of two texts, as far as they are looked at, are the same."""
+    before, after = (re.findall(r"\w+", text)[:_LOOKED_AT] for text in (old, new))
+    return SequenceMatcher(None, before, after, autojunk=False).ratio() >= _ALIKE
 
 
 def _common(before: Sequence[str], after: Sequence[str]) -> int:
