@@ -130,7 +130,7 @@ def matching(tree: Tree, pattern: str) -> list[str]:
     """Return the files that a path from the top stands for: a file, a folder's, or a glob's."""
     if pattern in tree.blobs:
         return [pattern]
-    expression = re.compile(_expression(os.path.normpath(pattern)))
+    expression = re.compile(_expression(os.path.normpath(pattern)), re.DOTALL)
     return [path for path in tree.blobs if expression.fullmatch(path)]
 
 

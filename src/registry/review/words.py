@@ -117,5 +117,6 @@ def _between(text: str, around: int, *, is_first: bool, is_last: bool) -> str:
 
 def _whole_words(text: str, *, cut_end: bool) -> str:
     """Drop the part of a word where the text was cut, unless nothing would be left."""
-    pattern = r"(?<=\s)\S*$" if cut_end else r"^\S*(?=\s)"
-    return re.sub(pattern, "", text, count=1).strip(" ") or text
+    if cut_end:
+        return re.sub(r"\s+\S*$", "", text, count=1) or text
+    return re.sub(r"^\S*\s+", "", text, count=1) or text
