@@ -140,7 +140,7 @@ def test_git_that_is_not_installed_is_an_error(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RevisionError, match="git is not installed, .* give two folders instead"):
+    with pytest.raises(RevisionError, match=r"git is not installed, .* give two folders instead"):
         repository_of(repository)
 
 
@@ -169,7 +169,7 @@ def test_without_a_main_branch_the_base_has_to_be_named(repository: Path) -> Non
 def test_without_common_history_the_hint_is_to_fetch_it(repository: Path) -> None:
     git(repository, "switch", "--quiet", "--orphan", "other")
     git(repository, "commit", "--quiet", "--allow-empty", "--message", "alone")
-    with pytest.raises(RevisionError, match="no commit in common .*--unshallow"):
+    with pytest.raises(RevisionError, match=r"no commit in common .*--unshallow"):
         fork_point(repository)
 
 

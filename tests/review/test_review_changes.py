@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ Values = dict[str, Any]
 """Key → value, or value and the dataset that gives it."""
 
 
-def side(datasets: dict[str, Values], **more: Any) -> Side:
+def side(datasets: Mapping[str, Mapping[str, Any]], **more: Any) -> Side:
     return Side(
         label="side",
         datasets={
@@ -148,8 +149,16 @@ def test_a_key_that_moved_to_another_line_or_layer_is_no_difference() -> None:
 
 
 def test_a_change_is_told_once_where_it_stands() -> None:
-    old = {"a": {"limit": 1}, "b": {"limit": (1, "a")}, "c": {"limit": (1, "a"), "seed": 1}}
-    new = {"a": {"limit": 2}, "b": {"limit": (2, "a")}, "c": {"limit": (2, "a"), "seed": 2}}
+    old: dict[str, Values] = {
+        "a": {"limit": 1},
+        "b": {"limit": (1, "a")},
+        "c": {"limit": (1, "a"), "seed": 1},
+    }
+    new: dict[str, Values] = {
+        "a": {"limit": 2},
+        "b": {"limit": (2, "a")},
+        "c": {"limit": (2, "a"), "seed": 2},
+    }
     a, b, c = compare(side(old), side(new)).changes
     assert [(one.key, one.inherited_by) for one in a.keys] == [("limit", ("b", "c"))]
     assert (b.keys, [(one.key, one.dataset) for one in b.inherited]) == ((), [("limit", "a")])
@@ -158,15 +167,18 @@ def test_a_change_is_told_once_where_it_stands() -> None:
 
 
 def test_what_changes_by_another_parent_is_told_at_the_child() -> None:
-    old = {"a": {"limit": 1}, "b": {"limit": 2}, "c": {"limit": (1, "a")}}
-    new = {"a": {"limit": 1}, "b": {"limit": 2}, "c": {"limit": (2, "b")}}
+    old: dict[str, Values] = {"a": {"limit": 1}, "b": {"limit": 2}, "c": {"limit": (1, "a")}}
+    new: dict[str, Values] = {"a": {"limit": 1}, "b": {"limit": 2}, "c": {"limit": (2, "b")}}
     (change,) = compare(side(old), side(new)).changes
     assert (change.name, [one.key for one in change.keys]) == ("c", ["limit"])
 
 
 def test_a_key_that_a_parent_no_longer_gives_is_told_at_the_parent() -> None:
-    old = {"a": {"limit": 1}, "b": {"limit": (1, "a")}}
-    new = {"a": {"limit": (None, "built in")}, "b": {"limit": (None, "built in")}}
+    old: dict[str, Values] = {"a": {"limit": 1}, "b": {"limit": (1, "a")}}
+    new: dict[str, Values] = {
+        "a": {"limit": (None, "built in")},
+        "b": {"limit": (None, "built in")},
+    }
     a, b = compare(side(old), side(new)).changes
     assert a.keys[0].inherited_by == ("b",)
     assert b.keys == ()

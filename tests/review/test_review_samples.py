@@ -20,8 +20,8 @@ def samples(*texts: str, **more: Any) -> list[Sample]:
     """Make samples of `id:input:target`; an empty id is None."""
     made = []
     for text in texts:
-        id, input, target = f"{text}::".split(":")[:3]
-        made.append(Sample(input=input, target=target, id=id or None, **more))
+        name, question, answer = f"{text}::".split(":")[:3]
+        made.append(Sample(input=question, target=answer, id=name or None, **more))
     return made
 
 
@@ -73,7 +73,7 @@ def test_numbers_of_rows_name_no_sample() -> None:
     assert numbers(compared(old, new, numbered=True)) == ("content", 1, 0, 0, 0)
 
 
-CHANGED = {
+CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "input": ({"input": "x"}, {"input": "y"}),
     "choices": ({"choices": ["a"]}, {"choices": ["a", "b"]}),
     "target": ({"target": "a"}, {"target": ["a"]}),
@@ -86,7 +86,8 @@ CHANGED = {
 
 @pytest.mark.parametrize("field", CHANGED)
 def test_every_field_is_compared(field: str) -> None:
-    old, new = (Sample(**{"input": "q", **keys}, id=1) for keys in CHANGED[field])
+    first: dict[str, Any] = {"input": "q", "id": 1}
+    old, new = (Sample(**{**first, **keys}) for keys in CHANGED[field])
     change = compared([old], [new])
     assert change.fields == {field: 1}
     ((example,)) = change.examples
@@ -97,7 +98,7 @@ def test_every_field_is_compared(field: str) -> None:
 
 EQUAL = {
     "ids of messages": [
-        Sample(input=[ChatMessageUser(content="q", id=id)], id=1) for id in ("x", "y")
+        Sample(input=[ChatMessageUser(content="q", id=name)], id=1) for name in ("x", "y")
     ],
     "the order of metadata": [
         Sample(input="q", id=1, metadata=data) for data in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
