@@ -121,7 +121,7 @@ def test_another_order_under_a_limit_is_another_selection(key: str, limits: Any)
     assert change.kinds == ("subset",)
 
 
-SAME = [
+SAME: list[tuple[Any, Any]] = [
     (None, None),
     ({}, None),
     ([], {}),

@@ -33,18 +33,23 @@ _OPEN = 5
 _OPEN_BYTES = 16_384
 _MOST_PROBLEMS = 10
 _TAIL_BYTES = 400
+_LONGEST = 400
+"""Characters of one span of code."""
 _LONGEST_LABEL = 200
+_LEFT_OUT = "…what stood here is too long: `python -m registry diff` shows it.\n"
 
 
 def as_markdown(review: Review, *, most: int = MOST_BYTES) -> str:
     """Return a review in at most `most` bytes of UTF-8."""
-    parts = [*_head(review)]
-    left = most - _TAIL_BYTES - sum(map(_size, parts))
+    parts: list[str] = []
+    left = most - _TAIL_BYTES
+    for part in _head(review):
+        told = part if _size(part) <= left else _LEFT_OUT
+        parts.append(told)
+        left -= _size(told)
     for number, change in enumerate(review.changes):
         folded = number >= _OPEN or most - left > _OPEN_BYTES
-        forms = (
-            "\n".join(_section(change, folded=folded, examples=n)) + "\n" for n in (True, False)
-        )
+        forms = (_section_text(change, folded=folded, examples=shown) for shown in (True, False))
         fitting = next((form for form in forms if _size(form) <= left), None)
         if fitting is None:
             parts.append(_tail(len(review.changes) - number))
@@ -78,11 +83,14 @@ def _head(review: Review) -> Iterator[str]:
         yield "\n".join(["#### Index", "", *shared, ""])
 
 
+def _section_text(change: DatasetChange, *, folded: bool, examples: bool) -> str:
+    return "\n".join(_section(change, folded=folded, examples=examples)) + "\n"
+
+
 def _section(change: DatasetChange, *, folded: bool, examples: bool) -> Iterator[str]:
     kind = escape(verdict(change)) if change.status != "renamed" else "renamed"
     if folded:
-        name = f"<code>{escape(visible(change.name))}</code>"
-        yield from (f"<details><summary>{name} · {kind}</summary>", "")
+        yield from (f"<details><summary>{_html_code(change.name)} · {kind}</summary>", "")
     else:
         yield from (f"#### {code(change.name)} · {kind}", "")
     if change.status == "renamed":
@@ -143,9 +151,15 @@ def _one_side(chunks: Iterable[Chunk], sign: str, *, marked: bool) -> str:
     )
 
 
+def _html_code(text: str) -> str:
+    """Return a text as code where a host reads HTML."""
+    return f"<code>{escape(visible(text)[:_LONGEST]).replace('`', '&#96;')}</code>"
+
+
 def code(text: str) -> str:
     """Return a text as a code span that nothing in it can end."""
     text = visible(text) or " "
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     fence = "`" * (_longest_run([text]) + 1)
     pad = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""
     return f"{fence}{pad}{text}{pad}{fence}"

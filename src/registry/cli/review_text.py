@@ -36,6 +36,8 @@ class _Printer:
 
     width: int
     colour: bool
+    wraps: bool
+    """Whether long lines are broken; not in a pipe, where lines are searched for."""
 
     def paint(self, text: str, sign: str) -> str:
         return style(text, fg=_COLOURS[sign]) if self.colour and sign in _COLOURS else text
@@ -45,6 +47,9 @@ class _Printer:
 
     def wrap(self, text: str, indent: int, sign: str = "") -> Iterator[str]:
         """Yield a text in lines of the width."""
+        if not self.wraps:
+            yield " " * indent + self.paint(text, sign)
+            return
         width = max(self.width - indent, 20)
         for line in textwrap.wrap(text, width, break_on_hyphens=False) or [""]:
             yield " " * indent + self.paint(line, sign)
@@ -53,7 +58,7 @@ class _Printer:
 def as_text(review: Review, *, terminal: bool) -> Iterator[str]:
     """Yield the lines of a review."""
     size = shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH
-    printer = _Printer(size, terminal and not os.environ.get("NO_COLOR"))
+    printer = _Printer(size, terminal and not os.environ.get("NO_COLOR"), terminal)
     yield from printer.wrap(visible(f"{review.base} → {review.head}"), 0)
     yield from (printer.bold(line) for line in printer.wrap(headline(review), 0))
     for label, problem in review.problems:

@@ -42,6 +42,9 @@ class Place:
     tree: Tree | None = None
     """Where further files come from."""
 
+    is_temporary: bool = False
+    """Whether its files go when the review ends."""
+
     @property
     def folder(self) -> Path:
         """The catalog's folder."""
@@ -125,8 +128,8 @@ def _place_of_revision(revision: str | None, index: Path, temporary: Path) -> Pl
     if name not in tree.blobs:  # before there was a catalog: all of the other side is new
         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
         (temporary / name).write_text("version: 1\n", encoding="utf-8")
-        return Place(f"{label}, without {name}", temporary / name, temporary)
-    place = Place(label, temporary / name, temporary, tree)
+        return Place(f"{label}, without {name}", temporary / name, temporary, is_temporary=True)
+    place = Place(label, temporary / name, temporary, tree, is_temporary=True)
     tree.copy(_manifests(place, name, tree), temporary)
     return place
 
@@ -149,7 +152,7 @@ def _manifests(place: Place, name: str, tree: Tree) -> Iterator[str]:
 
 def _opened(place: Place) -> OpenSide:
     try:
-        catalog = Catalog.open(place.index)
+        catalog = Catalog.open(place.index, keep=not place.is_temporary)
     except ManifestError as error:
         shown = tuple(_shown(problem, place) for problem in error.problems)
         side = Side(label=place.label, datasets={}, problems=shown, unreadable=True)
