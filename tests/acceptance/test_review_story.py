@@ -167,7 +167,7 @@ merge base (…) → work tree
   fields.target: a
   fields.id: {"hash":["q"],"prefix":"quiz","length":8}
   fields.metadata: ["topic"]
-  samples: 1; head was built
+  samples: 1; head is built for this
     + id quiz_823c1c17
         input: What is the capitol of France?
         target: Paris
@@ -185,7 +185,7 @@ HEAD (…) → work tree
 
 ~ quiz-small: subset  m/quiz.yaml:17
   limit: 2 → 3  m/quiz.yaml:19
-  samples: 2 → 3: 1 added; matched by id; base was built
+  samples: 2 → 3: 1 added; matched by id; base is built for this
     + id quiz_cb22579d
         input: Which planet is the largest?
         target: Jupiter
@@ -203,7 +203,7 @@ HEAD (…) → work tree
 
 ~ quiz-small: subset  m/quiz.yaml:17
   seed: 1 → 3  m/quiz.yaml:18
-  samples: 2 → 2: 2 added, 2 removed; matched by id; base was built
+  samples: 2 → 2: 2 added, 2 removed; matched by id; base is built for this
     + id quiz_f4830070
         input: What is the boiling point of water in degrees Celsius?
         target: 100
@@ -232,7 +232,7 @@ HEAD (…) → work tree
 
 ~ quiz-small: order only  m/quiz.yaml:17
   seed: 1 → 3  m/quiz.yaml:18
-  samples: 4 → 4: 3 moved; matched by id; base was built
+  samples: 4 → 4: 3 moved; matched by id; base is built for this
 """,
     )
 
@@ -248,7 +248,7 @@ HEAD (…) → work tree
 ~ quiz: inputs  m/quiz.yaml:3
   fields.input: q → {"template":"{q} Answer briefly."}  m/quiz.yaml:11
     inherited by quiz-small
-  samples: 4 → 4: 4 changed (input); matched by id; base was built; head was built
+  samples: 4 → 4: 4 changed (input); matched by id; base and head are built for this
     ~ id quiz_823c1c17
         input: What is the capitol of France?{+ Answer briefly.+}
 
@@ -296,7 +296,7 @@ HEAD (…) → work tree
   pin.sources[0].revision: <first> → <second>  datasets.lock:5
     inherited by quiz-small
   pin.samples: 4 → 3  datasets.lock:6
-  samples: 4 → 3: 1 removed, 1 changed (id, input); matched by id; base was built; head was built
+  samples: 4 → 3: 1 removed, 1 changed (id, input); matched by id; base and head are built for this
     ~ id quiz_cb0b4aaf
         id: [-quiz_823c1c17-]{+quiz_cb0b4aaf+}
         input: What is the [-capitol-]{+capital+} of France?
@@ -337,7 +337,7 @@ HEAD (…) → work tree
 ~ quiz: source bytes  m/quiz.yaml:3
   pin.sources[0].revision: <first> → <second>  datasets.lock:5
     inherited by quiz-small
-  samples: 4 → 4: 1 changed (target); matched by id; base was built; head was built
+  samples: 4 → 4: 1 changed (target); matched by id; base and head are built for this
     ~ id quiz_823c1c17
         target: [-Paris-]{+Lyon+}
 
@@ -360,7 +360,7 @@ HEAD (…) → work tree
 
 ~ own: source bytes  m/own.yaml:3
   bytes.own.csv: sha256:098f6664b11e… → sha256:f5811faea4de…  own.csv
-  samples: 2 → 2: 1 changed (target); matched by content; base was built; head was built
+  samples: 2 → 2: 1 changed (target); matched by content; base and head are built for this
     ~ sample 2
         target: [-2-]{+two+}
 """,
@@ -394,7 +394,7 @@ def test_the_comment_of_a_pull_request_says_the_same(quiz: Repository) -> None:
 #### `quiz-small` · subset
 
 - `limit`: `2` → `3` · `m/quiz.yaml:19`
-- samples: `2 → 3: 1 added; matched by id; base was built`
+- samples: `2 → 3: 1 added; matched by id; base is built for this`
 
 ```diff
 @@ id quiz_cb22579d: input @@

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from registry.errors import RegistryError
+from registry.errors import AccessError, RegistryError
 from registry.load import load, peek
 from registry.origins import Origin
 from registry.review.kinds import DOCUMENTATION
@@ -46,41 +47,71 @@ def _with_samples(
 ) -> DatasetChange:
     if change.status not in ("changed", "added") or change.kinds == (DOCUMENTATION,):
         return change
-    sides = [("base", base), ("head", head)] if change.status == "changed" else [("head", head)]
-    notes: list[str] = []
+    sides = {"base": base, "head": head} if change.status == "changed" else {"head": head}
     try:
-        opened = [_samples(word, side, change.name, sampling, notes) for word, side in sides]
-        found = [samples for samples in opened if samples is not None]
-        compared = SampleChange()
-        if len(found) == len(sides):
-            look = compare_samples if len(found) == 2 else new_samples
-            compared = look(*found, examples=sampling.examples)
+        for side in sides.values():
+            _refuse_new_trust(side.specs[change.name], base)
+        found = _compared(
+            {word: _Samples(change.name, side) for word, side in sides.items()}, sampling
+        )
     except RegistryError as error:
-        compared = SampleChange()
-        notes.append(f"samples not compared: {_first_line(error)}")
-    return replace(change, samples=replace(compared, note="; ".join(notes)))
+        found = SampleChange(note=f"not compared: {_first_line(error)}")
+    return replace(change, samples=found)
+
+
+def _refuse_new_trust(spec: DatasetSpec, base: OpenSide) -> None:
+    """Refuse to run code that is trusted by the very change that is reviewed."""
+    package = (spec.mapper or "").partition(":")[0].partition(".")[0]
+    trusted = base.side.index.get("trust")
+    if package and (trusted is None or package not in trusted.value):
+        message = f"the base does not trust the package '{package}', so its code is not run"
+        raise AccessError(message)
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _samples(
-    word: str, side: OpenSide, name: str, sampling: Sampling, notes: list[str]
-) -> Samples | None:
-    """Open a dataset; where it is not cached and is not to be built, only note that."""
-    side.fetch_beside(name)
-    spec = pinned(side.specs[name], side.side.datasets[name])
-    cached = peek(spec, sampling.cache) is not None
-    if not cached and not sampling.build:
-        notes.append(f"samples not compared: {word} is not cached (--build builds it)")
-        return None
-    if not cached:
-        sampling.announce(f"building {name} of {side.side.label}")
-        notes.append(f"{word} was built")
-    # What is cached makes no request, whatever the source is now.
-    opened = load(spec, sampling.cache, offline=cached or sampling.offline)
-    return Samples(opened.dataset, str(side.place.folder), spec.view.auto_id)
+@dataclass(frozen=True)
+class _Samples:
+    """The samples of a dataset on one side, not opened yet."""
+
+    name: str
+    side: OpenSide
+
+    @cached_property
+    def spec(self) -> DatasetSpec:
+        self.side.fetch_beside(self.name)
+        return pinned(self.side.specs[self.name], self.side.side.datasets[self.name])
+
+    def is_cached(self, sampling: Sampling) -> bool:
+        return peek(self.spec, sampling.cache) is not None
+
+    def open(self, sampling: Sampling, *, cached: bool) -> Samples:
+        if not cached:
+            sampling.announce(f"building {self.name} of {self.side.side.label}")
+        # What is cached makes no request, whatever the source is now.
+        opened = load(self.spec, sampling.cache, offline=cached or sampling.offline)
+        return Samples(opened.dataset, str(self.side.place.folder), self.spec.view.auto_id)
+
+
+def _compared(sides: Mapping[str, _Samples], sampling: Sampling) -> SampleChange:
+    """Compare the samples of two sides, or look at those of one."""
+    missing = [word for word, side in sides.items() if not side.is_cached(sampling)]
+    if missing and not sampling.build:
+        return SampleChange(note=f"not compared: {_are(missing, 'not cached')} (see --build)")
+    opened, built = [], []
+    for word, side in sides.items():  # what is built for one may be what the other needs
+        cached = side.is_cached(sampling)
+        built += [] if cached else [word]
+        opened.append(side.open(sampling, cached=cached))
+    look = compare_samples if len(opened) == 2 else new_samples
+    found = look(*opened, examples=sampling.examples)
+    return replace(found, note=_are(built, "built for this") if built else "")
+
+
+def _are(words: list[str], what: str) -> str:
+    return f"{' and '.join(words)} {'is' if len(words) == 1 else 'are'} {what}"
 
 
 def pinned(spec: DatasetSpec, values: Mapping[str, Origin]) -> DatasetSpec:
