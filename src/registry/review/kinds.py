@@ -68,8 +68,8 @@ _KIND_OF_KEY = {
 # What a lockfile says of the samples follows from the rest, unless nothing else has changed.
 _RESULTS = ("pin.samples", "pin.columns", "pin.ordered", "pin.unordered")
 _DIGESTS = ("pin.ordered", "pin.unordered")
-# A digest of the manifest, and what a server says beside the bytes: others say the same better.
-_NOT_TOLD = re.compile(r"pin\.(spec|sources\[\d+\]\.(etag|version_id|size))")
+# Others say better what the manifest is, and what a server says beside the bytes.
+_NOT_TOLD = re.compile(r"pin\.(spec|format|sources\[\d+\]\.(asked|etag|version_id|size))")
 
 
 def kind_of(key: str) -> str:
