@@ -202,7 +202,7 @@ def _start(
         return subprocess.Popen(  # noqa: S603 (a list of arguments, never a shell)
             command,
             cwd=folder,
-            env={**os.environ, **quiet},
+            env={**_environment(), **quiet},
             stdin=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if given is subprocess.DEVNULL else subprocess.DEVNULL,
@@ -212,3 +212,12 @@ def _start(
             raise RevisionError(f"{folder}: no such folder") from error
         message = "git is not installed, so no revision can be read; give two folders instead"
         raise RevisionError(message) from error
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment; of a hook's only what is true in any folder."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name != "GIT_DIR" or os.path.isabs(value)
+    }

@@ -249,6 +249,28 @@ def test_a_problem_alone_is_no_clean_end(run: Run, repository: Path) -> None:
     assert (code, "1 problem" in out) == (1, True)
 
 
+def test_a_problem_of_a_revision_names_files_as_the_repository_does(
+    run: Run, repository: Path, tmp_path: Path
+) -> None:
+    (repository / "m" / "twice.yaml").write_text(QA)
+    bad = "datasets:\n  bad: {source: {type: csv, path: gone.csv}, limit: 1}\n"
+    (repository / "m" / "bad.yaml").write_text(bad)
+    commit(repository)
+    (repository / "m" / "bad.yaml").write_text(bad.replace("1", "2"))
+    out = run("diff", "HEAD", "--build")[1]
+    assert re.search(r"problem in HEAD \(…\): m/twice\.yaml:2:3 .*\(by m/qa\.yaml:2\)", out)
+    assert "samples: not compared: gone.csv: " in out
+    assert not {"registry-diff-", str(tmp_path)} & set(re.findall(r"registry-diff-|/tmp\S*", out))
+
+
+def test_a_hook_s_environment_does_not_lead_astray(
+    run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.chdir(repository / "m")
+    assert run("diff", "HEAD")[0] == 0
+
+
 def test_an_index_that_is_broken_is_told_and_nothing_else(run: Run, repository: Path) -> None:
     (repository / "datasets.yaml").write_text("version: 1\nbogus: 1\n")
     code, out, _ = run("diff", "HEAD")

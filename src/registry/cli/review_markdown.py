@@ -6,7 +6,7 @@ Whatever comes from data stands in code, where a host renders nothing and notifi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from registry.review.model import Chunk, DatasetChange, Example, KeyChange, Review
@@ -16,6 +16,7 @@ from registry.review.summary import (
     inherited_lines,
     places,
     sample_line,
+    some,
     told_fact,
     value_text,
     verdict,
@@ -35,7 +36,6 @@ _MOST_PROBLEMS = 10
 _TAIL_BYTES = 400
 _LONGEST = 400
 """Characters of one span of code."""
-_LONGEST_LABEL = 200
 _LEFT_OUT = "…what stood here is too long: `python -m registry diff` shows it.\n"
 
 
@@ -114,10 +114,9 @@ def _keys(changes: Iterable[KeyChange]) -> Iterator[str]:
             yield f"  - inherited by {_names(change.inherited_by)}"
 
 
-def _names(names: Iterable[str], most: int = 20) -> str:
-    listed = list(names)
-    shown = ", ".join(code(name) for name in listed[:most])
-    return shown + (f" and {len(listed) - most:,} more" if len(listed) > most else "")
+def _names(names: Sequence[str]) -> str:
+    shown, rest = some(names)
+    return ", ".join(map(code, shown)) + rest
 
 
 def _samples(change: DatasetChange, *, examples: bool) -> Iterator[str]:
@@ -132,7 +131,7 @@ def _samples(change: DatasetChange, *, examples: bool) -> Iterator[str]:
 
 def _example(example: Example) -> Iterator[str]:
     """Yield lines that begin with a sign, so that none of them can end the block."""
-    label = visible(example.label)[:_LONGEST_LABEL]
+    label = visible(example.label)
     for change in example.fields:
         chunks = cut(change.chunks)
         yield f"@@ {label}: {change.field} @@"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from click import style
@@ -16,6 +16,7 @@ from registry.review.summary import (
     inherited_lines,
     places,
     sample_line,
+    some,
     told_fact,
     value_text,
     verdict,
@@ -64,7 +65,7 @@ def as_text(review: Review, *, terminal: bool) -> Iterator[str]:
     for label, problem in review.problems:
         yield from printer.wrap(visible(f"problem in {label}: {problem}"), 0, "-")
     if review.not_compared:
-        yield from printer.wrap(visible(f"not compared: {', '.join(review.not_compared)}"), 0)
+        yield from printer.wrap(f"not compared: {_names(review.not_compared)}", 0)
     if review.shared:
         yield from ("", printer.bold("index"))
         yield from _keys(review.shared, printer)
@@ -106,7 +107,12 @@ def _keys(changes: Iterable[KeyChange], printer: _Printer) -> Iterator[str]:
             yield from printer.wrap(f"+ {new}", 4, "+")
             yield from printer.wrap(places(change), 4)
         if change.inherited_by:
-            yield from printer.wrap(visible(f"inherited by {', '.join(change.inherited_by)}"), 4)
+            yield from printer.wrap(f"inherited by {_names(change.inherited_by)}", 4)
+
+
+def _names(names: Sequence[str]) -> str:
+    shown, rest = some(names)
+    return visible(", ".join(shown)) + rest
 
 
 def _example(example: Example, printer: _Printer) -> Iterator[str]:

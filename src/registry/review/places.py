@@ -42,6 +42,10 @@ class Place:
         inside = path.startswith(f"{self.top}{os.sep}")
         return os.path.relpath(path, self.top) if inside else name
 
+    def text(self, text: str) -> str:
+        """Return a message without the folders of this machine."""
+        return text.replace(f"{self.top}{os.sep}", "")
+
     def relative(self, value: Any) -> Any:
         """Return a value with the paths in it relative to the catalog's folder."""
         match value:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Samples", "compare_samples", "new_samples"]
 
+_LONGEST_LABEL = 120
 _MOST_LOOKED_AT = 500
 _SHOWN_OF_NEW = ("input", "choices", "target")
 
@@ -85,12 +86,13 @@ class _Table:
 
 def _table(side: Samples) -> _Table:
     ids: list[str | int | None] = []
-    parts: list[bytes] = []
+    digests = bytearray()
     for sample in side.samples:
         ids.append(sample.id)
-        parts += [_digest(field_bytes(sample, field, side.folder)) for field in FIELDS]
-    digests = np.frombuffer(b"".join(parts), dtype=np.uint64).reshape(-1, len(FIELDS))
-    return _Table(ids, digests, side.numbered)
+        for field in FIELDS:
+            digests += _digest(field_bytes(sample, field, side.folder))
+    rows = np.frombuffer(bytes(digests), dtype=np.uint64).reshape(-1, len(FIELDS))
+    return _Table(ids, rows, side.numbered)
 
 
 _NOTHING = bytes(8)
@@ -272,4 +274,5 @@ def _label(sample: Sample, place: int, side: Samples) -> str:
     """Return how people call a sample."""
     if sample.id is None or side.numbered:
         return f"sample {place + 1}"
-    return f"id {sample.id}"
+    shown = str(sample.id)
+    return f"id {shown}" if len(shown) <= _LONGEST_LABEL else f"id {shown[:_LONGEST_LABEL]}…"

@@ -55,7 +55,8 @@ def _with_samples(
             {word: _Samples(change.name, side) for word, side in sides.items()}, sampling
         )
     except RegistryError as error:
-        found = SampleChange(note=f"not compared: {_first_line(error)}")
+        told = base.place.text(head.place.text(_first_line(error)))
+        found = SampleChange(note=f"not compared: {told}")
     return replace(change, samples=found)
 
 

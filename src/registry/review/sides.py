@@ -223,7 +223,8 @@ def _placed(origin: Origin, place: Place) -> Origin:
 
 
 def _shown(problem: Problem, place: Place) -> Problem:
-    return replace(problem, file=place.file(problem.file))
+    message, hint = place.text(problem.message), place.text(problem.hint)
+    return replace(problem, file=place.file(problem.file), message=message, hint=hint)
 
 
 def _is_glob(path: str) -> bool:

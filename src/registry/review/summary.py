@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from registry.origins import Origin
 from registry.review.kinds import KINDS, worst_first
@@ -17,11 +17,13 @@ __all__ = [
     "inherited_lines",
     "places",
     "sample_line",
+    "some",
     "told_fact",
     "value_text",
     "verdict",
 ]
 
+_MOST_NAMES = 20
 _NOTHING = "(none)"
 
 # What a reviewer of a new dataset looks at first; the rest follows in the manifest's order.
@@ -102,6 +104,12 @@ def inherited_lines(change: DatasetChange) -> Iterator[tuple[str, str]]:
         by_dataset.setdefault(one.dataset, []).append(one)
     for dataset, listed in by_dataset.items():
         yield ", ".join(one.key for one in listed), dataset or "the index"
+
+
+def some(names: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Return the names that are shown, and a word on the others."""
+    rest = len(names) - _MOST_NAMES
+    return names[:_MOST_NAMES], f" and {rest:,} more" if rest > 0 else ""
 
 
 def sample_line(samples: SampleChange) -> str:
