@@ -30,7 +30,7 @@ def pins_of(root: Path) -> Mapping[str, Mapping[str, Any]]:
     data = _parsed(path, lambda text: yaml.load(text, _LOADER))  # noqa: S506 (a safe loader)
     pins = data.get("datasets") if isinstance(data, dict) else None
     if not isinstance(pins, dict) or not all(isinstance(pin, dict) for pin in pins.values()):
-        raise _no_lock(path, "`datasets` must be a mapping from names to pins")
+        raise _no_lock(path, "`datasets` must be a mapping from names to pins", "wrong-type")
     return pins
 
 
@@ -76,9 +76,9 @@ def _parsed(path: Path, parse: Any) -> Any:
     try:
         return parse(path.read_bytes())
     except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-        raise _no_lock(path, " ".join(str(error).split())) from error
+        raise _no_lock(path, " ".join(str(error).split()), "yaml-syntax") from error
 
 
-def _no_lock(path: Path, message: str) -> ManifestError:
+def _no_lock(path: Path, message: str, rule: str) -> ManifestError:
     hint = "`python -m registry lock` writes it anew"
-    return ManifestError([Problem(message=message, file=str(path), hint=hint)])
+    return ManifestError([Problem(message=message, file=str(path), hint=hint, rule=rule)])
