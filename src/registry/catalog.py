@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from registry.catalog_index import CompiledEntries, open_index
+from registry.catalog_index import CompiledEntries, compile_catalog, open_index
 from registry.catalog_listing import PACKAGE, State, state_at
 from registry.catalog_reader import Content, Found, Reader, content_of, defaults_of
 from registry.errors import DatasetNotFoundError, ManifestError, Problem, near_names
@@ -40,11 +40,11 @@ class Catalog(Mapping[str, DatasetSpec]):
     """Digest of all that its files say; None where that is not to be kept."""
 
     @classmethod
-    def open(cls, root: str | Path | None = None) -> Catalog:
+    def open(cls, root: str | Path | None = None, *, keep: bool = True) -> Catalog:
         """Read the catalog of `root`, a folder with a `datasets.yaml` or such a file.
 
         None takes REGISTRY_ROOT, else the nearest `datasets.yaml` upwards from the working
-        directory, else the built-in catalog.
+        directory, else the built-in catalog. Not to `keep` it is for a folder that will go.
 
         Raises:
             ManifestError: the index itself can't be used.
@@ -53,7 +53,10 @@ class Catalog(Mapping[str, DatasetSpec]):
         here = Path.cwd()
         show = cache(lambda file: shown(Path(file), here))
         try:
-            compiled = open_index(settings.index, settings.cache_dir)
+            if keep:
+                compiled = open_index(settings.index, settings.cache_dir)
+            else:
+                compiled = compile_catalog(settings.index, None)
         except ManifestError as error:
             raise ManifestError(Found(one).shown(show) for one in error.problems) from error
         entries, problems = CompiledEntries(compiled, show), compiled.problems(show)

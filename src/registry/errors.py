@@ -13,6 +13,7 @@ RegistryError
 ├ DecodeError              also ValueError: file and line
 ├ MappingError             also ValueError: record, field, value
 ├ ExpectationError         also ValueError: `expect` does not hold
+├ RevisionError            also ValueError: a git revision that can't be read
 └ CacheError
 """
 
@@ -40,6 +41,7 @@ __all__ = [
     "OfflineError",
     "Problem",
     "RegistryError",
+    "RevisionError",
     "Severity",
     "SourceError",
     "did_you_mean",
@@ -271,6 +273,10 @@ class MappingError(RegistryError, ValueError):
 
 class ExpectationError(RegistryError, ValueError):
     """A built dataset is not what its manifest expects."""
+
+
+class RevisionError(RegistryError, ValueError):
+    """No such revision, or git can't read it."""
 
 
 class CacheError(RegistryError):

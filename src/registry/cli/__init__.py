@@ -25,6 +25,7 @@ _VERBS = {
     "show": "show a dataset with nothing left open",
     "preview": "show samples of a dataset",
     "validate": "check manifests",
+    "diff": "show what differs between two states of the catalog",
     "add": "write a manifest after a look at its source",
     "cache": "look at the cache, or clear it",
 }

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
 
 from registry.calls import loader_call
+from registry.catalog import Catalog, shown
 from registry.cli import CLEAN, options
-from registry.cli.render import print_json, size_text
+from registry.cli.render import print_json, print_table, size_text
 from registry.held import hold
 from registry.load import peek
 from registry.locations import public_location
+from registry.lock_data import lock_origins
+from registry.origins import Origin, origins_of
+from registry.review.visible import shown_value, visible
 from registry.spec_digest import spec_digest
 
 if TYPE_CHECKING:
@@ -24,10 +30,17 @@ __all__ = ["command"]
 
 _SHOWN_SOURCES = 3
 
+_EXAMPLES = """\b
+Example: python -m registry show demo-mcq-small
+python -m registry show demo-mcq-small --call
+python -m registry show demo-mcq-small --origin
+"""
 
-@click.command("show", epilog="Example: python -m registry show demo-mcq-small --call")
+
+@click.command("show", epilog=_EXAMPLES)
 @click.argument("name")
 @click.option("--call", is_flag=True, help="Print the equivalent loader call as Python.")
+@click.option("--origin", is_flag=True, help="Print where each value comes from: file and layer.")
 @options.locked
 @options.frozen
 @options.as_json
@@ -35,6 +48,7 @@ _SHOWN_SOURCES = 3
 def command(
     name: str,
     call: bool,
+    origin: bool,
     locked: bool | None,
     frozen: bool | None,
     as_json: bool,
@@ -43,6 +57,9 @@ def command(
     """Show a dataset with extends and defaults applied, whether it is cached, and its pin."""
     catalog, cache, settings = options.open_catalog(root, locked=locked, frozen=frozen)
     spec = catalog[name]
+    if origin:
+        _print_origins(spec, catalog, as_json=as_json)
+        return CLEAN
     if call:
         print(loader_call(spec))
         return CLEAN
@@ -73,6 +90,22 @@ def _pin_line(spec: DatasetSpec, pin: Pin | None) -> str:
     if pin.agrees(spec_digest(spec)):
         return f"pinned: {text}"
     return f"pinned for another manifest: {text} (python -m registry lock {spec.name})"
+
+
+def _print_origins(spec: DatasetSpec, catalog: Catalog, *, as_json: bool) -> None:
+    """Print each value with the file, line and layer that it comes from."""
+    pin = lock_origins(catalog.index.parent).get(spec.name, ())
+    pinned = (replace(one, file=shown(Path(one.file))) for one in pin)
+    origins = [*origins_of(spec, catalog.entries), *pinned]
+    if as_json:
+        print_json([asdict(one) for one in origins])
+        return
+    rows = [(visible(one.key), shown_value(one.value), _layer(one), one.place) for one in origins]
+    print_table(("key", "value", "layer", "where"), rows, wide=1)
+
+
+def _layer(origin: Origin) -> str:
+    return f"parent {origin.dataset}" if origin.layer == "parent" else origin.layer
 
 
 def _spec_data(spec: DatasetSpec) -> dict[str, Any]:

@@ -1,0 +1,407 @@
+"""A dataset's life in a real git repository, as the reviewer of each step reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from registry.cli import main
+from tests.servers.hub import HubEmulator, parquet_repo
+
+RECORDS = [
+    {"q": "What is the capitol of France?", "a": "Paris", "topic": "geography"},
+    {"q": "How many legs has a spider?", "a": "8", "topic": "animals"},
+    {"q": "Which planet is the largest?", "a": "Jupiter", "topic": "space"},
+    {"q": "What is the boiling point of water in degrees Celsius?", "a": "100", "topic": "physics"},
+]
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+LOCAL = "q,a\nOne?,1\nTwo?,2\n"
+FIRST = (
+    "datasets:\n  own:\n    source: {type: csv, path: own.csv}\n    fields: {input: q, target: a}\n"
+)
+QUIZ = """\
+datasets:
+  quiz:
+    description: Four questions.
+    license: mit
+    source:
+      type: hf
+      path: org/quiz
+      split: test
+      revision: main
+    fields:
+      input: q
+      target: a
+      id: {hash: [q], prefix: quiz, length: 8}
+      metadata: [topic]
+  quiz-small:
+    extends: quiz
+    shuffle: true
+    seed: 1
+    limit: 2
+"""
+
+
+class Repository:
+    """A catalog in a git repository, and its reviewer."""
+
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root = root
+        self._capsys = capsys
+        self._names: dict[str, str] = {}
+        self.git("init", "--quiet", "--initial-branch", "main")
+        self.git("config", "user.name", "Reviewer")
+        self.git("config", "user.email", "reviewer@example.org")
+
+    def git(self, *arguments: str) -> str:
+        hermetic = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.root,
+            env={**os.environ, **hermetic},
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        return done.stdout.strip()
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = (self.root / name).read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
+        self.write(name, text.replace(old, new))
+
+    def lock(self, commit: str, samples: int) -> None:
+        """Write pins as `registry lock` does."""
+        pins = {
+            name: {
+                "sources": [{"location": "org/quiz", "revision": commit}],
+                "samples": samples,
+                "ordered": f"sha256:{commit}",
+                "unordered": f"sha256:{commit}",
+            }
+            for name in ("quiz", "quiz-small")
+        }
+        self.write("datasets.lock", yaml.safe_dump({"datasets": pins}, sort_keys=False))
+
+    def name(self, value: str, name: str) -> str:
+        """Show a digest or commit by a name from now on."""
+        self._names[value[:12]] = name
+        return value
+
+    def commit(self, message: str) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+
+    def diff(self, *arguments: str) -> tuple[int, str]:
+        """Return the exit code and the exact text, digests of commits taken out."""
+        code = main(["diff", *arguments])
+        text, errors = self._capsys.readouterr()
+        assert "Traceback" not in errors
+        text = re.sub(r"\([0-9a-f]{7}\)", "(…)", text)
+        for value, name in self._names.items():
+            text = text.replace(f"{value}…", name)
+        return code, text
+
+
+@pytest.fixture
+def repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Repository:
+    root = tmp_path / "repository"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    made = Repository(root, capsys)
+    made.write("datasets.yaml", INDEX)
+    made.write("own.csv", LOCAL)
+    made.write("m/own.yaml", FIRST)
+    made.commit("Begin")
+    return made
+
+
+@pytest.fixture
+def quiz(repository: Repository, hub: HubEmulator) -> Repository:
+    """Lock and commit a dataset of the Hub, and one that extends it."""
+    first = hub.commit("org/quiz", parquet_repo({"default": {"test": RECORDS}}))
+    repository.write("m/quiz.yaml", QUIZ)
+    repository.lock(repository.name(first, "<first>"), 4)
+    repository.commit("Add quiz")
+    return repository
+
+
+def test_nothing_differs_at_first(repository: Repository) -> None:
+    assert repository.diff() == (0, "merge base (…) → work tree\nno differences\n")
+
+
+def test_a_new_dataset_is_shown_with_what_it_says_and_its_samples(
+    repository: Repository, hub: HubEmulator
+) -> None:
+    first = hub.commit("org/quiz", parquet_repo({"default": {"test": RECORDS[:1]}}))
+    repository.name(first, "<first>")
+    text = QUIZ.partition("  quiz-small")[0].replace("revision: main", f"revision: {first}")
+    repository.write("m/quiz.yaml", text)
+    assert repository.diff("--build") == (
+        1,
+        """\
+merge base (…) → work tree
+1 dataset added
+
++ quiz: added  m/quiz.yaml:3
+  description: Four questions.
+  license: mit
+  source.type: hf
+  source.path: org/quiz
+  source.split: test
+  source.revision: <first>
+  fields.input: q
+  fields.target: a
+  fields.id: {"hash":["q"],"prefix":"quiz","length":8}
+  fields.metadata: ["topic"]
+  samples: 1; head is built for this
+    + id quiz_823c1c17
+        input: What is the capitol of France?
+        target: Paris
+""",
+    )
+
+
+def test_a_limit_is_a_change_of_the_subset(quiz: Repository) -> None:
+    quiz.edit("m/quiz.yaml", "limit: 2", "limit: 3")
+    assert quiz.diff("HEAD", "--build") == (
+        1,
+        """\
+HEAD (…) → work tree
+1 dataset changed: 1 subset
+
+~ quiz-small: subset  m/quiz.yaml:17
+  limit: 2 → 3  m/quiz.yaml:19
+  samples: 2 → 3: 1 added; matched by id; base is built for this
+    + id quiz_cb22579d
+        input: Which planet is the largest?
+        target: Jupiter
+""",
+    )
+
+
+def test_a_seed_under_a_limit_is_another_selection(quiz: Repository) -> None:
+    quiz.edit("m/quiz.yaml", "seed: 1", "seed: 3")
+    assert quiz.diff("HEAD", "--build") == (
+        1,
+        """\
+HEAD (…) → work tree
+1 dataset changed: 1 subset
+
+~ quiz-small: subset  m/quiz.yaml:17
+  seed: 1 → 3  m/quiz.yaml:18
+  samples: 2 → 2: 2 added, 2 removed; matched by id; base is built for this
+    + id quiz_f4830070
+        input: What is the boiling point of water in degrees Celsius?
+        target: 100
+    + id quiz_cb22579d
+        input: Which planet is the largest?
+        target: Jupiter
+    - id quiz_823c1c17
+        input: What is the capitol of France?
+        target: Paris
+    - id quiz_fe624ccc
+        input: How many legs has a spider?
+        target: 8
+""",
+    )
+
+
+def test_a_seed_without_a_limit_only_moves_samples(quiz: Repository) -> None:
+    quiz.edit("m/quiz.yaml", "    limit: 2\n", "")
+    quiz.commit("Take all")
+    quiz.edit("m/quiz.yaml", "seed: 1", "seed: 3")
+    assert quiz.diff("HEAD", "--build") == (
+        1,
+        """\
+HEAD (…) → work tree
+1 dataset changed: 1 order only
+
+~ quiz-small: order only  m/quiz.yaml:17
+  seed: 1 → 3  m/quiz.yaml:18
+  samples: 4 → 4: 3 moved; matched by id; base is built for this
+""",
+    )
+
+
+def test_a_field_changes_the_dataset_and_what_inherits_it(quiz: Repository) -> None:
+    quiz.edit("m/quiz.yaml", "input: q", 'input: {template: "{q} Answer briefly."}')
+    assert quiz.diff("HEAD", "--build", "-n", "1") == (
+        1,
+        """\
+HEAD (…) → work tree
+2 datasets changed: 2 inputs
+
+~ quiz: inputs  m/quiz.yaml:3
+  fields.input: q → {"template":"{q} Answer briefly."}  m/quiz.yaml:11
+    inherited by quiz-small
+  samples: 4 → 4: 4 changed (input); matched by id; base and head are built for this
+    ~ id quiz_823c1c17
+        input: What is the capitol of France?{+ Answer briefly.+}
+
+~ quiz-small: inputs  m/quiz.yaml:17
+  fields.input: same change as in quiz
+  samples: 2 → 2: 2 changed (input); matched by id
+    ~ id quiz_823c1c17
+        input: What is the capitol of France?{+ Answer briefly.+}
+""",
+    )
+
+
+def test_a_description_is_documentation_only_and_builds_nothing(quiz: Repository) -> None:
+    quiz.edit("m/quiz.yaml", "Four questions.", "Four questions on the world.")
+    assert quiz.diff("HEAD", "--build") == (
+        1,
+        """\
+HEAD (…) → work tree
+2 datasets changed: 2 documentation only
+
+~ quiz: documentation only  m/quiz.yaml:3
+  description: Four questions. → Four questions on the world.  m/quiz.yaml:3
+    inherited by quiz-small
+
+~ quiz-small: documentation only  m/quiz.yaml:17
+  description: same change as in quiz
+""",
+    )
+
+
+def test_another_revision_is_another_source(quiz: Repository, hub: HubEmulator) -> None:
+    second = hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
+    quiz.name(second, "<second>")
+    quiz.edit("m/quiz.yaml", "revision: main", f"revision: {second}")
+    quiz.lock(second, 3)
+    assert quiz.diff("HEAD", "--build") == (
+        1,
+        """\
+HEAD (…) → work tree
+2 datasets changed: 2 source bytes
+
+~ quiz: source bytes  m/quiz.yaml:3
+  source.revision: main → <second>  m/quiz.yaml:9
+    inherited by quiz-small
+  pin.sources[0].revision: <first> → <second>  datasets.lock:5
+    inherited by quiz-small
+  pin.samples: 4 → 3  datasets.lock:6
+  samples: 4 → 3: 1 removed, 1 changed (id, input); matched by id; base and head are built for this
+    ~ id quiz_cb0b4aaf
+        id: [-quiz_823c1c17-]{+quiz_cb0b4aaf+}
+        input: What is the [-capitol-]{+capital+} of France?
+    - id quiz_f4830070
+        input: What is the boiling point of water in degrees Celsius?
+        target: 100
+
+~ quiz-small: source bytes  m/quiz.yaml:17
+  pin.samples: 4 → 3  datasets.lock:13
+  source.revision, pin.sources[0].revision: same change as in quiz
+  samples: 2 → 2: 1 changed (id, input); matched by id
+    ~ id quiz_cb0b4aaf
+        id: [-quiz_823c1c17-]{+quiz_cb0b4aaf+}
+        input: What is the [-capitol-]{+capital+} of France?
+""",
+    )
+
+
+def mended() -> list[dict[str, Any]]:
+    first, *others = RECORDS
+    return [{**first, "q": "What is the capital of France?"}, *others[:-1]]
+
+
+def test_upstream_bytes_that_moved_show_once_they_are_locked(
+    quiz: Repository, hub: HubEmulator
+) -> None:
+    records = [{**RECORDS[0], "a": "Lyon"}, *RECORDS[1:]]
+    second = hub.commit("org/quiz", parquet_repo({"default": {"test": records}}))
+    quiz.name(second, "<second>")
+    assert quiz.diff("HEAD")[0] == 0, "what is not locked yet is not in the repository"
+    quiz.lock(second, 4)
+    assert quiz.diff("HEAD", "--build") == (
+        1,
+        """\
+HEAD (…) → work tree
+2 datasets changed: 2 source bytes
+
+~ quiz: source bytes  m/quiz.yaml:3
+  pin.sources[0].revision: <first> → <second>  datasets.lock:5
+    inherited by quiz-small
+  samples: 4 → 4: 1 changed (target); matched by id; base and head are built for this
+    ~ id quiz_823c1c17
+        target: [-Paris-]{+Lyon+}
+
+~ quiz-small: source bytes  m/quiz.yaml:17
+  pin.sources[0].revision: same change as in quiz
+  samples: 2 → 2: 1 changed (target); matched by id
+    ~ id quiz_823c1c17
+        target: [-Paris-]{+Lyon+}
+""",
+    )
+
+
+def test_a_file_of_the_repository_is_compared_by_its_bytes(quiz: Repository) -> None:
+    quiz.edit("own.csv", "Two?,2", "Two?,two")
+    assert quiz.diff("HEAD", "--build") == (
+        1,
+        """\
+HEAD (…) → work tree
+1 dataset changed: 1 source bytes
+
+~ own: source bytes  m/own.yaml:3
+  bytes.own.csv: sha256:098f6664b11e… → sha256:f5811faea4de…  own.csv
+  samples: 2 → 2: 1 changed (target); matched by content; base and head are built for this
+    ~ sample 2
+        target: [-2-]{+two+}
+""",
+    )
+
+
+def test_a_dataset_with_another_name_alone_is_renamed(quiz: Repository) -> None:
+    quiz.edit("m/own.yaml", "  own:\n", "  mine:\n")
+    assert quiz.diff("HEAD") == (
+        1,
+        """\
+HEAD (…) → work tree
+1 dataset renamed
+
+→ mine: renamed from own  m/own.yaml:3
+""",
+    )
+
+
+def test_the_comment_of_a_pull_request_says_the_same(quiz: Repository) -> None:
+    quiz.git("switch", "--quiet", "--create", "topic")
+    quiz.edit("m/quiz.yaml", "limit: 2", "limit: 3")
+    quiz.commit("Take three")
+    assert quiz.diff("--build", "--format", "markdown") == (
+        1,
+        """\
+### 1 dataset changed: 1 subset
+
+`merge base (…)` → `work tree`
+
+#### `quiz-small` · subset
+
+- `limit`: `2` → `3` · `m/quiz.yaml:19`
+- samples: `2 → 3: 1 added; matched by id; base is built for this`
+
+```diff
+@@ id quiz_cb22579d: input @@
++ Which planet is the largest?
+@@ id quiz_cb22579d: target @@
++ Jupiter
+```
+
+""",
+    )

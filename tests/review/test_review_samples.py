@@ -1,0 +1,185 @@
+"""Which sample is which, what differs in it, and how it is shown."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.content import ContentImage, ContentText
+from registry.messages import ChatMessageSystem, ChatMessageUser
+from registry.review.model import Chunk, SampleChange
+from registry.review.samples import Samples, compare_samples, new_samples
+from registry.sample import Sample
+
+
+def samples(*texts: str, **more: Any) -> list[Sample]:
+    """Make samples of `id:input:target`; an empty id is None."""
+    made = []
+    for text in texts:
+        name, question, answer = f"{text}::".split(":")[:3]
+        made.append(Sample(input=question, target=answer, id=name or None, **more))
+    return made
+
+
+def compared(old: list[Sample], new: list[Sample], **more: Any) -> SampleChange:
+    return compare_samples(Samples(old, **more), Samples(new, **more))
+
+
+def numbers(change: SampleChange) -> tuple[Any, ...]:
+    return (change.matched_by, change.added, change.removed, change.changed, change.moved)
+
+
+CASES: dict[str, tuple[list[str], list[str], tuple[Any, ...]]] = {
+    "nothing": ([], [], ("id", 0, 0, 0, 0)),
+    "the same": (["1:q:a", "2:r:b"], ["1:q:a", "2:r:b"], ("id", 0, 0, 0, 0)),
+    "another target": (["1:q:a", "2:r:b"], ["1:q:a", "2:r:c"], ("id", 0, 0, 1, 0)),
+    "added": (["1:q:a"], ["1:q:a", "2:r:b"], ("id", 1, 0, 0, 0)),
+    "removed": (["1:q:a", "2:r:b"], ["2:r:b"], ("id", 0, 1, 0, 0)),
+    "moved": (["1:q:a", "2:r:b", "3:s:c"], ["3:s:c", "1:q:a", "2:r:b"], ("id", 0, 0, 0, 1)),
+    "other ids": (["1:q:a", "2:r:b"], ["x:q:a", "y:r:b"], ("id", 0, 0, 2, 0)),
+    "exchanged": (["1:q:a", "2:r:b"], ["1:r:b", "2:q:a"], ("id", 0, 0, 2, 0)),
+    "no ids": ([":q:a", ":r:b"], [":r:b", ":q:a"], ("content", 0, 0, 0, 1)),
+    "no ids, another target": ([":q:a", ":r:b"], [":q:a", ":r:c"], ("content", 0, 0, 1, 0)),
+    "no ids, twice the same": ([":q:a", ":q:a"], [":q:a", ":q:a", ":q:a"], ("content", 1, 0, 0, 0)),
+    "ids on one side": (["1:q:a"], [":q:a"], ("content", 0, 0, 1, 0)),
+    "repeated ids": (["1:q:a", "1:r:b"], ["1:q:a", "1:r:c"], ("content", 0, 0, 1, 0)),
+    "a word of the input": (
+        [":zero:z", ":which of the two is it?:a"],
+        [":zero:z", ":which of the three is it?:a"],
+        ("content", 0, 0, 1, 0),
+    ),
+    "another input": ([":q:a", ":how many?:b"], [":q:a", ":where to?:b"], ("content", 1, 1, 0, 0)),
+    "a word, and the id that follows": (
+        ["1:q:a", "h1:which of the two is it?:b"],
+        ["1:q:a", "h2:which of the three is it?:b"],
+        ("id", 0, 0, 1, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_samples_are_matched(case: str) -> None:
+    old, new, expected = CASES[case]
+    assert numbers(compared(samples(*old), samples(*new))) == expected
+
+
+def test_numbers_of_rows_name_no_sample() -> None:
+    old = [Sample(input=text, id=n) for n, text in enumerate("abc", 1)]
+    new = [Sample(input=text, id=n) for n, text in enumerate("xabc", 1)]
+    assert numbers(compared(old, new, numbered=True)) == ("content", 1, 0, 0, 0)
+
+
+CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "input": ({"input": "x"}, {"input": "y"}),
+    "choices": ({"choices": ["a"]}, {"choices": ["a", "b"]}),
+    "target": ({"target": "a"}, {"target": ["a"]}),
+    "metadata": ({"metadata": {"a": 1}}, {"metadata": {"a": True}}),
+    "sandbox": ({"sandbox": "docker"}, {"sandbox": ("docker", "a.yaml")}),
+    "files": ({"files": {"a": "b"}}, {"files": None}),
+    "setup": ({"setup": ""}, {"setup": None}),
+}
+
+
+@pytest.mark.parametrize("field", CHANGED)
+def test_every_field_is_compared(field: str) -> None:
+    first: dict[str, Any] = {"input": "q", "id": 1}
+    old, new = (Sample(**{**first, **keys}) for keys in CHANGED[field])
+    change = compared([old], [new])
+    assert change.fields == {field: 1}
+    ((example,)) = change.examples
+    (shown,) = example.fields
+    assert shown.field == field
+    assert any(chunk.sign != "=" for chunk in shown.chunks), "a difference that nobody sees"
+
+
+EQUAL = {
+    "ids of messages": [
+        Sample(input=[ChatMessageUser(content="q", id=name)], id=1) for name in ("x", "y")
+    ],
+    "the order of metadata": [
+        Sample(input="q", id=1, metadata=data) for data in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    ],
+}
+
+
+@pytest.mark.parametrize("case", EQUAL)
+def test_what_says_nothing_is_no_difference(case: str) -> None:
+    old, new = EQUAL[case]
+    assert compared([old], [new]).is_same
+
+
+def test_the_catalog_s_folder_is_taken_off() -> None:
+    def of(folder: str) -> Samples:
+        image = ContentImage(image=f"{folder}/i.png")
+        sample = Sample(
+            input=[ChatMessageUser(content=[ContentText(text="q"), image])],
+            id=1,
+            files={"f": f"{folder}/f.txt"},
+        )
+        return Samples([sample], folder)
+
+    assert compare_samples(of("/tmp/one"), of("/home/other")).is_same
+
+
+def test_examples_are_word_for_word() -> None:
+    old = [Sample(input="What is the capitol of it?", target="A", choices=["x", "y"], id="i")]
+    new = [Sample(input="What is the capital of it?", target="B", choices=["x", "y z"], id="i")]
+    (example,) = compared(old, new).examples
+    assert (example.status, example.label) == ("changed", "id i")
+    assert {one.field: one.chunks for one in example.fields} == {
+        "input": (
+            Chunk("=", "What is the "),
+            Chunk("-", "capitol"),
+            Chunk("+", "capital"),
+            Chunk("=", " of it?"),
+        ),
+        "choices": (Chunk("=", "A) x\nB) y"), Chunk("+", " z")),
+        "target": (Chunk("-", "A"), Chunk("+", "B")),
+    }
+
+
+def test_a_conversation_is_told_by_its_roles() -> None:
+    def chat(text: str) -> Sample:
+        return Sample(input=[ChatMessageSystem(content="s"), ChatMessageUser(content=text)], id=1)
+
+    (example,) = compared([chat("a")], [chat("b")]).examples
+    assert example.fields[0].chunks == (
+        Chunk("=", "system: s\nuser: "),
+        Chunk("-", "a"),
+        Chunk("+", "b"),
+    )
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_each_kind_has_so_many_examples(most: int) -> None:
+    old = Samples(samples(*(f"o{n}:old {n}" for n in range(5)), *(f"{n}:q:a" for n in range(5))))
+    new = Samples(samples(*(f"n{n}:new {n}:x" for n in range(4)), *(f"{n}:q:b" for n in range(5))))
+    found = [one.status for one in compare_samples(old, new, examples=most).examples]
+    assert found == ["changed"] * most + ["added"] * most + ["removed"] * most
+
+
+def test_a_new_dataset_shows_its_first_samples() -> None:
+    change = new_samples(Samples(samples("1:q:a", ":r:b", "3:s:c")), examples=2)
+    assert (change.old, change.new, change.added) == (None, 3, 3)
+    assert [one.label for one in change.examples] == ["id 1", "sample 2"]
+
+
+ids = st.lists(st.integers(0, 30), unique=True, max_size=20)
+
+
+@given(old=ids, new=ids, seed=st.integers(0, 9))
+def test_numbers_add_up(old: list[int], new: list[int], seed: int) -> None:
+    rng = random.Random(seed)
+    before = [Sample(input=f"number {n}", id=n) for n in old]
+    after = [Sample(input=f"number {n}", id=n, target=rng.choice(["", "x"])) for n in new]
+    change = compared(before, after)
+    common = set(old) & set(new)
+    assert (change.removed, change.added) == (len(old) - len(common), len(new) - len(common))
+    assert change.changed == sum(bool(one.target) for one in after if one.id in common)
+    assert change.moved <= max(len(common) - 1, 0)
+    kept = [n for n in old if n in common] == [n for n in new if n in common]
+    assert (change.moved == 0) == kept

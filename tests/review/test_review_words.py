@@ -1,0 +1,135 @@
+"""Texts word by word, and made harmless."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.review.model import Chunk
+from registry.review.visible import shown_value, visible
+from registry.review.words import cut, is_alike, word_diff
+
+
+def marked(old: str, new: str) -> str:
+    return shown(word_diff(old, new))
+
+
+def shown(chunks: tuple[Chunk, ...]) -> str:
+    forms = {"=": "{}", "-": "[-{}-]", "+": "{{+{}+}}"}
+    return "".join(forms[chunk.sign].format(chunk.text) for chunk in chunks)
+
+
+DIFFS = [
+    ("", "", ""),
+    ("a b", "a b", "a b"),
+    ("", "a", "{+a+}"),
+    ("a b c", "a x c", "a [-b-]{+x+} c"),
+    ("a b c d", "a x y d", "a [-b c-]{+x y+} d"),
+    ("one, two", "one; two", "one[-,-]{+;+} two"),
+    ("same", "same more", "same{+ more+}"),
+    ("größe ist", "größer ist", "[-größe-]{+größer+} ist"),
+    ("a\nb", "a b", "a[-\n-]{+ +}b"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), DIFFS)
+def test_words_are_compared(old: str, new: str, expected: str) -> None:
+    assert marked(old, new) == expected
+
+
+text = st.text(st.sampled_from("ab .,\n"), max_size=40)
+
+
+@given(old=text, new=text)
+def test_both_texts_can_be_read_from_a_diff(old: str, new: str) -> None:
+    chunks = word_diff(old, new)
+    assert "".join(one.text for one in chunks if one.sign != "+") == old
+    assert "".join(one.text for one in chunks if one.sign != "-") == new
+    assert all(one.text for one in chunks)
+
+
+def test_texts_that_have_nothing_in_common_are_not_compared_for_ever() -> None:
+    old, new = " ".join(map(str, range(50_000))), " ".join(map(str, range(60_000, 110_000)))
+    assert [chunk.sign for chunk in word_diff(old, new)] == ["-", "+"]
+
+
+def test_long_texts_are_cut_around_the_changes() -> None:
+    long = " ".join(f"word{n}" for n in range(100))
+    chunks = cut(word_diff(f"{long} old {long}", f"{long} new {long}"))
+    assert shown(chunks) == (
+        "… word95 word96 word97 word98 word99 [-old-]{+new+} word0 word1 word2 word3 word4 word5 …"
+    )
+
+
+def test_a_long_gap_between_changes_is_cut_in_its_middle() -> None:
+    long = " ".join(f"word{n}" for n in range(100))
+    chunks = cut(word_diff(f"a {long} b", f"x {long} y"))
+    assert shown(chunks) == (
+        "[-a-]{+x+} word0 word1 word2 word3 word4 word5 … word95 word96 word97 word98 word99 [-b-]{+y+}"
+    )
+
+
+def test_a_long_change_keeps_its_ends() -> None:
+    (chunk,) = cut((Chunk("+", "start " + "x" * 1000 + " end"),))
+    assert chunk.text.startswith("start x")
+    assert chunk.text.endswith("x end")
+    assert len(chunk.text) <= 243
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "alike"),
+    [
+        ("What is the capitol of France?", "What is the capital of France?", True),
+        ("How many?", "Where to?", False),
+        ("", "", True),
+        ("Q", "R", False),
+    ],
+)
+def test_two_versions_of_a_text_are_alike(old: str, new: str, *, alike: bool) -> None:
+    assert is_alike(old, new) is alike
+
+
+HARMFUL = {
+    "a\nb\tc": "a⏎b⇥c",
+    "\x1b[31mred": "\\u{1b}[31mred",
+    "\u202eright to left": "\\u{202e}right to left",
+    "zero\u200bwidth\ufeff": "zero\\u{200b}width\\u{feff}",
+    "\u2066isolate\u2069": "\\u{2066}isolate\\u{2069}",
+    "a\u2028b\r": "a\\u{2028}b\\u{d}",
+    "\x9b2J\x7f": "\\u{9b}2J\\u{7f}",
+    "naïve 日本 😀": "naïve 日本 😀",
+}
+
+
+@pytest.mark.parametrize("raw", HARMFUL, ids=repr)
+def test_what_can_t_be_seen_is_shown_by_its_code(raw: str) -> None:
+    assert visible(raw) == HARMFUL[raw]
+
+
+@given(st.text())
+def test_what_is_shown_is_one_line_that_steers_nothing(raw: str) -> None:
+    seen = visible(raw)
+    assert len(seen.splitlines()) <= 1
+    assert "\x1b" not in seen
+    assert visible(seen) == seen
+
+
+VALUES = [
+    ("plain", "plain"),
+    ("", '""'),
+    (" x", '" x"'),
+    ("null", '"null"'),
+    ("1e5", '"1e5"'),
+    (None, "null"),
+    (True, "true"),
+    (["a", 1], '["a",1]'),
+    ("sha256:" + "ab" * 32, "sha256:abababababab…"),
+    ("0123456789abcdef" * 2 + "01234567", "0123456789ab…"),
+    ("x" * 400, "x" * 78 + " … " + "x" * 78),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), VALUES)
+def test_a_value_is_one_short_line(value: object, expected: str) -> None:
+    assert shown_value(value) == expected

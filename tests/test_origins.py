@@ -1,0 +1,147 @@
+"""Where values come from: every layer, with file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.catalog import Catalog
+from registry.errors import ManifestError
+from registry.lock_data import lock_origins, pins_of
+from registry.origins import Origin, origins_of
+from tests.conftest import CatalogRoot
+
+MANIFEST = """\
+datasets:
+  base:
+    source:
+      type: csv
+      path: a.csv
+      encoding: latin-1
+    fields:
+      input: q
+      metadata: {topic: t, level: l}
+    shuffle: true
+    seed: 3
+    limit: 9
+    expect: {samples: 4}
+  child:
+    extends: base
+    source: {path: b.csv}
+    fields:
+      metadata: {topic: u}
+    limit: null
+    shuffle: false
+  parts:
+    extends: base
+    concat: [{path: c.csv}, {encoding: null}]
+    explode: items
+"""
+DEFAULTS = """\
+version: 1
+include: [registry/*.yaml]
+defaults:
+  on_duplicate: drop
+  source:
+    csv:
+      delimiter: ";"
+"""
+
+
+@pytest.fixture
+def catalog(catalog_root: CatalogRoot, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    root = catalog_root({"m": MANIFEST})
+    (root / "datasets.yaml").write_text(DEFAULTS, encoding="utf-8")
+    monkeypatch.chdir(root)
+    return Catalog.open(root)
+
+
+def origins(catalog: Catalog, name: str) -> dict[str, Origin]:
+    found = origins_of(catalog[name], catalog.entries)
+    assert len(found) == len({one.key for one in found})
+    return {one.key: one for one in found}
+
+
+OF_CHILD = {
+    "source.type": ("csv", "parent", "registry/m.yaml:4", "base"),
+    "source.encoding": ("latin-1", "parent", "registry/m.yaml:6", "base"),
+    "fields.input": ("q", "parent", "registry/m.yaml:8", "base"),
+    "fields.metadata.level": ("l", "parent", "registry/m.yaml:9", "base"),
+    "fields.metadata.topic": ("u", "own", "registry/m.yaml:18", "child"),
+    "limit": (None, "own", "registry/m.yaml:19", "child"),
+    "shuffle": (False, "own", "registry/m.yaml:20", "child"),
+    "seed": (None, "default", "built in", ""),
+    "expect.samples": (4, "parent", "registry/m.yaml:13", "base"),
+    "expect.unique_ids": (False, "default", "built in", ""),
+    "on_duplicate": ("drop", "default", "datasets.yaml:4", ""),
+    "source.delimiter": (";", "default", "datasets.yaml:7", ""),
+    "fields.target": ("target", "default", "built in", ""),
+    "source.skip_rows": (0, "default", "built in", ""),
+}
+
+
+@pytest.mark.parametrize("key", OF_CHILD)
+def test_a_value_names_its_layer_and_place(catalog: Catalog, key: str) -> None:
+    one = origins(catalog, "child")[key]
+    assert (one.value, one.layer, one.place, one.dataset) == OF_CHILD[key]
+
+
+def test_a_path_is_told_as_it_is_resolved(catalog: Catalog) -> None:
+    one = origins(catalog, "child")["source.path"]
+    assert one.value == str(catalog.index.parent / "b.csv")
+    assert one.place == "registry/m.yaml:16"
+
+
+def test_parts_tell_only_what_they_say(catalog: Catalog) -> None:
+    found = origins(catalog, "parts")
+    assert [key for key in found if key.startswith("concat")] == [
+        "concat[0].path",
+        "concat[1].encoding",
+    ]
+    assert found["concat[1].encoding"].value == "utf-8"
+    assert found["concat[0].path"].place == "registry/m.yaml:23"
+
+
+def test_the_short_form_of_explode_stands_where_it_is_written(catalog: Catalog) -> None:
+    one = origins(catalog, "parts")["explode.column"]
+    assert (one.value, one.place) == ("items", "registry/m.yaml:24")
+
+
+LOCK = """\
+version: 1
+datasets:
+  child:
+    spec: sha256:aa
+    sources:
+      - location: b.csv
+        sha256: bb
+    samples: 4
+    columns: [q, a]
+"""
+
+
+def test_pins_have_lines(tmp_path: Path) -> None:
+    (tmp_path / "datasets.lock").write_text(LOCK, encoding="utf-8")
+    found = {one.key: (one.value, one.line) for one in lock_origins(tmp_path)["child"]}
+    assert found == {
+        "pin.spec": ("sha256:aa", 4),
+        "pin.sources[0].location": ("b.csv", 6),
+        "pin.sources[0].sha256": ("bb", 7),
+        "pin.samples": (4, 8),
+        "pin.columns": (["q", "a"], 9),
+    }
+
+
+def test_no_lockfile_is_no_pins(tmp_path: Path) -> None:
+    assert pins_of(tmp_path) == {}
+    assert lock_origins(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["datasets: [", "[]", "datasets: {a: 1}", "\x00", "a: !!python/none"]
+)
+def test_what_is_no_lockfile_is_a_problem_with_a_hint(tmp_path: Path, text: str) -> None:
+    (tmp_path / "datasets.lock").write_text(text, encoding="utf-8")
+    with pytest.raises(ManifestError, match=r"datasets\.lock.*registry lock. writes it anew"):
+        pins_of(tmp_path)
