@@ -26,7 +26,12 @@ def catalog_of(catalog_root: CatalogRoot, paths: dict[str, str]) -> Catalog:
 
 def synced(catalog: Catalog, cache_dir: Path, jobs: int) -> dict[str, str]:
     results = sync(
-        list(catalog), catalog, Cache(cache_dir), jobs=jobs, report=lambda name, progress: None
+        list(catalog),
+        catalog,
+        Cache(cache_dir),
+        jobs=jobs,
+        hold=lambda spec: None,
+        report=lambda name, progress: None,
     )
     return {result.name: result.status for result in results}
 

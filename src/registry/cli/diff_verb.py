@@ -66,7 +66,7 @@ def command(
     current branch left the main branch, without HEAD the folder as it is now. Ends with 0 where
     nothing differs, and with 1 where something does or can't be compared.
     """
-    settings = options.settings_of(root, offline=offline)
+    settings = Settings.from_environment(root=root, offline=offline)
     try:
         review = _review(base, head, settings, build=build, examples=examples)
     except RevisionError as error:
