@@ -1,0 +1,133 @@
+"""Field specs as manifests write them, over the columns that the generated files have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from registry.mapping.operations import OPERATIONS
+
+__all__ = ["COLUMNS", "dataset_keys"]
+
+COLUMNS = ("q", "a", "b", "n", "m")
+"""Columns that most files have; what they hold differs from file to file."""
+
+_names = st.sampled_from([*COLUMNS, *COLUMNS, "none", "m.x", "m.x.y", "k", "m.x.y.z"])
+_literals = st.sampled_from(["x", "", "é", 1, 0, -1, 2.5, True, None, ["x"], [1], {"x": 1}, "1"])
+_steps: st.SearchStrategy[Any] = st.sampled_from([
+    *(operation.example.step for operation in OPERATIONS.values()),
+    *["lower", "upper", "strip", "letter", {"letter": {"base": 1}}, {"replace": {"x": "", "y": "z"}}],
+    *[{"default": "none"}, {"split": "x"}, {"coalesce": ["b", "n"]}, {"letter_in": "m"}, "len"],
+    *[{"each": "str"}, {"each": ["str", "strip"]}, {"map": {"x": "y", "*": 1}}, {"index": 0}],
+    *[{"letter_in": {"const": ["x", "1", 1]}}, {"strip": "x"}, {"parse": "json"}],
+])
+_templates = st.lists(
+    st.sampled_from(
+        ["{q}", "{a}", "{b}", "{n}", "{m.x}", "{none|-}", "{b|}", "{?a}A {a}{/}", "{v}", "x ", "{{é"]
+    ),
+    min_size=1,
+    max_size=3,
+).map("".join)
+
+
+def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    pipe = {"from": inner, "do": st.lists(_steps, max_size=2)}
+    return st.one_of(
+        st.lists(inner, max_size=3),
+        st.fixed_dictionaries(pipe),
+        st.fixed_dictionaries({"template": _templates}, optional={"with": st.fixed_dictionaries({"v": inner})}),
+        st.fixed_dictionaries({"object": st.dictionaries(st.sampled_from("xy"), inner, max_size=2)}),
+        st.fixed_dictionaries({"if": _conditions(inner), "then": inner}, optional={"else": inner}),
+        st.fixed_dictionaries(
+            {"hash": st.one_of(st.just("*"), inner, st.lists(inner, max_size=2))},
+            optional={"prefix": st.sampled_from(["p", {"const": "x"}]), "length": st.just(8)},
+        ),
+        st.fixed_dictionaries({"messages": st.lists(_turns(inner), min_size=1, max_size=2)}),
+    )
+
+
+def _turns(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    content = st.one_of(inner, st.lists(st.fixed_dictionaries({"text": inner}), max_size=2))
+    return st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": content})
+
+
+def _conditions(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    tests = st.one_of(
+        st.fixed_dictionaries({"equals": _literals}),
+        st.fixed_dictionaries({"not_equals": _literals}),
+        st.fixed_dictionaries({"in": st.lists(_literals, max_size=2)}),
+        st.fixed_dictionaries({"empty": st.booleans()}),
+        st.fixed_dictionaries({"regex": st.sampled_from(["x", "^$", "é|1"])}),
+        st.fixed_dictionaries({"less": st.sampled_from([1, 2.5, "x"])}),
+        st.fixed_dictionaries({"at_least": st.sampled_from([0, "a"])}),
+    )
+    one = st.tuples(inner, tests).map(lambda pair: {"value": pair[0], **pair[1]})
+    several = st.lists(one, max_size=2)
+    return st.one_of(
+        one, one, several, *(several.map(lambda parts, key=key: {key: parts}) for key in ("all", "any")),
+        one.map(lambda part: {"not": part}),
+    )
+
+
+_leaves = st.one_of(
+    _names,
+    _names,
+    _literals.map(lambda value: {"const": value}),
+    st.sampled_from([{"row_number": 1}, {"row_number": 0, "width": 3}, {"row_number": -3}]),
+)
+_expressions = st.recursive(_leaves, _grown, max_leaves=4)
+# What a kernel may take, more often than chance would have it.
+_plain = st.one_of(
+    st.sampled_from(["q", "a", "b"]),
+    st.fixed_dictionaries({"template": st.sampled_from(["{q}", "{a} {n}", "x {b}{q}"])}),
+    st.fixed_dictionaries({
+        "from": st.sampled_from(["q", "a", "n", "b"]),
+        "do": st.lists(
+            st.sampled_from(["lower", "upper", "strip", "letter", {"letter": {"base": 1}}, {"replace": {"x": "é"}}]),
+            max_size=2,
+        ),
+    }),
+)
+_metadata = st.one_of(
+    st.none(),
+    st.just("*"),
+    _names,
+    st.lists(_names, max_size=4),
+    st.dictionaries(st.sampled_from(["x", "y", "z", "q.q"]), _expressions, max_size=3),
+    st.tuples(_names, st.dictionaries(st.sampled_from(["x", "y"]), _expressions, max_size=2)).map(
+        lambda pair: {"*": pair[0], **pair[1]}
+    ),
+    st.just({"*": "*", "x": "q"}),
+)
+_fields = st.fixed_dictionaries(
+    {"input": st.one_of(_plain, _plain, _plain, _expressions)},
+    optional={
+        "target": st.one_of(_plain, st.none(), _expressions),
+        "choices": st.one_of(st.sampled_from(["m", "a", ["a", "b"], ["q"], ["q", "a", "b"]]), _expressions),
+        "id": st.one_of(st.sampled_from(["n", "a", "q", {"row_number": 5}, {"hash": ["q"]}]), _expressions),
+        "metadata": _metadata,
+        "sandbox": st.sampled_from(["a", "none", {"const": "docker"}]),
+        "files": st.sampled_from(["m", "none", {"const": {"x": "y"}}, {"const": {"x": 1}}]),
+        "setup": st.sampled_from(["a", "n", "none"]),
+    },
+)
+_sometimes = st.sampled_from([False, False, False, True])
+
+
+@st.composite
+def dataset_keys(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw the keys of a dataset beside its source."""
+    keys: dict[str, Any] = {"fields": draw(_fields), "on_duplicate": draw(st.sampled_from(["suffix", "drop", "error"]))}
+    if draw(_sometimes):
+        equals = st.sampled_from([{"value": "a", "equals": "x"}, {"value": "none", "equals": "x"}])
+        keys["where"] = draw(st.one_of(equals, _conditions(_expressions)))
+    if draw(_sometimes):
+        expected = ["unique_ids", "target_in_choices", "nonempty_targets"]
+        keys["expect"] = dict.fromkeys(draw(st.lists(st.sampled_from(expected), max_size=2)), True)
+    if draw(_sometimes):
+        by = st.sampled_from([{}, {"stratify_by": "x"}, {"stratify_by": "q"}])
+        keys["sample"] = {"n": draw(st.integers(0, 6)), "seed": 1, **draw(by)}
+    if draw(_sometimes):
+        keys["view"] = {"auto_id": True}
+    return keys

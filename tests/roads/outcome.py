@@ -1,0 +1,141 @@
+"""What a build ends in by each road: samples, or an error, in a form that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from registry import build as build_module
+from registry import sample_file, sources
+from registry.arrow_dataset import ArrowDataset
+from registry.build import build
+from registry.cache import Cache
+from registry.decode import arrow_tables, csv_tables, json_tables
+from registry.decode.bytes import SourceBytes
+from registry.decode.tables import Frame, NotColumnarError
+from registry.errors import RegistryError
+from registry.sources.pin import Access, PinnedFile, Pins, SourcePin
+from registry.spec import DatasetSpec, FileSource, HfSource
+
+__all__ = ["Case", "Outcome", "by_columns", "by_records", "frozen", "roads_of"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, and how it becomes samples."""
+
+    data: bytes
+    name: str
+    """Name of the file; its suffix tells the form."""
+    source: dict[str, Any]
+    """The source in a manifest, without its path."""
+    keys: dict[str, Any]
+    """The other keys of a dataset."""
+    limit: int | None = None
+    block: int = 1 << 16
+    """Bytes of a block that is decoded at a time."""
+    rows: int = 1 << 10
+    """Rows that are handled at a time."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a build ends in."""
+
+    samples: tuple[Any, ...] = ()
+    records: tuple[int, ...] = ()
+    """Number of each sample's record."""
+    repeated: frozenset[str | int] = frozenset()
+    error: tuple[str, str] | None = None
+    """Class and text of what it raises."""
+
+
+def frozen(value: Any) -> Any:
+    """Return a value so that `==` tells types, the order of keys, and NaN from other numbers."""
+    if isinstance(value, dict):
+        return ("dict", *((frozen(key), frozen(item)) for key, item in value.items()))
+    if isinstance(value, list | tuple):
+        return (type(value).__name__, *map(frozen, value))
+    if hasattr(value, "model_dump"):
+        return (type(value).__name__, frozen(value.__dict__))
+    return (type(value).__name__, repr(value))
+
+
+def roads_of(case: Case) -> tuple[Outcome, Outcome, int]:
+    """Return what a case ends in as it is and by records alone, and its records read by column."""
+    frames: list[int] = []
+    with TemporaryDirectory(prefix="roads-") as folder:
+        return by_columns(case, Path(folder), frames), by_records(case, Path(folder)), sum(frames)
+
+
+def by_columns(case: Case, folder: Path, frames: list[int] | None = None) -> Outcome:
+    """Build as it is; `frames` gets the number of records of each frame that was decoded."""
+    decode_tables = build_module.decode_tables
+
+    def counted(*args: Any) -> Iterator[Frame]:
+        for frame in decode_tables(*args):
+            if frames is not None:
+                frames.append(frame.batch.num_rows)
+            yield frame
+
+    return _outcome(case, folder, counted)
+
+
+def by_records(case: Case, folder: Path) -> Outcome:
+    """Build with the road by columns closed."""
+    return _outcome(case, folder, _closed)
+
+
+def _closed(*_: Any) -> Iterator[Frame]:
+    raise NotColumnarError("closed")
+
+
+def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
+    path = folder / case.name
+    path.write_bytes(case.data)
+    spec = _spec_of(case, path)
+    pins = Pins((SourcePin({}, (PinnedFile(str(path), "", len(case.data)),)),))
+    access = Access(cache=Cache(folder / "cache"))
+    with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
+        patch.setattr(build_module, "decode_tables", decode_tables)
+        patch.setattr(sources, "fetch_hub", lambda *_: SourceBytes.of_file(str(path), path))
+        try:
+            written = build(spec, pins, access, Path(made), limit=case.limit)
+        except RegistryError as error:
+            return Outcome(error=(type(error).__name__, str(error)))
+        file = written.open()
+        dataset = ArrowDataset(file, name="d", location="")
+        samples = tuple(frozen(vars(sample)) for sample in dataset)
+        batches = [file.batch(number) for number in range(file.batch_count)]
+        records = tuple(one for batch in batches for one in batch.column("record").to_pylist())
+        return Outcome(samples, records, written.repeated)
+
+
+def _spec_of(case: Case, path: Path) -> DatasetSpec:
+    source = case.source
+    if source["type"] != "hf":
+        source = {**source, "path": str(path)}
+    return DatasetSpec(name="d", source=source, folder=path.parent, **case.keys)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
+    """Make blocks and batches so small that a small file has many."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, value in (
+            (json_tables, "_BLOCK_BYTES", case.block),
+            (json_tables, "_SMALLEST_BLOCK", case.block),
+            (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
+            (arrow_tables, "_BATCH_ROWS", case.rows),
+            (sample_file, "_BATCH_ROWS", case.rows),
+            (build_module, "_CHUNK_ROWS", case.rows),
+        ):
+            patch.setattr(module, name, value)
+        yield patch
