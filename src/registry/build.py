@@ -19,7 +19,7 @@ import pyarrow as pa
 from registry.decode import decode
 from registry.decode.tables import NotColumnarError, decode_tables
 from registry.duplicates import IdWatch, resolve_duplicates
-from registry.errors import DecodeError, ManifestError, MappingError, Problem
+from registry.errors import DecodeError, ManifestError, MappingError, Problem, RegistryError
 from registry.expectations import check_samples
 from registry.locations import is_local
 from registry.mapping import map_records
@@ -185,6 +185,10 @@ def _mapped(
             yield from by_column.rows(file, source)
 
 
+Mapped = tuple[int, dict[str, Any]]
+"""The number of a record, and the fields of its sample."""
+
+
 @dataclass
 class _RecordRoad:
     """Maps records one by one."""
@@ -212,18 +216,35 @@ class _RecordRoad:
         return ((number, resolve_files(sample, resolve)) for number, sample in samples)
 
     def rows(self, records: Iterator[Numbered]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the samples of records."""
-        fields = self._fields(records)
-        while chunk := list(islice(fields, self.chunk)):
-            yield self._batch([number for number, _ in chunk], [values for _, values in chunk])
+        """Yield the rows of the samples of records.
 
-    def _fields(self, records: Iterator[Numbered]) -> Iterator[tuple[int, dict[str, Any]]]:
+        An error comes behind the rows of the records before it, wherever a chunk begins.
+        """
+        fields = self._fields(records)
+        fault = None
+        while fault is None:
+            chunk, fault = _gathered(fields, self.chunk)
+            if not chunk and fault is None:
+                return
+            yield from self._batches(chunk)
+        raise fault
+
+    def _batches(self, chunk: Sequence[Mapped]) -> Iterator[pa.RecordBatch]:
+        try:
+            whole = [self._batch(chunk)] if chunk else []
+        except MappingError:  # one by one, so that the first that fails is the one that is named
+            yield from (self._batch([one]) for one in chunk)
+        else:
+            yield from whole
+
+    def _fields(self, records: Iterator[Numbered]) -> Iterator[Mapped]:
         if isinstance(self._mapper, FieldMapper) and self.resolve is None:
             return map_values(records, self._mapper, dataset=self.spec.name)
         return ((number, fields_of(sample)) for number, sample in self.samples(records))
 
-    def _batch(self, numbers: Sequence[int], rows: list[dict[str, Any]]) -> pa.RecordBatch:
-        fields = {name: [row[name] for row in rows] for name in FIELDS}
+    def _batch(self, chunk: Sequence[Mapped]) -> pa.RecordBatch:
+        numbers = [number for number, _ in chunk]
+        fields = {name: [values[name] for _, values in chunk] for name in FIELDS}
         if self.kinds is None:
             self.kinds = self._kinds_of(fields["metadata"])
         try:
@@ -240,6 +261,18 @@ class _RecordRoad:
             key: "json" if key in as_json else kind_of([item[key] for item in metadata if item])
             for key in common_keys(metadata)
         }
+
+
+def _gathered(
+    fields: Iterator[Mapped], most: int
+) -> tuple[list[Mapped], RegistryError | None]:
+    """Return the next ones, and the error that ended them."""
+    chunk: list[Mapped] = []
+    try:
+        chunk.extend(islice(fields, most))
+    except RegistryError as error:
+        return chunk, error
+    return chunk, None
 
 
 class _ColumnRoad:

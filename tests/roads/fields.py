@@ -13,7 +13,7 @@ __all__ = ["COLUMNS", "dataset_keys"]
 COLUMNS = ("q", "a", "b", "n", "m")
 """Columns that most files have; what they hold differs from file to file."""
 
-_names = st.sampled_from([*COLUMNS, *COLUMNS, "none", "m.x", "m.x.y", "k", "m.x.y.z"])
+_names = st.sampled_from([*COLUMNS * 4, "none", "m.x", "m.x.y", "k", "m.x.y.z"])
 _literals = st.sampled_from(["x", "", "é", 1, 0, -1, 2.5, True, None, ["x"], [1], {"x": 1}, "1"])
 _steps: st.SearchStrategy[Any] = st.sampled_from([
     *(operation.example.step for operation in OPERATIONS.values()),
@@ -77,20 +77,20 @@ _leaves = st.one_of(
     st.sampled_from([{"row_number": 1}, {"row_number": 0, "width": 3}, {"row_number": -3}]),
 )
 _expressions = st.recursive(_leaves, _grown, max_leaves=4)
-# What a kernel may take, more often than chance would have it.
-_plain = st.one_of(
-    st.sampled_from(["q", "a", "b"]),
-    st.fixed_dictionaries({"template": st.sampled_from(["{q}", "{a} {n}", "x {b}{q}"])}),
-    st.fixed_dictionaries({
-        "from": st.sampled_from(["q", "a", "n", "b"]),
-        "do": st.lists(
-            st.sampled_from(["lower", "upper", "strip", "letter", {"letter": {"base": 1}}, {"replace": {"x": "é"}}]),
-            max_size=2,
-        ),
-    }),
-)
+# What there are kernels for, more often than chance would have it.
+_texts = st.sampled_from([
+    *["q", "q", {"template": "{q}"}, {"template": "{q} {n}"}, {"template": "x {q}{v}", "with": {"v": "q"}}],
+    *[{"from": "q", "do": [step]} for step in ("lower", "upper", "strip", {"replace": {"x": "é"}})],
+    {"from": "q", "do": ["strip", "upper"]},
+])
+_targets = st.sampled_from([
+    *["a", "b", "n", "q", "m", ["q"], ["a", "b"], {"template": "{n}"}, {"row_number": 1}, {"const": "A"}],
+    *[{"from": "n", "do": ["letter"]}, {"from": "n", "do": [{"letter": {"base": 1}}]}],
+])
 _metadata = st.one_of(
     st.none(),
+    st.lists(st.sampled_from(COLUMNS), max_size=4),
+    st.dictionaries(st.sampled_from(["x", "y"]), st.one_of(_texts, _targets), max_size=2),
     st.just("*"),
     _names,
     st.lists(_names, max_size=4),
@@ -100,19 +100,26 @@ _metadata = st.one_of(
     ),
     st.just({"*": "*", "x": "q"}),
 )
+
+
+def _mostly(plain: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    # `one_of` counts a strategy that is given twice once.
+    return st.sampled_from([*[plain] * 15, _expressions]).flatmap(lambda chosen: chosen)
+
+
 _fields = st.fixed_dictionaries(
-    {"input": st.one_of(_plain, _plain, _plain, _expressions)},
+    {"input": _mostly(_texts)},
     optional={
-        "target": st.one_of(_plain, st.none(), _expressions),
-        "choices": st.one_of(st.sampled_from(["m", "a", ["a", "b"], ["q"], ["q", "a", "b"]]), _expressions),
-        "id": st.one_of(st.sampled_from(["n", "a", "q", {"row_number": 5}, {"hash": ["q"]}]), _expressions),
+        "target": _mostly(_targets),
+        "choices": _mostly(st.sampled_from(["m", "b", ["a", "b"], ["q"], ["q", "a", "b"]])),
+        "id": _mostly(st.sampled_from(["n", "n", "a", "q", {"row_number": 5}, {"hash": ["q"]}, None])),
         "metadata": _metadata,
-        "sandbox": st.sampled_from(["a", "none", {"const": "docker"}]),
-        "files": st.sampled_from(["m", "none", {"const": {"x": "y"}}, {"const": {"x": 1}}]),
+        "sandbox": st.sampled_from(["none", "none", {"const": "docker"}, "a"]),
+        "files": st.sampled_from([*["none"] * 4, {"const": {"x": "y"}}, "m"]),
         "setup": st.sampled_from(["a", "n", "none"]),
     },
 )
-_sometimes = st.sampled_from([False, False, False, True])
+_sometimes = st.sampled_from([*[False] * 5, True])
 
 
 @st.composite

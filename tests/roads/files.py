@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -20,9 +21,10 @@ __all__ = ["arrow_cases", "csv_cases", "json_cases"]
 
 _texts = st.sampled_from([
     *["x", "y", "z", "A", "B", "1", "0", "é", "ß\u0130", "  x ", "a,b", "x y", "docker"],
-    *["", " ", "\u3000", "\x1f x", "\U0001f600", "\0", "\u2028", "\ufeffx", "Inf", "-NaN", "#", '{"x": 1}', "[1]"],
+    *["", " ", "\u3000", "\x1f x", "\U0001f600", "\0", "\u2028", "\ufeffx", "#", '{"x": 1}', "[1]"],
 ])
 _some = st.sampled_from([*[True] * 7, False])
+_seldom = st.sampled_from([*[False] * 19, True])
 _rarely = st.sampled_from([*[False] * 9, True])
 _sizes = {"block": st.sampled_from([32, 64, 200, 1 << 16]), "rows": st.sampled_from([1, 2, 3, 100])}
 _limits = st.sampled_from([*[None] * 7, 0, 1, 2, 3])
@@ -39,40 +41,46 @@ def _case(draw: st.DrawFn, data: bytes, name: str, source: dict[str, Any], **fix
 # --- JSON Lines ---
 
 _quoted = st.one_of(_texts.map(json.dumps), _texts.map(lambda text: json.dumps(text, ensure_ascii=False)))
+_visible = st.sampled_from([json.dumps(text) for text in ("x", "y", "zé", "A b", "\U0001f600")])
 _whole = st.sampled_from(["0", "1", "2", "-1", "25", "-0", str(2**63 - 1), str(-(2**63))])
 _real = st.sampled_from(["0.5", "-1.25", "1e-7", "0.1000000000000000055511151231257827", "3.14"])
 _flags = st.sampled_from(["true", "false"])
 _odd = st.sampled_from([
     *["null", "1.0", "1e2", "1E400", "-1e400", "-0.0", "NaN", "Infinity", "-Infinity", "Inf", "-NaN", "-Inf"],
     *[str(2**63), str(-(2**63) - 1), "1" * 640, "1" * 5000, "0." + "1" * 5000, "01", "+1", ".5", "1.", "nul", "", "'x'"],
-    *['"\\ud800"', '"\\udc00x"', '"\\ud83d\\ude00"', '"\\u0000"', '"a\tb"', '"\x01"', '"\\x"', '"\\/"', '"', '"x"1'],
+    *['"\\ud800"', '"\\udc00x"', '"\\ud83d\\ude00"', '"\\u0000"', '"a\tb"', '"\x01"', '"\\x"', '"\\/"', '"', '"x"1', '"Inf"', '"-NaN"', '"Infx"'],
     *["[" * 40 + "]" * 40, '{"x": {"y": 1}}', '{"x": "y", "x": 2}', "[1, \"x\"]", "[[]]", "[null]", "[]", "{}"],
     *['[{"role": "user", "content": "x"}]', "{\"x\": NaN}", "[-NaN]", "[Inf]", "\x00", "1} {"],
 ])
 
 
 def _listed(items: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.lists(st.one_of(items, items, items, st.just("null")), max_size=3).map(
+    tokens = st.sampled_from([*[items] * 9, st.just("null")]).flatmap(lambda chosen: chosen)
+    return st.lists(tokens, max_size=3).map(
         lambda parts: f"[{', '.join(parts)}]"
     )
 
 
 _objects = st.one_of(_quoted, _whole, st.just("null")).map(lambda token: f'{{"x": {token}}}')
-_TOKENS = (_quoted, _quoted, _whole, _real, _flags, _listed(_quoted), _listed(_whole), _objects)
+_TOKENS = (_quoted, _visible, _visible, _whole, _whole, _real, _flags, _listed(_quoted), _listed(_whole), _objects)
 _keys = {name: st.sampled_from([*[f'"{name}"'] * 12, f'"\\u{ord(name):04x}"']) for name in COLUMNS}
-_JSON_NAMES = st.sampled_from([*["d.jsonl"] * 6, "d.ndjson", "d.jsonl.gz", "d.json"])
+_JSON_NAMES = st.sampled_from([*["d.jsonl"] * 15, "d.ndjson", "d.jsonl.gz", "d.json"])
 
 
 @st.composite
 def json_cases(draw: st.DrawFn) -> Case:
     """Draw a file of JSON Lines."""
-    tokens = {
-        name: draw(st.sampled_from(_TOKENS[:2] if name == "q" else _TOKENS)) for name in COLUMNS
-    }
-    lines = [_json_line(draw, tokens) for _ in range(draw(st.integers(0, 12)))]
-    if lines and draw(_rarely):
+    tokens = {name: draw(st.sampled_from(_TOKENS)) for name in COLUMNS}
+    tokens["q"] = draw(st.sampled_from([_visible, _visible, _visible, _quoted]))
+    lacking = draw(st.sampled_from([(), (), COLUMNS[1:], "a", "n"]))
+    odd = draw(st.sampled_from([-1, -1, -1, -1, -1, 0, 1, 2, 5]))
+    lines = [
+        _json_line(draw, tokens, lacking, odd=place == odd)
+        for place in range(draw(st.integers(0, 12)))
+    ]
+    if lines and draw(_seldom):
         _spoil_line(draw, lines)
-    end = draw(st.sampled_from([*["\n"] * 8, "\r\n", "\r", "\n\n", "\n \n"]))
+    end = draw(st.sampled_from([*["\n"] * 16, *["\r\n"] * 4, "\r", "\n\n", "\n \n"]))
     text = end.join(lines) + draw(st.sampled_from([end, end, "", "\n\n"]))
     data = _spoilt(draw, text.encode("utf-8", "surrogatepass"))
     name = draw(_JSON_NAMES)
@@ -80,16 +88,22 @@ def json_cases(draw: st.DrawFn) -> Case:
         import gzip
 
         data = gzip.compress(data, 1)
-    encoding = draw(st.sampled_from([*["utf-8"] * 9, "latin-1"]))
+    encoding = draw(st.sampled_from([*["utf-8"] * 19, "latin-1"]))
     return _case(draw, data, name, {"type": "json", "encoding": encoding})
 
 
-def _json_line(draw: st.DrawFn, tokens: dict[str, st.SearchStrategy[str]]) -> str:
+def _json_line(
+    draw: st.DrawFn,
+    tokens: dict[str, st.SearchStrategy[str]],
+    lacking: Sequence[str],
+    *,
+    odd: bool,
+) -> str:
     pairs = []
     for name, values in tokens.items():
-        if name == "q" or draw(_some):
+        if name not in lacking or draw(_some):
             pairs.append(f"{draw(_keys[name])}: {draw(values)}")
-    if draw(_rarely):
+    if odd:
         pairs.append(f'"{draw(st.sampled_from([*COLUMNS, "other", "k", "m.x"]))}": {draw(_odd)}')
     return f"{{{', '.join(pairs)}}}"
 
@@ -109,7 +123,7 @@ def _spoil_line(draw: st.DrawFn, lines: list[str]) -> None:
 
 def _spoilt(draw: st.DrawFn, data: bytes) -> bytes:
     """Put in a byte-order mark, or bytes that are none of UTF-8, or neither."""
-    if not draw(_rarely):
+    if not draw(_seldom):
         return data
     place = draw(st.integers(0, len(data)))
     odd = draw(st.sampled_from([b"\xff", b"\xed\xa0\x80", b"\xc3", b"\xe9", b"\0"]))
@@ -121,11 +135,11 @@ def _spoilt(draw: st.DrawFn, data: bytes) -> bytes:
 
 _cells = st.one_of(
     _texts,
-    _texts,
     st.sampled_from(["x\ny", "x\r\ny", "x\ry", '"', '""', "x\"y", "a;b", "NA", "007", "null", "\t", "\x0b"]),
 )
+_digits = st.sampled_from("012xy")
 _headers = st.sampled_from([
-    *[list(COLUMNS)] * 8,
+    *[list(COLUMNS)] * 24,
     *[["q", "a", "b"], ["q"], ["q", "q"], ["q", ""], ["", " "], ["q", "a,b", "x\ny"], [" q", "a"], ["m.x", "q", "m"]],
 ])
 _rows_of_text = st.sampled_from([
@@ -133,7 +147,7 @@ _rows_of_text = st.sampled_from([
     *["x", "x,", "x,a,b,1,2,3", '"x""y",a,b,1,2', '"x\n', "\0,a,b,1,2", "\u3000", '"a\r\nb",a,b,1,2', "\r", "x,a\rb,c,1,2"],
 ])
 _dialects = st.sampled_from([
-    *[{}] * 6,
+    *[{}] * 24,
     *[{"delimiter": one} for one in (";", "\t", "|", " ", "x", "\u00e9", "\n", "\0", '"')],
     *[{"dialect": "excel"}, {"dialect": "excel-tab"}, {"skip_rows": 1}, {"encoding": "latin-1"}],
     *[{"encoding": "utf-8-sig"}, {"encoding": "U8"}, {"fieldnames": list(COLUMNS)}, {"fieldnames": ["q"]}],
@@ -152,9 +166,10 @@ def csv_cases(draw: st.DrawFn) -> Case:
     rows = [header] if "fieldnames" not in options else []
     narrow = {name: draw(st.booleans()) for name in header}
     for _ in range(draw(st.integers(0, 12))):
-        rows.append([draw(st.sampled_from("012xy") if narrow[name] else _cells) for name in header])
+        rows.append([draw(_digits if narrow[name] else _cells) for name in header])
+        rows[-1][0] = rows[-1][0] if draw(_seldom) else f"q{draw(_digits)}"
     lines = [_csv_line(row, usable, quoting) for row in rows]
-    if draw(_rarely):
+    if draw(_seldom):
         lines.insert(draw(st.integers(0, len(lines))), draw(_rows_of_text))
     text = end.join(lines) + draw(st.sampled_from([end, end, "", end * 2]))
     data = _spoilt(draw, text.encode())
@@ -203,11 +218,15 @@ _VALUES: tuple[tuple[pa.DataType, st.SearchStrategy[Any]], ...] = (
 )
 
 
+def _with_nulls(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.sampled_from([*[values] * 5, st.none()]).flatmap(lambda chosen: chosen)
+
+
 def _typed(draw: st.DrawFn) -> tuple[pa.DataType, st.SearchStrategy[Any]]:
     """Draw a type with its values: plain, or a list, struct or map of such."""
-    kind, values = draw(st.sampled_from(_VALUES))
+    kind, values = draw(_KINDS)
     form = draw(st.sampled_from([*["plain"] * 4, "list", "list", "large_list", "fixed", "struct", "map", "deep"]))
-    items = st.one_of(values, values, values, st.none())
+    items = _with_nulls(values)
     lists = st.lists(items, max_size=3)
     if form == "list":
         return pa.list_(pa.field("element", kind)), lists
@@ -239,29 +258,39 @@ def arrow_cases(draw: st.DrawFn) -> Case:
     return _case(draw, _ipc(draw, table), "records.arrow", source)
 
 
+_KINDS = st.sampled_from([*_VALUES, *[(pa.string(), _texts), (pa.int64(), _small)] * 4])
+
+
 def _array(draw: st.DrawFn, name: str, count: int) -> pa.Array:
-    if name == "q" or draw(_rarely):
-        values, kind = draw(st.lists(_texts, min_size=count, max_size=count)), pa.string()
+    if name == "q":
+        one = _texts if draw(_rarely) else st.sampled_from(["x", "y", "zé", "A b"])
+        kind = draw(st.sampled_from([pa.string(), pa.large_string(), pa.string_view()]))
+        values = draw(st.lists(one, min_size=count, max_size=count))
     else:
         kind, one = _typed(draw)
         nullable = draw(st.booleans())
-        each = st.one_of(one, one, st.none()) if nullable else one
+        each = _with_nulls(one) if nullable else one
         values = draw(st.lists(each, min_size=count, max_size=count))
     return pa.array(values, kind)
 
 
 def _parquet(draw: st.DrawFn, table: pa.Table) -> bytes:
+    rows = draw(st.sampled_from([1, 3, 100]))
+    data = _parquet_of(table, rows)
+    if data is None:
+        data = _parquet_of(table.select([0]), rows) or b""
+    return data[: draw(st.integers(0, len(data)))] if draw(_seldom) else data
+
+
+def _parquet_of(table: pa.Table, rows: int) -> bytes | None:
+    """Return a table as Parquet; None where pyarrow can't write it, or read it again."""
     sink = io.BytesIO()
     try:
-        pq.write_table(table, sink, row_group_size=draw(st.sampled_from([1, 3, 100])))
+        pq.write_table(table, sink, row_group_size=rows)
+        pq.read_table(sink)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        kept = [name for name in dict.fromkeys(table.schema.names) if name == "q"]
-        sink = io.BytesIO()
-        pq.write_table(table.select([table.schema.names.index(name) for name in kept]), sink)
-    data = sink.getvalue()
-    if draw(_rarely):
-        return data[: draw(st.integers(0, len(data)))]
-    return data
+        return None
+    return sink.getvalue()
 
 
 def _ipc(draw: st.DrawFn, table: pa.Table) -> bytes:

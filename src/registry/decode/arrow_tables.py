@@ -1,4 +1,7 @@
-"""Parquet, and the Arrow files that the Hub source writes → columns."""
+"""Parquet, and the Arrow files that the Hub source writes → columns.
+
+Columns that nobody asks for are not read, so what can't be read of them is not noticed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
             batches = opened.iter_batches(_rows_of(opened), columns=None if dotted else names)
             for batch in batches:
                 yield Frame(batch.select(names))
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # not of pyarrow's
+                raise
             raise NotColumnarError("a file that must be complained of") from error
 
 

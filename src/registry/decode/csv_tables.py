@@ -99,9 +99,10 @@ def _open(
                 quoted_strings_can_be_null=False,
             ),
         )
+        found = tuple(reader.schema.names)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise NotColumnarError("not CSV") from error
-    if tuple(reader.schema.names) != names:
+    if found != names:
         raise NotColumnarError("another header")
     return reader
 

@@ -11,6 +11,8 @@ import codecs
 import io
 import json
 import os
+import re
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -215,6 +217,8 @@ def _refuse_odd_text(block: bytes) -> None:
         raise NotColumnarError("not UTF-8") from error
     if holds_text(block, "-NaN") or (holds_text(block, "Inf") and _has_short_infinity(block)):
         raise NotColumnarError("a number that is none of JSON's")
+    if _has_long_number(block):
+        raise NotColumnarError("a number of more digits than Python reads")
 
 
 def _has_short_infinity(block: bytes) -> bool:
@@ -225,6 +229,17 @@ def _has_short_infinity(block: bytes) -> bool:
             return True
         place = block.find(b"Inf", place + 3)
     return False
+
+
+def _has_long_number(block: bytes) -> bool:
+    """Return whether so many digits follow each other that `int` may refuse them."""
+    most = sys.int_info.str_digits_check_threshold
+    # More digits than that cover two neighbours among bytes that are half as far apart.
+    looked_at = np.frombuffer(block, np.uint8)[:: most // 2]
+    digits = (looked_at >= ord("0")) & (looked_at <= ord("9"))
+    if not (digits[1:] & digits[:-1]).any():
+        return False
+    return re.search(rb"[0-9]{%d}" % (most + 1), block) is not None
 
 
 def _refuse_whole_numbers(column: pa.Array) -> None:

@@ -27,8 +27,13 @@ def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator
         try:
             for batch in pq.ParquetFile(data).iter_batches(_BATCH_ROWS):
                 yield from batch.to_pylist()
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # not of pyarrow's
+                raise
             message = f"not a Parquet file, or a damaged one: {error}"
+            raise DecodeError(message, file=file.location) from error
+        except (OverflowError, ValueError) as error:
+            message = f"a value is beyond what Python holds: {error}"
             raise DecodeError(message, file=file.location) from error
 
 

@@ -107,7 +107,7 @@ class ColumnarMapper:
             for name in self._expressions:
                 columns |= self._field(name, kept)
             return self._with_metadata(columns, kept, kinds)
-        except MappingError as error:
+        except (MappingError, UnicodeEncodeError) as error:
             raise NotColumnarError("an error that records word") from error
 
     def _kept(self, view: View) -> View:
@@ -161,8 +161,7 @@ class ColumnarMapper:
     def _whole_metadata(self, view: View) -> list[dict[str, Any] | None] | None:
         """Return the metadata of each sample; None where none has any."""
         raw = self._mapper.fields.metadata
-        column = view.column(raw) if isinstance(raw, str) else None
-        if raw is None or (column is not None and column.null_count == view.count):
+        if raw is None or (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
             return None
         return [self._mapper.metadata(row) for row in view.rows(columns_of_metadata(raw))]
 

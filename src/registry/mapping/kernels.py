@@ -33,6 +33,9 @@ from registry.templates import Placeholder
 __all__ = ["NoKernelError", "as_text", "evaluate", "is_text", "is_text_list", "places_where"]
 
 
+_LARGEST_START = 1 << 62
+
+
 class NoKernelError(Exception):
     """An expression, or the type of its columns, has no kernel."""
 
@@ -66,11 +69,11 @@ def evaluate(expression: Expression, view: View) -> pa.Array:
             return _column(name, view)
         case Const(str() as text):
             return constant_text(text, view.count)
-        case ListOf(items):
+        case ListOf(items) if items:
             return _interleaved([_required_text(item, view) for item in items])
         case Template():
             return _template(expression, view)
-        case RowNumber(start, None):
+        case RowNumber(start, None) if abs(start) < _LARGEST_START:
             return whole_numbers(view.numbers + (start - 1))
         case Pipe(start, operations):
             column = _required(start, view)
@@ -138,7 +141,7 @@ _BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
 
 
 def _letter(values: pa.Array, argument: Any) -> pa.Array:
-    if not pa.types.is_integer(values.type):
+    if not pa.types.is_integer(values.type) or pa.types.is_uint64(values.type):
         raise NoKernelError
     places = values.cast(pa.int64())
     base = (argument or {}).get("base", 0)

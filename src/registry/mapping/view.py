@@ -45,21 +45,19 @@ class View:
         names = self.frame.batch.schema.names
         if name in names:
             return self.frame.batch.column(name)
-        if any(head in self.constants or head in names for head in _heads(name)):
-            return self._inner(name)
-        return pa.nulls(self.count, pa.large_string())
-
-    def _inner(self, name: str) -> pa.Array | None:
-        """Return what a path of keys leads to within a column of objects."""
-        head, *path = name.split(".")
-        if head in self.constants or head not in self.frame.batch.schema.names:
+        heads = [head for head in _heads(name) if head in self.constants or head in names]
+        if not heads:
+            return pa.nulls(self.count, pa.large_string())
+        # Where a path can be read in two ways, each record chooses.
+        if len(heads) > 1 or heads[0] in self.constants:
             return None
-        column = self.frame.batch.column(head)
-        for key in path:
-            if not pa.types.is_struct(column.type) or column.type.get_field_index(key) < 0:
-                return None
-            column = pc.struct_field(column, column.type.get_field_index(key))
-        return column
+        rest = name.removeprefix(f"{heads[0]}.")
+        return _inner(self.frame.batch.column(heads[0]), rest)
+
+    def is_null(self, name: str) -> bool:
+        """Return whether a column is null or missing in every record."""
+        column = self.column(name)
+        return column is not None and column.null_count == self.count
 
     def rows(self, wanted: Iterable[str] | None) -> list[Row]:
         """Return the records, with the columns that are wanted, and those that were before.
@@ -82,7 +80,7 @@ class View:
         batch = self.frame.batch
         if not self.frame.null_is_value and any(column.null_count for column in batch.columns):
             raise NotColumnarError("a null, or a key that is missing")
-        records = [{**record, **self.constants} for record in batch.to_pylist()]
+        records = [{**record, **self.constants} for record in _python_values(batch)]
         return list(map(Row, records, self.numbers.tolist()))
 
     def _read_column(self, name: str) -> None:
@@ -91,13 +89,35 @@ class View:
             raise NotColumnarError("a null, or a key that is missing")
         self._read.add(name)
         if name not in self.constants:
-            for row, value in zip(self._rows, column.to_pylist(), strict=True):
+            for row, value in zip(self._rows, _python_values(column), strict=True):
                 row.record[name] = value
 
     def kept(self, places: NDArray[np.int64]) -> View:
         """Return the view of some of the records."""
-        batch = self.frame.batch.take(whole_numbers(places))
+        try:
+            batch = self.frame.batch.take(whole_numbers(places))
+        except pa.ArrowNotImplementedError as error:
+            raise NotColumnarError("a column whose rows can't be chosen") from error
         return View(Frame(batch, self.frame.null_is_value), self.constants, self.numbers[places])
+
+
+def _inner(column: pa.Array, path: str) -> pa.Array | None:
+    """Return what a path leads to within a column of objects; None where records must tell."""
+    if not pa.types.is_struct(column.type):
+        return None
+    keys = [key for key in (*_heads(path), path) if key in column.type.names]
+    if len(keys) != 1 or column.type.get_field_index(keys[0]) < 0:
+        return None
+    inner = pc.struct_field(column, column.type.get_field_index(keys[0]))
+    return inner if keys[0] == path else _inner(inner, path.removeprefix(f"{keys[0]}."))
+
+
+def _python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
+    try:
+        values: list[Any] = data.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise NotColumnarError("a value beyond what Python holds") from error
+    return values
 
 
 def _heads(name: str) -> list[str]:
