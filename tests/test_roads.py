@@ -2,38 +2,233 @@
 
 from __future__ import annotations
 
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.roads.files import arrow_cases, csv_cases, json_cases
-from tests.roads.outcome import Case, roads_of
+from tests.roads.outcome import Case, Outcome, roads_of
 
-BY_COLUMN: dict[str, int] = {}
-
-exact = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+CASES = 700
+"""Files of each form that are tried."""
 
 
-def compare(case: Case) -> None:
+def by_both(case: Case) -> tuple[Outcome, int]:
+    """Return what both roads end in, and how many records were read by column."""
     found, wanted, rows = roads_of(case)
-    BY_COLUMN[case.source["type"]] = BY_COLUMN.get(case.source["type"], 0) + bool(rows)
-    assert found == wanted
+    assert found == wanted, f"by columns {found}, by records {wanted}"
+    return wanted, rows
 
 
-@settings(exact, max_examples=900)
-@given(json_cases())
-def test_json_lines_give_the_same_by_both_roads(case: Case) -> None:
-    compare(case)
+@pytest.mark.parametrize(
+    ("cases", "least"),
+    [(json_cases, CASES // 5), (csv_cases, CASES // 5), (arrow_cases, CASES // 3)],
+    ids=["json", "csv", "arrow"],
+)
+def test_both_roads_give_the_same_samples_or_the_same_error(cases: Any, least: int) -> None:
+    ends: list[bool] = []
+
+    @settings(
+        deadline=None,
+        max_examples=CASES,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(cases())
+    def compare(case: Case) -> None:
+        outcome, rows = by_both(case)
+        ends.append(rows > 0 and outcome.error is None)
+
+    compare()
+    # The comparison shows something only where whole files went by column.
+    assert sum(ends) >= least, f"only {sum(ends)} of {len(ends)} files became samples by column"
 
 
-@settings(exact, max_examples=600)
-@given(csv_cases())
-def test_csv_gives_the_same_by_both_roads(case: Case) -> None:
-    compare(case)
+CSV = {"type": "csv"}
+JSON = {"type": "json"}
 
 
-@settings(exact, max_examples=600)
-@given(arrow_cases())
-def test_arrow_tables_give_the_same_by_both_roads(case: Case) -> None:
-    compare(case)
+def csv_case(data: bytes, fields: dict[str, Any], **keys: Any) -> Case:
+    return Case(data, "d.csv", {**CSV, **keys.pop("source", {})}, {"fields": fields, **keys})
+
+
+def json_case(data: bytes, fields: dict[str, Any], **keys: Any) -> Case:
+    return Case(data, "d.jsonl", JSON, {"fields": fields, **keys})
+
+
+def parquet_case(table: pa.Table, fields: dict[str, Any], **keys: Any) -> Case:
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return Case(sink.getvalue(), "d.parquet", {"type": "parquet"}, {"fields": fields, **keys})
+
+
+def value_of(sample: Any, field: str) -> Any:
+    """Return one field of a frozen sample."""
+    return dict(sample[1:])["str", repr(field)]
+
+
+def test_metadata_of_whole_records_is_kept() -> None:
+    outcome, rows = by_both(csv_case(b"q,a\nx,1\n", {"input": "q", "metadata": "*"}))
+    assert rows == 1
+    made = ("dict", (("str", "'q'"), ("str", "'x'")), (("str", "'a'"), ("str", "'1'")))
+    assert [value_of(sample, "metadata") for sample in outcome.samples] == [made]
+
+
+@pytest.mark.parametrize("name", ["choices", "target"])
+def test_a_list_of_no_expressions_is_an_empty_list(name: str) -> None:
+    outcome, rows = by_both(csv_case(b"q\nx\n", {"input": "q", name: []}))
+    assert (rows, [value_of(sample, name) for sample in outcome.samples]) == (1, [("list",)])
+
+
+def test_a_header_that_is_no_utf8_is_the_same_error() -> None:
+    outcome, rows = by_both(csv_case(b"q,\xff\nx,1\n", {"input": "q"}))
+    assert rows == 0
+    assert outcome.error is not None
+    assert "byte 0xff is not utf-8" in outcome.error[1]
+
+
+def test_a_number_of_more_digits_than_python_reads_is_an_error_in_any_column() -> None:
+    data = b'{"q": "x"}\n{"q": "y", "other": ' + b"1" * 4301 + b"}\n"
+    outcome, _ = by_both(json_case(data, {"input": "q"}))
+    assert outcome.error is not None
+    assert "d.jsonl:2: not JSON: Exceeds the limit" in outcome.error[1]
+
+
+def test_a_long_text_of_digits_is_no_long_number() -> None:
+    data = json.dumps({"q": "1" * 5000}).encode()
+    outcome, _ = by_both(json_case(data, {"input": "q"}))
+    assert len(outcome.samples) == 1
+
+
+DEEP = [{"b": {"c": "by b"}, "b.c": "exact"}, {"b": {"c": "by b"}, "b.c": None}]
+
+
+def test_a_path_into_objects_takes_the_exact_key_first_at_each_step() -> None:
+    table = pa.table({"q": ["x", "y"], "a": DEEP})
+    outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": {"v": "a.b.c"}}))
+    found = [value_of(sample, "metadata")[1][1] for sample in outcome.samples]
+    assert found == [("str", "'exact'"), ("NoneType", "None")]
+
+
+def test_a_path_that_can_be_read_in_two_ways_is_read_record_by_record() -> None:
+    table = pa.table({"q": ["x", "y"], "a": [{"b": {"c": "1"}}, None], "a.b": [{"c": "2"}] * 2})
+    outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["a.b.c"]}))
+    found = [value_of(sample, "metadata")[1][1] for sample in outcome.samples]
+    assert found == [("str", "'1'"), ("str", "'2'")]
+
+
+def test_a_letter_of_a_number_beyond_64_bits_is_the_same_error() -> None:
+    table = pa.table({"q": ["x"], "n": pa.array([2**63], pa.uint64())})
+    fields = {"input": "q", "target": {"from": "n", "do": ["letter"]}}
+    outcome, _ = by_both(parquet_case(table, fields))
+    assert outcome.error is not None
+    assert "needs an index from 0 to 999, value: 9223372036854775808" in outcome.error[1]
+
+
+@pytest.mark.parametrize("start", [2**62, 2**63 - 1, 2**63, 2**70, -(2**63), -(2**70)])
+def test_row_numbers_begin_anywhere(start: int) -> None:
+    fields = {"input": "q", "id": {"row_number": start}, "metadata": {"n": {"row_number": start}}}
+    outcome, _ = by_both(csv_case(b"q\nx\ny\n", fields))
+    assert (outcome.error is None) == (-(2**63) <= start < 2**63 - 1)
+
+
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"const": HALF},
+        {"template": HALF + "{q}"},
+        {"from": "q", "do": [{"replace": {"x": HALF}}]},
+    ],
+)
+def test_half_a_surrogate_pair_in_the_manifest_is_the_same_error(target: Any) -> None:
+    outcome, _ = by_both(csv_case(b"q\nx\n", {"input": "q", "target": target}))
+    assert outcome.error is not None
+    assert "record 1, field target: holds half of a surrogate pair" in outcome.error[1]
+
+
+def test_half_a_surrogate_pair_in_a_condition_holds_of_nothing() -> None:
+    where = {"value": "q", "equals": HALF}
+    outcome, _ = by_both(csv_case(b"q\nx\n", {"input": "q"}, where=where))
+    assert outcome == Outcome()
+
+
+def test_rows_of_any_type_can_be_left_out() -> None:
+    table = pa.table({"q": ["x", "y"], "a": pa.array(["1", "2"], pa.string_view())})
+    where = {"value": "q", "equals": "y"}
+    outcome, _ = by_both(parquet_case(table, {"input": "q", "target": "a"}, where=where))
+    assert outcome.records == (2,)
+
+
+@pytest.mark.parametrize("where", [{"value": "q", "equals": "no"}, {"value": "none", "equals": "x"}])
+def test_a_condition_that_holds_of_nothing_gives_no_samples(where: Any) -> None:
+    fields = {"input": "q", "choices": ["q"], "id": "q", "metadata": ["q", "none"]}
+    outcome, rows = by_both(csv_case(b"q\nx\ny\n", fields, where=where))
+    assert (outcome, rows) == (Outcome(), 2)
+
+
+def test_a_date_beyond_what_python_holds_is_an_error_of_the_file() -> None:
+    table = pa.table({"q": ["x"], "d": pa.array([3_000_000], pa.date32())})
+    outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["d"]}))
+    assert outcome.error is not None
+    assert "d.parquet: a value is beyond what Python holds" in outcome.error[1]
+
+
+def test_damage_within_a_parquet_file_is_an_error_of_the_file() -> None:
+    case = parquet_case(pa.table({"q": ["x", "y"]}), {"input": "q"})
+    data = case.data[:20] + b"\xff" * 20 + case.data[40:]
+    outcome, _ = by_both(Case(data, case.name, case.source, case.keys))
+    assert outcome.error is not None
+    assert "d.parquet: not a Parquet file, or a damaged one" in outcome.error[1]
+
+
+LINES = [
+    {"q": "1"},
+    {"q": "2", "a": 1},
+    {"q": "3", "a": HALF},
+    {"q": HALF, "a": "x"},
+    {"q": None},
+    {"q": "6"},
+]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 100])
+@pytest.mark.parametrize("block", [8, 20, 40, 1000])
+@pytest.mark.parametrize("metadata", [["a"], None])
+def test_the_first_record_that_fails_is_named_wherever_a_chunk_begins(
+    rows: int, block: int, metadata: Any
+) -> None:
+    data = "\n".join(map(json.dumps, LINES)).encode()
+    keys = {"fields": {"input": "q", "metadata": metadata}}
+    outcome, _ = by_both(Case(data, "d.jsonl", JSON, keys, block=block, rows=rows))
+    record, field = (3, "metadata") if metadata else (4, "input")
+    message = f"d: record {record}, field {field}: holds half of a surrogate pair, which is no text"
+    assert outcome.error == ("MappingError", f"{message}, value: {HALF!r}")
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize("bad", [{"q": None}, {"q": HALF}, 5])
+@given(limit=st.integers(0, 4))
+@settings(deadline=None, max_examples=10)
+def test_what_is_wrong_behind_the_limit_does_not_matter(bad: Any, rows: int, limit: int) -> None:
+    lines = [{"q": "1"}, {"q": "2"}, {"q": "3"}, bad]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    outcome, _ = by_both(
+        Case(data, "d.jsonl", JSON, {"fields": {"input": "q"}}, limit, block=10, rows=rows)
+    )
+    assert (len(outcome.samples), outcome.error is None) == ((limit, True) if limit < 4 else (0, False))
+
+
+def test_only_nesting_in_a_column_that_nobody_asks_for_is_let_pass_by_column() -> None:
+    deep = b'{"q": "x", "other": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+    found, wanted, rows = roads_of(json_case(b'{"q": "x"}\n' * 70 + deep, {"input": "q"}))
+    assert (len(found.samples), rows) == (71, 71)
+    assert wanted.error is not None
+    assert "the JSON is nested too deeply" in wanted.error[1]
