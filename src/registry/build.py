@@ -263,9 +263,7 @@ class _RecordRoad:
         }
 
 
-def _gathered(
-    fields: Iterator[Mapped], most: int
-) -> tuple[list[Mapped], RegistryError | None]:
+def _gathered(fields: Iterator[Mapped], most: int) -> tuple[list[Mapped], RegistryError | None]:
     """Return the next ones, and the error that ended them."""
     chunk: list[Mapped] = []
     try:

@@ -15,16 +15,37 @@ COLUMNS = ("q", "a", "b", "n", "m")
 
 _names = st.sampled_from([*COLUMNS * 4, "none", "m.x", "m.x.y", "k", "m.x.y.z"])
 _literals = st.sampled_from(["x", "", "é", 1, 0, -1, 2.5, True, None, ["x"], [1], {"x": 1}, "1"])
-_steps: st.SearchStrategy[Any] = st.sampled_from([
-    *(operation.example.step for operation in OPERATIONS.values()),
-    *["lower", "upper", "strip", "letter", {"letter": {"base": 1}}, {"replace": {"x": "", "y": "z"}}],
-    *[{"default": "none"}, {"split": "x"}, {"coalesce": ["b", "n"]}, {"letter_in": "m"}, "len"],
-    *[{"each": "str"}, {"each": ["str", "strip"]}, {"map": {"x": "y", "*": 1}}, {"index": 0}],
-    *[{"letter_in": {"const": ["x", "1", 1]}}, {"strip": "x"}, {"parse": "json"}],
-])
+_steps: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        *(operation.example.step for operation in OPERATIONS.values()),
+        *[
+            "lower",
+            "upper",
+            "strip",
+            "letter",
+            {"letter": {"base": 1}},
+            {"replace": {"x": "", "y": "z"}},
+        ],
+        *[{"default": "none"}, {"split": "x"}, {"coalesce": ["b", "n"]}, {"letter_in": "m"}, "len"],
+        *[{"each": "str"}, {"each": ["str", "strip"]}, {"map": {"x": "y", "*": 1}}, {"index": 0}],
+        *[{"letter_in": {"const": ["x", "1", 1]}}, {"strip": "x"}, {"parse": "json"}],
+    ]
+)
 _templates = st.lists(
     st.sampled_from(
-        ["{q}", "{a}", "{b}", "{n}", "{m.x}", "{none|-}", "{b|}", "{?a}A {a}{/}", "{v}", "x ", "{{é"]
+        [
+            "{q}",
+            "{a}",
+            "{b}",
+            "{n}",
+            "{m.x}",
+            "{none|-}",
+            "{b|}",
+            "{?a}A {a}{/}",
+            "{v}",
+            "x ",
+            "{{é",
+        ]
     ),
     min_size=1,
     max_size=3,
@@ -36,8 +57,12 @@ def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         st.lists(inner, max_size=3),
         st.fixed_dictionaries(pipe),
-        st.fixed_dictionaries({"template": _templates}, optional={"with": st.fixed_dictionaries({"v": inner})}),
-        st.fixed_dictionaries({"object": st.dictionaries(st.sampled_from("xy"), inner, max_size=2)}),
+        st.fixed_dictionaries(
+            {"template": _templates}, optional={"with": st.fixed_dictionaries({"v": inner})}
+        ),
+        st.fixed_dictionaries(
+            {"object": st.dictionaries(st.sampled_from("xy"), inner, max_size=2)}
+        ),
         st.fixed_dictionaries({"if": _conditions(inner), "then": inner}, optional={"else": inner}),
         st.fixed_dictionaries(
             {"hash": st.one_of(st.just("*"), inner, st.lists(inner, max_size=2))},
@@ -65,7 +90,10 @@ def _conditions(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     one = st.tuples(inner, tests).map(lambda pair: {"value": pair[0], **pair[1]})
     several = st.lists(one, max_size=2)
     return st.one_of(
-        one, one, several, *(several.map(lambda parts, key=key: {key: parts}) for key in ("all", "any")),
+        one,
+        one,
+        several,
+        *(several.map(lambda parts, key=key: {key: parts}) for key in ("all", "any")),
         one.map(lambda part: {"not": part}),
     )
 
@@ -78,15 +106,39 @@ _leaves = st.one_of(
 )
 _expressions = st.recursive(_leaves, _grown, max_leaves=4)
 # What there are kernels for, more often than chance would have it.
-_texts = st.sampled_from([
-    *["q", "q", {"template": "{q}"}, {"template": "{q} {n}"}, {"template": "x {q}{v}", "with": {"v": "q"}}],
-    *[{"from": "q", "do": [step]} for step in ("lower", "upper", "strip", {"replace": {"x": "é"}})],
-    {"from": "q", "do": ["strip", "upper"]},
-])
-_targets = st.sampled_from([
-    *["a", "b", "n", "q", "m", ["q"], ["a", "b"], {"template": "{n}"}, {"row_number": 1}, {"const": "A"}],
-    *[{"from": "n", "do": ["letter"]}, {"from": "n", "do": [{"letter": {"base": 1}}]}],
-])
+_texts = st.sampled_from(
+    [
+        *[
+            "q",
+            "q",
+            {"template": "{q}"},
+            {"template": "{q} {n}"},
+            {"template": "x {q}{v}", "with": {"v": "q"}},
+        ],
+        *[
+            {"from": "q", "do": [step]}
+            for step in ("lower", "upper", "strip", {"replace": {"x": "é"}})
+        ],
+        {"from": "q", "do": ["strip", "upper"]},
+    ]
+)
+_targets = st.sampled_from(
+    [
+        *[
+            "a",
+            "b",
+            "n",
+            "q",
+            "m",
+            ["q"],
+            ["a", "b"],
+            {"template": "{n}"},
+            {"row_number": 1},
+            {"const": "A"},
+        ],
+        *[{"from": "n", "do": ["letter"]}, {"from": "n", "do": [{"letter": {"base": 1}}]}],
+    ]
+)
 _metadata = st.one_of(
     st.none(),
     st.lists(st.sampled_from(COLUMNS), max_size=4),
@@ -112,7 +164,9 @@ _fields = st.fixed_dictionaries(
     optional={
         "target": _mostly(_targets),
         "choices": _mostly(st.sampled_from(["m", "b", ["a", "b"], ["q"], ["q", "a", "b"]])),
-        "id": _mostly(st.sampled_from(["n", "n", "a", "q", {"row_number": 5}, {"hash": ["q"]}, None])),
+        "id": _mostly(
+            st.sampled_from(["n", "n", "a", "q", {"row_number": 5}, {"hash": ["q"]}, None])
+        ),
         "metadata": _metadata,
         "sandbox": st.sampled_from(["none", "none", {"const": "docker"}, "a"]),
         "files": st.sampled_from([*["none"] * 4, {"const": {"x": "y"}}, "m"]),
@@ -125,7 +179,10 @@ _sometimes = st.sampled_from([*[False] * 5, True])
 @st.composite
 def dataset_keys(draw: st.DrawFn) -> dict[str, Any]:
     """Draw the keys of a dataset beside its source."""
-    keys: dict[str, Any] = {"fields": draw(_fields), "on_duplicate": draw(st.sampled_from(["suffix", "drop", "error"]))}
+    keys: dict[str, Any] = {
+        "fields": draw(_fields),
+        "on_duplicate": draw(st.sampled_from(["suffix", "drop", "error"])),
+    }
     if draw(_sometimes):
         equals = st.sampled_from([{"value": "a", "equals": "x"}, {"value": "none", "equals": "x"}])
         keys["where"] = draw(st.one_of(equals, _conditions(_expressions)))
