@@ -69,6 +69,31 @@ def test_a_warm_dataset_loads_neither_the_hub_nor_pandas() -> None:
     assert loaded_by(code, NOT_WHEN_WARM) == []
 
 
+CATALOG = """
+version: 1
+datasets:
+  d:
+    source: {type: json, path: d.jsonl}
+    fields: {input: q, choices: c, target: {from: n, do: [letter]}, metadata: {kind: k, any: {object: {n: n}}}}
+    shuffle: true
+    seed: 1
+    shuffle_choices: 2
+"""
+LINES = "".join(f'{{"q": "q{n}", "c": ["x", "y"], "n": {n % 2}, "k": "é"}}\n' for n in range(9))
+
+
+def test_a_warm_dataset_of_ones_own_loads_little_however_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "datasets.yaml").write_text(CATALOG, encoding="utf-8")
+    (tmp_path / "d.jsonl").write_text(LINES, encoding="utf-8")
+    load = f"from registry import get_dataset; d = get_dataset('d', root={str(tmp_path)!r})"
+    code = f"{load}; len(d); d[0]; list(d); d[2:5][0]; d.filter(lambda one: one.target == 'A')[0]"
+    loaded_by(code, HEAVY)
+    monkeypatch.setenv("REGISTRY_OFFLINE", "1")
+    assert loaded_by(code, NOT_WHEN_WARM) == []
+
+
 def test_help_loads_nothing_but_the_terminal() -> None:
     code = "from registry.cli import main; main(['--help'])"
     assert set(loaded_by(code, HEAVY)) <= {"click", "rich"}

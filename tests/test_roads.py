@@ -12,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.roads.files import arrow_cases, csv_cases, json_cases
+from tests.roads.arrow_files import arrow_cases
+from tests.roads.csv_files import csv_cases
+from tests.roads.json_files import json_cases
 from tests.roads.outcome import Case, Outcome, roads_of
 
 CASES = 700

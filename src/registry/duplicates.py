@@ -59,7 +59,8 @@ class IdWatch:
             return False
         above = self._last is None or first > self._last
         self._last = last
-        return above and bool(pc.all(pc.greater(ids.slice(1), ids.slice(0, len(ids) - 1))).as_py())
+        higher = pc.greater(ids.slice(1), ids.slice(0, len(ids) - 1))
+        return above and bool(pc.all(higher, min_count=0).as_py())
 
     def repeated(self, file: SampleFile) -> frozenset[str | int]:
         """Return the ids that stand in more than one row of the file that was written."""

@@ -1,0 +1,1 @@
+"""Generated sources, and what both roads make of them."""

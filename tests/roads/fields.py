@@ -93,7 +93,8 @@ def _conditions(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         one,
         one,
         several,
-        *(several.map(lambda parts, key=key: {key: parts}) for key in ("all", "any")),
+        st.fixed_dictionaries({"all": several}),
+        st.fixed_dictionaries({"any": several}),
         one.map(lambda part: {"not": part}),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,12 +16,12 @@ from registry import sample_file, sources
 from registry.arrow_dataset import ArrowDataset
 from registry.build import build
 from registry.cache import Cache
-from registry.decode import arrow_tables, csv_tables, json_tables
+from registry.decode import arrow_tables, csv_tables, json_tables, tables
 from registry.decode.bytes import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError
 from registry.errors import RegistryError
 from registry.sources.pin import Access, PinnedFile, Pins, SourcePin
-from registry.spec import DatasetSpec, FileSource, HfSource
+from registry.spec import DatasetSpec
 
 __all__ = ["Case", "Outcome", "by_columns", "by_records", "frozen", "roads_of"]
 
@@ -77,7 +76,7 @@ def roads_of(case: Case) -> tuple[Outcome, Outcome, int]:
 
 def by_columns(case: Case, folder: Path, frames: list[int] | None = None) -> Outcome:
     """Build as it is; `frames` gets the number of records of each frame that was decoded."""
-    decode_tables = build_module.decode_tables
+    decode_tables = tables.decode_tables
 
     def counted(*args: Any) -> Iterator[Frame]:
         for frame in decode_tables(*args):
@@ -105,7 +104,8 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
     access = Access(cache=Cache(folder / "cache"))
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
         patch.setattr(build_module, "decode_tables", decode_tables)
-        patch.setattr(sources, "fetch_hub", lambda *_: SourceBytes.of_file(str(path), path))
+        for name in ("fetch_hub", "fetch_hub_part"):
+            patch.setattr(sources, name, lambda *_: SourceBytes.of_file(str(path), path))
         try:
             written = build(spec, pins, access, Path(made), limit=case.limit)
         except RegistryError as error:

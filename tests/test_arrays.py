@@ -1,0 +1,111 @@
+"""Arrow arrays made of numpy's memory and of constants."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from registry.arrays import begins_visibly, constant_text, list_starts, text_scalar, whole_numbers
+
+TEXT = pa.large_string()
+LISTS = pa.large_list(TEXT)
+
+
+def test_whole_numbers_share_the_memory_of_64_bits() -> None:
+    numbers = np.array([3, -1, 2**62])
+    array = whole_numbers(numbers)
+    numbers[0] = 5
+    assert (array.type, array.to_pylist()) == (pa.int64(), [5, -1, 2**62])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.array([1, 2], np.int8),
+        np.array([1, 2], np.uint64),
+        np.array([1, 9, 2, 9])[::2],
+        np.array([2, 1])[::-1],
+    ],
+)
+def test_numbers_of_other_widths_and_strides_are_copied(numbers: np.ndarray) -> None:
+    array = whole_numbers(numbers)
+    assert (array.type, array.to_pylist()) == (pa.int64(), [1, 2])
+
+
+def test_no_numbers_are_an_empty_array() -> None:
+    assert whole_numbers(np.array([], np.int64)).to_pylist() == []
+
+
+@pytest.mark.parametrize("text", ["", "x", "é\U0001f600\0"])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_constant_text_stands_in_every_row(text: str, count: int) -> None:
+    array = constant_text(text, count)
+    array.validate(full=True)
+    assert (array.type, array.to_pylist()) == (TEXT, [text] * count)
+
+
+def test_half_a_surrogate_pair_is_no_text() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        constant_text("\ud800", 1)
+
+
+def test_a_scalar_holds_its_text() -> None:
+    scalar = text_scalar("é")
+    assert (scalar.type, scalar.as_py()) == (TEXT, "é")
+
+
+@pytest.mark.parametrize(
+    ("column", "starts"),
+    [
+        (pa.array([["a", "b"], [], None, ["c"]], LISTS), [0, 2, 2, 2, 3]),
+        (pa.array([["a", "b"], [], None, ["c"]], LISTS)[1:3], [2, 2, 2]),
+        (pa.array(["é", None, "ab"], TEXT), [0, 2, 2, 4]),
+        (pa.array(["é", None, "ab"], TEXT)[2:], [2, 4]),
+        (pa.nulls(2, LISTS), [0, 0, 0]),
+        (pa.array([], LISTS), [0]),
+        (pa.array([["a"]], LISTS)[1:], [1]),
+    ],
+)
+def test_where_the_items_of_each_row_start(column: pa.Array, starts: list[int]) -> None:
+    assert list_starts(column).tolist() == starts
+
+
+@pytest.mark.parametrize(
+    ("text", "visible"),
+    [
+        *[("x", True), ("!", True), ("~", True), ("x ", True), ("\0", False), ("\x7f", False)],
+        *[
+            ("", False),
+            (" x", False),
+            ("\n", False),
+            ("\x1f", False),
+            ("é", False),
+            ("\u3000", False),
+        ],
+    ],
+)
+def test_the_first_byte_alone_shows_what_can_be_seen(text: str, visible: bool) -> None:
+    whole = pa.array(["before", text, "behind", None], TEXT)
+    assert begins_visibly(whole).tolist() == [True, visible, True, False]
+    assert begins_visibly(whole[1:2]).tolist() == [visible]
+
+
+def test_no_text_shows_anything() -> None:
+    assert begins_visibly(pa.array([], TEXT)).tolist() == []
+    assert begins_visibly(pa.array(["", ""], TEXT)).tolist() == [False, False]
+
+
+def test_nothing_here_imports_pandas() -> None:
+    code = """
+import sys
+import numpy as np
+from registry.arrays import *
+whole_numbers(np.arange(3)); column = constant_text("x", 3); text_scalar("y")
+list_starts(column); begins_visibly(column)
+assert "pandas" not in sys.modules, "pandas is imported"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,212 @@
+"""What makes a dataset quick: nothing is read before it is asked for, and each thing once."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from registry import arrow_dataset, get_dataset, sample_file, sample_rows, views
+from registry.arrays import constant_text, whole_numbers
+from registry.arrow_dataset import ArrowDataset
+from registry.cache import Cache
+from registry.decode import json_tables
+from registry.mapping.view import View
+from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_table import batch_from, schema_of
+
+Calls = dict[str, int]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """Count batches read, rows read and samples built."""
+    found = {"batch": 0, "read": 0, "rows": 0, "sample": 0}
+    batch, read, make = SampleFile.batch, SampleFile.read, sample_rows._make
+
+    def count_batch(file: SampleFile, number: int) -> Any:
+        found["batch"] += 1
+        return batch(file, number)
+
+    def count_read(file: SampleFile, rows: Any) -> Any:
+        found["read"] += 1
+        found["rows"] += len(rows)
+        return read(file, rows)
+
+    def count_sample(*values: Any) -> Any:
+        found["sample"] += 1
+        return make(*values)
+
+    monkeypatch.setattr(SampleFile, "batch", count_batch)
+    monkeypatch.setattr(SampleFile, "read", count_read)
+    monkeypatch.setattr(sample_rows, "_make", count_sample)
+    return found
+
+
+def rows_of(start: int, count: int) -> pa.RecordBatch:
+    columns = {
+        "input": constant_text("q", count),
+        "target": constant_text("", count),
+        "id_number": whole_numbers(np.arange(start, start + count)),
+        "record": whole_numbers(np.arange(start + 1, start + count + 1)),
+    }
+    return batch_from(columns, count, {})
+
+
+def file_of(path: Path, count: int, batch: int) -> SampleFile:
+    """Write samples numbered from 0, so many in each batch."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_file, "_BATCH_ROWS", 0)
+        with SampleWriter(path, schema_of({}), lambda one: None) as writer:
+            for start in range(0, count, batch):
+                writer.write(rows_of(start, min(batch, count - start)))
+    return SampleFile(path, writer.batches)
+
+
+def dataset_of(file: SampleFile, view: views.ViewArrays | None = None) -> ArrowDataset:
+    return ArrowDataset(file, name="d", location="", view=view)
+
+
+CATALOG = """
+version: 1
+datasets:
+  d:
+    source: {type: json, path: d.jsonl}
+    fields: {input: q, choices: c, target: {from: n, do: [letter]}, metadata: [k]}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[Path]:
+    lines = (json.dumps({"q": f"q{n}", "c": ["x", "y"], "n": n % 2, "k": n}) for n in range(1000))
+    (tmp_path / "d.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "datasets.yaml").write_text(CATALOG, encoding="utf-8")
+    return tmp_path  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "view", [{}, {"shuffle": True, "seed": 1}, {"shuffle_choices": 3}, {"limit": 5}]
+)
+def test_opening_a_dataset_builds_no_sample_and_reads_no_batch(
+    root: Path, calls: Calls, view: dict[str, Any]
+) -> None:
+    get_dataset("d", root=root, **view)
+    calls.update(dict.fromkeys(calls, 0))
+    dataset = get_dataset("d", root=root, **view)
+    assert len(dataset) == view.get("limit", 1000)
+    assert (repr(dataset), dataset.name) != ("", "")
+    assert calls == {"batch": 0, "read": 0, "rows": 0, "sample": 0}
+    dataset[0]
+    assert calls["sample"] == 1
+
+
+def test_a_build_by_column_parses_only_the_first_lines_one_by_one(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = []
+    loads = json.loads
+
+    def count(text: Any, **options: Any) -> Any:
+        parsed.append(text)
+        return loads(text, **options)
+
+    monkeypatch.setattr(json, "loads", count)
+    monkeypatch.setattr(View, "_read_rows", lambda *_: pytest.fail("records were made"))
+    get_dataset("d", root=root)
+    lines = [
+        text for text in parsed if b'"q": ' in (text if isinstance(text, bytes) else text.encode())
+    ]
+    assert len(lines) == json_tables._PROBE_LINES
+
+
+COUNT = 1_000_000
+
+
+def test_a_view_of_a_million_rows_is_opened_without_looking_at_them(
+    tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, cache = file_of(tmp_path / "samples.arrow", COUNT, 1 << 17), Cache(tmp_path / "cache")
+    options: dict[str, Any] = {"samples": "sha256:0", "seed": 1, "choice_seed": None}
+    first = views.open_view(file, cache, order="hub", **options)
+    monkeypatch.setattr(views, "row_order", lambda *_: pytest.fail("the order was made again"))
+    monkeypatch.setattr(views, "choice_orders", lambda *_: pytest.fail("choices were looked at"))
+    calls.update(dict.fromkeys(calls, 0))
+    view = views.open_view(file, cache, order="hub", **options)
+    dataset = dataset_of(file, view)
+    assert (type(view.rows), len(dataset)) == (np.memmap, COUNT)
+    assert calls == {"batch": 0, "read": 0, "rows": 0, "sample": 0}
+    assert first.rows is not None
+    assert [dataset[place].id for place in (0, 7, -1)] == [
+        int(first.rows[place]) for place in (0, 7, -1)
+    ]
+    assert calls["rows"] == calls["sample"] == 3
+
+
+def test_a_part_of_a_view_reads_nothing(tmp_path: Path, calls: Calls) -> None:
+    dataset = dataset_of(file_of(tmp_path / "samples.arrow", 1000, 100))
+    calls.update(dict.fromkeys(calls, 0))
+    part = dataset[100:900:3]
+    assert len(part) == 267
+    assert calls == {"batch": 0, "read": 0, "rows": 0, "sample": 0}
+    assert part[1].id == 103
+
+
+def test_access_to_one_sample_touches_one_batch(tmp_path: Path) -> None:
+    places = list(range(1000))
+    random.Random(0).shuffle(places)
+    for place in places[:50]:
+        file = (
+            SampleFile(tmp_path / "samples.arrow", BATCHES)
+            if place != places[0]
+            else file_of(tmp_path / "samples.arrow", 1000, 100)
+        )
+        assert dataset_of(file)[place].id == place
+        assert list(file._batches) == [place // 100]
+
+
+BATCHES = [[100, 0]] * 10
+
+
+@pytest.mark.parametrize(
+    ("count", "prefetch", "reads"),
+    [(1000, 4096, 1), (1000, 300, 4), (1000, 500, 2), (0, 10, 0), (1, 1, 1)],
+)
+def test_iteration_reads_each_part_once(
+    tmp_path: Path,
+    calls: Calls,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    prefetch: int,
+    reads: int,
+) -> None:
+    monkeypatch.setattr(arrow_dataset, "_PREFETCH", prefetch)
+    dataset = dataset_of(file_of(tmp_path / "samples.arrow", count, 100))
+    assert [sample.id for sample in dataset] == list(range(count))
+    assert (calls["read"], calls["rows"], calls["sample"]) == (reads, count, count)
+
+
+def test_the_first_sample_of_an_iteration_reads_one_part(
+    tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_dataset, "_PREFETCH", 10)
+    dataset = dataset_of(file_of(tmp_path / "samples.arrow", 1000, 100))
+    assert next(iter(dataset)).id == 0
+    assert (calls["read"], calls["rows"], calls["sample"]) == (1, 10, 1)
+
+
+def test_a_shuffled_iteration_takes_each_batch_once_a_part(
+    tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_dataset, "_PREFETCH", 500)
+    dataset = dataset_of(file_of(tmp_path / "samples.arrow", 1000, 100))
+    dataset.shuffle(1)
+    calls.update(dict.fromkeys(calls, 0))
+    found = [sample.id for sample in dataset]
+    assert sorted(found, key=lambda one: int(one or 0)) == list(range(1000)) != found
+    assert (calls["read"], calls["batch"]) == (2, 20)

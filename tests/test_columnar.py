@@ -1,0 +1,249 @@
+"""Samples by whole columns: what is read as records, and what metadata becomes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from registry.decode.frame import Frame, NotColumnarError
+from registry.errors import MappingError
+from registry.mapping import columnar
+from registry.mapping.columnar import ColumnarMapper
+from registry.mapping.view import View
+from registry.sample_file import SampleFile
+from registry.sample_rows import metadata_of
+from registry.sample_table import Kind, OtherKindError, json_keys
+from registry.spec import FieldsSpec
+from tests.roads import outcome
+from tests.roads.outcome import Case, frozen
+
+RECORDS: list[dict[str, Any]] = [
+    {"q": "x", "a": "A", "n": 1, "f": 0.5, "b": True, "l": ["x"], "m": {"y": 1}, "o": None},
+    {"q": "y", "a": "B", "n": 2, "f": 1.5, "b": None, "l": None, "m": {"y": None}, "o": None},
+]
+
+
+def view_of(
+    records: list[dict[str, Any]] = RECORDS, *, null_is_value: bool = True, **constants: Any
+) -> View:
+    batch = pa.RecordBatch.from_pylist(records)
+    return View(Frame(batch, null_is_value), constants, np.arange(1, len(records) + 1))
+
+
+def mapped(fields: dict[str, Any], view: View | None = None, **options: Any) -> pa.RecordBatch:
+    mapper = ColumnarMapper(FieldsSpec(**fields), **options)
+    return mapper.map(view or view_of(), None)[0]
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Collect the columns that are read as records."""
+    found: list[list[str]] = []
+    make = View._read_rows
+
+    def noted(view: View, names: list[str]) -> Any:
+        found.append(names)
+        return make(view, names)
+
+    monkeypatch.setattr(View, "_read_rows", noted)
+    return found
+
+
+KERNELS_ONLY = {"input": "q", "target": "a", "choices": "l", "id": "n", "metadata": ["a", "f", "o"]}
+
+
+def test_fields_with_kernels_make_no_records(read: list[list[str]]) -> None:
+    batch = mapped(KERNELS_ONLY)
+    assert read == []
+    assert batch.column("input").to_pylist() == ["x", "y"]
+    assert batch.column("choices").to_pylist() == [["x"], None]
+    assert batch.column("record").to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "where", "columns"),
+    [
+        ({"target": {"from": "b", "do": "str"}}, None, []),
+        ({"target": {"from": "f", "do": "str"}}, None, [["f"]]),
+        ({"target": {"hash": ["q", "a"]}}, None, [["q", "a"]]),
+        ({"metadata": {"v": {"from": "n", "do": {"coalesce": "f"}}}}, None, [["n", "f"]]),
+        (
+            {"metadata": {"v": {"if": {"value": "m.y", "equals": 1}, "then": "q"}}},
+            None,
+            [["q", "m"]],
+        ),
+        (
+            {"metadata": {"v": {"from": "q", "do": {"letter_in": "l"}}}},
+            {"value": "q", "equals": "x"},
+            [["q", "l"]],
+        ),
+        ({"metadata": ["m"]}, None, [["m"]]),
+        ({}, {"value": "n", "less": 2}, [["n"]]),
+        ({"metadata": "m"}, None, [["m"]]),
+        ({"metadata": "*"}, None, [["q", "a", "n", "f", "b", "l", "m", "o"]]),
+        ({"target": {"from": "f", "do": "str"}, "id": {"hash": ["f"]}}, None, [["f"]]),
+    ],
+)
+def test_where_there_is_no_kernel_only_what_is_needed_is_read_as_records(
+    read: list[list[str]], fields: dict[str, Any], where: Any, columns: list[list[str]]
+) -> None:
+    if not columns:  # a null among the values is an error that records word
+        with pytest.raises(NotColumnarError):
+            mapped({"input": "q", **fields}, where=where)
+    else:
+        mapped({"input": "q", **fields}, where=where)
+        assert read == columns
+
+
+def test_the_columns_that_a_mapper_wants() -> None:
+    fields = FieldsSpec(
+        input={
+            "template": "{q} {v}",
+            "with": {"v": {"from": "a", "do": {"coalesce": ["b", "c.d"]}}},
+        },
+        choices=["x", {"const": "y"}],
+        metadata={"k": {"if": {"value": "w", "empty": True}, "then": "t"}},
+        target=None,
+        id=None,
+        sandbox=None,
+        files=None,
+        setup=None,
+    )
+    where = {"any": [{"value": "u", "equals": 1}, {"not": {"value": "v2", "empty": True}}]}
+    wanted = ColumnarMapper(fields, where).wanted
+    assert wanted == frozenset({"q", "a", "b", "c.d", "x", "w", "t", "u", "v2"})
+
+
+@pytest.mark.parametrize("metadata", ["*", {"*": "*"}, {"k": {"hash": "*"}}])
+def test_whole_records_want_all_columns(metadata: Any) -> None:
+    assert ColumnarMapper(FieldsSpec(metadata=metadata)).wanted is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *[("q", "text"), ("n", "whole"), ("f", "number"), ("b", "flag"), ("l", "texts")],
+        *[("m", "json"), ("m.y", "whole"), ("o", "json"), ("none", "text")],
+    ],
+)
+def test_metadata_is_kept_as_the_kind_of_its_column(name: str, kind: Kind) -> None:
+    mapper = ColumnarMapper(FieldsSpec(input="q", metadata={"k": name}))
+    batch, kinds = mapper.map(view_of(), None)
+    assert kinds == {"k": kind}
+    columns = {"metadata_values": batch.column("metadata_values").to_pylist()}
+    outer, _, inner = name.partition(".")
+    wanted = [record.get(outer) for record in RECORDS]
+    if inner:
+        wanted = [value[inner] for value in wanted if value is not None]
+    keys = json_keys(batch.schema)
+    assert keys == (["k"] if kind == "json" else [])
+    assert [item["k"] for item in metadata_of(columns, 2, keys) if item] == wanted
+
+
+def test_metadata_has_the_keys_in_the_order_of_the_manifest() -> None:
+    batch = mapped({"input": "q", "metadata": {"z": "a", "a": "n", "m": {"const": 1}}})
+    assert [list(item) for item in batch.column("metadata_values").to_pylist()] == [
+        ["z", "a", "m"]
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("metadata", "wanted"),
+    [
+        ("m", [{"y": 1}, {"y": None}]),
+        ("none", None),
+        ("o", None),
+        (None, None),
+        ([], [{}, {}]),
+        ({}, [{}, {}]),
+    ],
+)
+def test_metadata_whose_keys_differ_is_json_as_a_whole(metadata: Any, wanted: Any) -> None:
+    batch = mapped({"input": "q", "metadata": metadata})
+    assert "metadata_values" not in batch.schema.names
+    texts = batch.column("metadata").to_pylist()
+    assert texts == (
+        [None, None]
+        if wanted is None
+        else [json.dumps(item, separators=(",", ":")) for item in wanted]
+    )
+
+
+def test_whole_records_have_the_constant_columns_too() -> None:
+    view = view_of([{"q": "x"}], k=[1], q="over")
+    batch = mapped({"input": "q", "metadata": "*"}, view)
+    assert batch.column("input").to_pylist() == ["over"]
+    assert json.loads(batch.column("metadata")[0].as_py()) == {"q": "over", "k": [1]}
+
+
+def test_a_null_that_may_be_a_missing_key_is_told_by_records() -> None:
+    view = view_of(null_is_value=False)
+    with pytest.raises(NotColumnarError, match="a null, or a key that is missing"):
+        mapped({"input": "q", "metadata": {"v": {"object": {"x": "b"}}}}, view)
+
+
+def test_an_error_is_worded_by_records() -> None:
+    with pytest.raises(NotColumnarError) as caught:
+        mapped({"input": "q", "id": "f"})
+    assert isinstance(caught.value.__cause__, MappingError)
+
+
+def test_a_value_of_another_kind_than_before_is_told() -> None:
+    mapper = ColumnarMapper(FieldsSpec(input="q", metadata=["a"]))
+    with pytest.raises(OtherKindError) as caught:
+        mapper.map(view_of(), {"a": "whole"})
+    assert caught.value.key == "a"
+
+
+@pytest.mark.parametrize(
+    ("lines", "as_json", "starts"),
+    [
+        (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": 1, "b": 2}'], [["a"]], 2),
+        (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": 1, "b": ""}'], [["a"], ["a", "b"]], 3),
+        (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": "", "b": 2}'], [], 1),
+        (['{"q": "x", "a": 1, "b": 1}', f'{{"q": "y", "a": {2**63}, "b": 2}}'], [["a"]], 2),
+    ],
+)
+def test_metadata_that_differs_in_type_makes_a_build_begin_again_with_json(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lines: list[str],
+    as_json: list[list[str]],
+    starts: int,
+) -> None:
+    built: list[list[str]] = []
+    make = columnar.ColumnarMapper.__init__
+
+    def noted(mapper: Any, fields: Any, where: Any, as_json: frozenset[str]) -> None:
+        built.append(sorted(as_json))
+        make(mapper, fields, where, as_json)
+
+    monkeypatch.setattr(columnar.ColumnarMapper, "__init__", noted)
+    keys = {"fields": {"input": "q", "metadata": ["a", "b"]}}
+    case = Case("\n".join(lines).encode(), "d.jsonl", {"type": "json"}, keys, block=30, rows=1)
+    found = outcome.by_columns(case, tmp_path)
+    assert found.error is None
+    assert (len(built), built) == (starts, [[], *as_json])
+    wanted = [
+        {key: value for key, value in json.loads(line).items() if key != "q"} for line in lines
+    ]
+    assert [dict(sample[1:])["str", "'metadata'"] for sample in found.samples] == list(
+        map(frozen, wanted)
+    )
+
+
+def test_a_samples_file_of_columns_is_read_as_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "samples.arrow"
+    batch = mapped(KERNELS_ONLY)
+    with pa.ipc.new_file(str(path), batch.schema) as writer:
+        writer.write_batch(batch)
+    file = SampleFile(path, [[2, 1]])
+    assert list(file.metadata()) == [
+        {"a": "A", "f": 0.5, "o": None},
+        {"a": "B", "f": 1.5, "o": None},
+    ]

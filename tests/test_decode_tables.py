@@ -1,0 +1,355 @@
+"""Which files are read by whole columns, and from which record on the other road takes over."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from registry.decode import arrow_tables, csv_tables, json_tables
+from registry.decode.bytes import SourceBytes
+from registry.decode.tables import Frame, NotColumnarError, decode_tables
+from registry.spec import CsvSource, HfSource, JsonSource, ParquetSource, Source
+
+Q = frozenset({"q"})
+
+
+def frames_of(
+    path: Path, source: Source, wanted: frozenset[str] | None = Q
+) -> tuple[list[Frame], str]:
+    """Return the frames of a file, and why there are no more; empty at its end."""
+    frames = []
+    try:
+        for frame in decode_tables(SourceBytes.of_file(str(path), path), source, wanted):
+            frames.append(frame)  # noqa: PERF402 (those before an error count)
+    except NotColumnarError as error:
+        return frames, str(error)
+    return frames, ""
+
+
+def rows_of(frames: list[Frame]) -> list[dict[str, Any]]:
+    return [row for frame in frames for row in frame.batch.to_pylist()]
+
+
+def read(
+    folder: Path, data: bytes, name: str, wanted: frozenset[str] | None = Q, **options: Any
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the records that are read by column, and why no more are."""
+    path = folder / name
+    path.write_bytes(data)
+    make: Mapping[str, Callable[..., Source]] = {"csv": CsvSource, "parquet": ParquetSource}
+    source = make.get(name.split(".")[1], JsonSource)(path=str(path), **options)
+    frames, why = frames_of(path, source, wanted)
+    return rows_of(frames), why
+
+
+# --- JSON Lines ---
+
+LINES = b'{"q": "x", "a": 1}\n{"q": "y"}\n'
+XY = [{"q": "x"}, {"q": "y"}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        LINES,
+        LINES.removesuffix(b"\n"),
+        LINES.replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + LINES,
+        LINES + b"\n\n",
+        LINES.replace(b'"q"', b'"\\u0071"'),
+        LINES.replace(b'"a": 1', b'"a": NaN, "b": [Infinity, -Infinity], "c": {}'),
+        LINES.replace(b'"a": 1', b'"a": 1, "a": 2'),
+    ],
+)
+def test_lines_of_objects_are_read_by_column(tmp_path: Path, data: bytes) -> None:
+    assert read(tmp_path, data, "d.jsonl") == (XY, "")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "no objects"),
+        (b"\n\n", "no objects"),
+        (b"[1]\n", "no objects"),
+        (b'{"q": \n', "not JSON"),
+        (LINES.replace(b"\n", b"\r"), "not JSON"),
+        (b'{"q": "x"} {"q": "y"}\n', "not JSON"),
+        (b'\n{"q": "x"}\n', "a line that does not begin like an object"),
+        (b' {"q": "x"}\n', "a line that does not begin like an object"),
+        (b'{"q": "x"} \n', "a line that does not end like an object"),
+        (b'{"q": "x", "a": "\xff"}\n', "not JSON"),
+        (b'{"q": "x"}\n{"q": 1}\n', "values of several types, or objects"),
+        (b'{"q": {"x": 1}}\n', "values of several types, or objects"),
+        (b'{"q": 0.5}\n{"q": 1.0}\n', "floats that may be whole numbers"),
+        (b'{"q": 0.5}\n{"q": NaN}\n', "floats that may be whole numbers"),
+        (b'{"q": "\\ud800"}\n', "not the types of the first lines"),
+        (b'{"q": "x", "q": "y"}\n', "not the types of the first lines"),
+        (b'{"q": 9223372036854775808}\n', "not the types of the first lines"),
+        (b'{"q": "x", "a": ' + b"1" * 641 + b"}\n", "a number of more digits than Python reads"),
+    ],
+)
+def test_what_is_told_line_by_line(tmp_path: Path, data: bytes, why: str) -> None:
+    assert read(tmp_path, data, "d.jsonl") == ([], why)
+
+
+PROBED = b'{"q": "x"}\n' * 64
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b'{"q": "x"} {"q": "y"}', "not one object a line"),
+        (b'{"q": "x", "a": 1e999}', "not the types of the first lines"),
+        (b'{"q": "x", "a": Inf}', "a number that is none of JSON's"),
+        (b'{"q": "x", "a": -NaN}', "a number that is none of JSON's"),
+        (b'{"q": "x", "a": "\xff"}', "not UTF-8"),
+        (b'{"q": "x"}\n\n{"q": "x"}', "a line that does not begin like an object"),
+        (b'{"q": 1}', "not the types of the first lines"),
+        (b"{'q': 1}", "not the types of the first lines"),
+        (b'{"q": "x"\n, "a": 1}', "a line that does not begin like an object"),
+    ],
+)
+def test_what_is_odd_behind_the_first_lines_is_found_too(
+    tmp_path: Path, line: bytes, why: str
+) -> None:
+    assert read(tmp_path, PROBED + line + b"\n", "d.jsonl") == ([], why)
+
+
+def test_a_key_that_the_first_lines_lack_must_stay_away(tmp_path: Path) -> None:
+    wanted = frozenset({"q", "late"})
+    records, why = read(tmp_path, PROBED + b'{"q": "x", "late": null}\n', "d.jsonl", wanted)
+    assert (len(records), records[-1], why) == (65, {"late": None, "q": "x"}, "")
+    found = read(tmp_path, PROBED + b'{"q": "x", "late": "y"}\n', "d.jsonl", wanted)
+    assert found == ([], "not the types of the first lines")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "wanted"),
+    [
+        ("d.json", {}, Q),
+        ("d.jsonl", {"encoding": "latin-1"}, Q),
+        ("d.jsonl", {}, None),
+        ("d.jsonl", {}, frozenset({"q.x"})),
+    ],
+)
+def test_other_forms_of_json_are_read_record_by_record(
+    tmp_path: Path, name: str, options: dict[str, str], wanted: frozenset[str] | None
+) -> None:
+    records, why = read(tmp_path, LINES, name, wanted, **options)
+    assert records == []
+    assert why in {"not JSON Lines in UTF-8", "which keys there are is not known"}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)],
+)
+@pytest.mark.parametrize("block", [1, 7, 11, 12, 25, 1 << 20])
+def test_blocks_of_any_size_give_the_same_records_in_order(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    suffix: str,
+    pack: Callable[[bytes], bytes],
+    block: int,
+) -> None:
+    monkeypatch.setattr(json_tables, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(json_tables, "_SMALLEST_BLOCK", block)
+    wanted = [{"q": str(number)} for number in range(50)]
+    data = pack("\n".join(map(json.dumps, wanted)).encode())
+    assert read(tmp_path, data, f"d.jsonl{suffix}") == (wanted, "")
+
+
+def test_records_before_a_fault_are_read_by_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_tables, "_BLOCK_BYTES", 11)
+    monkeypatch.setattr(json_tables, "_SMALLEST_BLOCK", 11)
+    data = b'{"q": "x"}\n' * 5 + b'{"q": 1234}\n' + b'{"q": "x"}\n'
+    assert read(tmp_path, data, "d.jsonl") == ([{"q": "x"}] * 5, "not the types of the first lines")
+
+
+def test_only_the_first_lines_are_parsed_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = []
+    loads = json.loads
+
+    def noted(line: bytes) -> Any:
+        parsed.append(line)
+        return loads(line)
+
+    monkeypatch.setattr(json, "loads", noted)
+    records, why = read(tmp_path, b'{"q": "x"}\n' * 1000, "d.jsonl")
+    assert (len(records), why) == (1000, "")
+    assert len(parsed) == json_tables._PROBE_LINES
+
+
+# --- CSV ---
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"q,a\nx,1\ny,2\n",
+        b"q,a\nx,1\ny,2",
+        b"q,a\r\nx,1\r\ny,2\r\n",
+        b"q,a\rx,1\ry,2\r",
+        b'\xef\xbb\xbf"q",a\n"x",1\n\n , \n"","\t"\ny,2\n',
+    ],
+)
+def test_rows_of_csv_are_read_by_column(tmp_path: Path, data: bytes) -> None:
+    assert read(tmp_path, data, "d.csv") == ([{"q": "x", "a": "1"}, {"q": "y", "a": "2"}], "")
+
+
+def test_line_ends_within_quotes_are_those_of_text_mode(tmp_path: Path) -> None:
+    data = b'q,a\n"x\r\ny",1\n"x\ry","2\n"\n'
+    assert read(tmp_path, data, "d.csv") == (
+        [{"q": "x\ny", "a": "1"}, {"q": "x\ny", "a": "2\n"}],
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        (b"q\tx\n1\t2\n", {"dialect": "excel-tab"}),
+        (b"q;x\n1;2\n", {"delimiter": ";"}),
+        (b"1,2\n", {"fieldnames": ["q", "x"]}),
+        (b"q,x\n1,2\n", {"encoding": "UTF_8"}),
+    ],
+)
+def test_dialects_that_differ_in_the_delimiter_are_read_by_column(
+    tmp_path: Path, data: bytes, options: dict[str, Any]
+) -> None:
+    assert read(tmp_path, data, "d.csv", **options) == ([{"q": "1", "x": "2"}], "")
+
+
+ROW_BY_ROW = "a form of CSV that is read row by row"
+COMPLAINED = "a header that must be complained of"
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "why"),
+    [
+        (b"q x\n1 2\n", {"delimiter": " "}, ROW_BY_ROW),
+        (b"#\nq\n1\n", {"skip_rows": 1}, ROW_BY_ROW),
+        (b"q\n1\n", {"encoding": "latin-1"}, ROW_BY_ROW),
+        (b"<html><body>\n", {}, "a web page"),
+        (b"", {}, COMPLAINED),
+        (b"\nq\n1\n", {}, COMPLAINED),
+        (b"q,q\n1,2\n", {}, COMPLAINED),
+        (b"q,\xff\n1,2\n", {}, "not CSV"),
+        (b"q\n\xff\n", {}, "not CSV"),
+        (b"1,2\n", {"fieldnames": ["q", "q"]}, "a name that stands twice"),
+        (b"q,a\n1\n", {}, "not CSV"),
+        (b"q,a\n1,2,3\n", {}, "not CSV"),
+        (b'q,a\n1,"2\n', {}, "a quote that is never closed"),
+        (b'q,a\n1,2\n"3', {}, "a row that must be complained of"),
+    ],
+)
+def test_what_is_told_row_by_row(
+    tmp_path: Path, data: bytes, options: dict[str, Any], why: str
+) -> None:
+    assert read(tmp_path, data, "d.csv", **options) == ([], why)
+
+
+def test_rows_before_a_ragged_one_are_read_by_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 64)
+    data = b"q,a\n" + b"x,1\n" * 100 + b"x\n" + b"x,1\n" * 100
+    records, why = read(tmp_path, data, "d.csv")
+    assert why == "a row that must be complained of"
+    assert 50 < len(records) <= 100
+    assert records == [{"q": "x", "a": "1"}] * len(records)
+
+
+# --- Parquet, and the Arrow files of the Hub ---
+
+
+def table() -> pa.Table:
+    return pa.table({"q": ["x", "y", "z"], "a": [1, 2, 3], "m": [{"b": 1, "c": 2}] * 3})
+
+
+def parquet(path: Path, data: pa.Table, **options: Any) -> ParquetSource:
+    pq.write_table(data, path, **options)
+    return ParquetSource(path=(str(path),))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (None, ["q", "a", "m"]),
+        (frozenset({"a", "q"}), ["q", "a"]),
+        (frozenset({"m.b"}), ["m"]),
+        (frozenset({"none"}), []),
+        (frozenset(), []),
+    ],
+)
+def test_only_the_wanted_columns_of_a_table_are_read(
+    tmp_path: Path, wanted: frozenset[str] | None, names: list[str]
+) -> None:
+    path = tmp_path / "d.parquet"
+    frames, why = frames_of(path, parquet(path, table()), wanted)
+    assert why == ""
+    assert [(frame.batch.schema.names, frame.batch.num_rows) for frame in frames] == [(names, 3)]
+
+
+def test_row_groups_are_read_in_batches_of_bounded_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_tables, "_BATCH_ROWS", 64)
+    path = tmp_path / "d.parquet"
+    source = parquet(path, pa.table({"q": [str(number) for number in range(200)]}))
+    frames, _ = frames_of(path, source)
+    assert [frame.batch.num_rows for frame in frames] == [64, 64, 64, 8]
+    assert [row["q"] for row in rows_of(frames)] == [str(number) for number in range(200)]
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all"])
+def test_what_is_no_parquet_is_told_by_records(tmp_path: Path, data: bytes) -> None:
+    assert read(tmp_path, data, "d.parquet") == ([], "a file that must be complained of")
+
+
+def test_names_that_stand_twice_are_told_by_records(tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"
+    twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], ["q", "q"])
+    assert frames_of(path, parquet(path, twice)) == ([], "a name that stands twice")
+
+
+def test_a_column_with_a_dotted_name_is_read_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"
+    source = parquet(path, pa.table({"q.x": ["1"], "q": [{"x": "2"}], "a": [1]}))
+    frames, _ = frames_of(path, source, frozenset({"q.x"}))
+    assert rows_of(frames) == [{"q.x": "1", "q": {"x": "2"}}]
+
+
+def test_small_batches_of_an_arrow_file_are_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_tables, "_BATCH_ROWS", 2)
+    path = tmp_path / "records.arrow"
+    with pa.ipc.new_file(str(path), table().schema) as writer:
+        writer.write_table(table(), max_chunksize=1)
+    frames, why = frames_of(path, HfSource(path="o/d", split="test"))
+    assert [frame.batch.num_rows for frame in frames] == [2, 1]
+    assert (rows_of(frames), why) == ([{"q": "x"}, {"q": "y"}, {"q": "z"}], "")
+
+
+def test_a_null_of_json_may_be_a_missing_key_and_one_of_parquet_is_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"
+    (frame,), _ = frames_of(path, parquet(path, table()))
+    assert frame.null_is_value
+    lines = tmp_path / "d.jsonl"
+    lines.write_bytes(LINES)
+    (frame,), _ = frames_of(lines, JsonSource(path=(str(lines),)))
+    assert not frame.null_is_value

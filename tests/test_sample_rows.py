@@ -1,0 +1,248 @@
+"""A sample made of a row, without validation, is in every respect the one that was validated."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import math
+import pickle
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from registry import (
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+    Sample,
+    SandboxEnvironmentSpec,
+)
+from registry.messages import ToolCall
+from registry.sample_rows import metadata_of, samples_of
+from registry.sample_table import FIELDS, Kind, batch_of, fields_of, json_keys
+
+TALK = [
+    ChatMessageSystem(id="a", content="Be brief."),
+    ChatMessageUser(id="b", content=[ContentText(text="?"), ContentImage(image="x.png")]),
+    ChatMessageAssistant(
+        id="c", content="!", tool_calls=[ToolCall(id="1", function="f", arguments={"x": [1, None]})]
+    ),
+    ChatMessageTool(id="d", content="5", tool_call_id="1", function="f"),
+]
+PLAIN: dict[str, Any] = {
+    "text": "x", "number": 1, "real": 0.5, "flag": True, "null": None, "list": [1, "a", [None]],
+    "object": {"$odd": 1, "é": {}},
+}  # fmt: skip
+BEYOND_JSON: dict[str, Any] = {
+    "date": dt.date(2020, 1, 2), "bytes": b"\xff", "decimal": Decimal("1.50"), "tuple": (1, "a"),
+    "infinite": math.inf, "keys": {1: "x"},
+}  # fmt: skip
+
+FORMS: dict[str, dict[str, Any]] = {
+    "input alone": {"input": "q"},
+    "text": {"input": "é\0\U0001f600"},
+    "conversation": {"input": TALK},
+    "no messages": {"input": []},
+    "choices": {"input": "q", "choices": ["a", "", "b"]},
+    "no choices": {"input": "q", "choices": []},
+    "target": {"input": "q", "target": "A"},
+    "targets": {"input": "q", "target": ["A", "B"]},
+    "no targets": {"input": "q", "target": []},
+    "text id": {"input": "q", "id": "x"},
+    "empty id": {"input": "q", "id": ""},
+    "number id": {"input": "q", "id": -(2**63)},
+    "zero id": {"input": "q", "id": 0},
+    "metadata": {"input": "q", "metadata": PLAIN},
+    "metadata beyond JSON": {"input": "q", "metadata": BEYOND_JSON},
+    "no metadata": {"input": "q", "metadata": {}},
+    "sandbox": {"input": "q", "sandbox": "docker"},
+    "sandbox with a file": {"input": "q", "sandbox": ("docker", "compose.yaml")},
+    "files": {"input": "q", "files": {"a/b": "text", "é": ""}},
+    "no files": {"input": "q", "files": {}},
+    "setup": {"input": "q", "setup": "run.sh"},
+    "empty setup": {"input": "q", "setup": ""},
+}
+forms = pytest.mark.parametrize("parts", FORMS.values(), ids=FORMS)
+
+
+def made_of(*samples: Sample, kinds: dict[str, Kind] | None = None) -> list[Sample]:
+    """Return samples made of the rows of others."""
+    parts = [fields_of(sample) for sample in samples]
+    fields = {name: [part[name] for part in parts] for name in FIELDS}
+    batch = batch_of(fields, range(1, len(parts) + 1), kinds or {})
+    columns = {
+        name: batch.column(name).to_pylist()
+        for name in batch.schema.names
+        if batch.column(name).null_count < len(parts)
+    }
+    return list(samples_of(columns, len(parts), json_keys(batch.schema)))
+
+
+@pytest.fixture
+def pair(parts: dict[str, Any]) -> tuple[Sample, Sample]:
+    """Give a sample that was made of a row, and the one that was validated."""
+    validated = Sample(**parts)
+    (made,) = made_of(validated)
+    return made, validated
+
+
+Pair = tuple[Sample, Sample]
+
+
+@forms
+def test_it_equals_the_validated_one(pair: Pair) -> None:
+    made, validated = pair
+    assert made == validated
+    assert validated == made
+    assert made != Sample(input="another")
+    assert repr(made) == repr(validated)
+    assert str(made) == str(validated)
+
+
+@forms
+def test_its_values_have_the_same_types_and_order(pair: Pair) -> None:
+    made, validated = pair
+    assert list(vars(made).items()) != []
+    for name, value in vars(validated).items():
+        assert type(getattr(made, name)) is type(value), name
+        assert repr(getattr(made, name)) == repr(value), name
+    assert [name for name, _ in made] == [name for name, _ in validated] == list(FIELDS)
+    assert list(vars(made)) == list(vars(validated))
+
+
+OPTIONS: list[dict[str, Any]] = [{}, {"exclude_none": True}, {"exclude_defaults": True}]
+
+
+@pytest.mark.parametrize("parts", [parts for parts in FORMS.values() if parts["input"] is not TALK])
+def test_it_is_dumped_alike_by_what_was_set(pair: Pair) -> None:
+    # Of messages within a sample the file keeps what they hold, not what was set.
+    made, validated = pair
+    assert made.model_dump(exclude_unset=True) == validated.model_dump(exclude_unset=True)
+
+
+@forms
+def test_it_is_dumped_alike(pair: Pair) -> None:
+    made, validated = pair
+    assert made.model_dump() == validated.model_dump()
+    assert list(made.model_dump()) == list(validated.model_dump())
+    for options in OPTIONS:
+        dumped = made.model_dump(mode="json", **options)
+        assert dumped == validated.model_dump(mode="json", **options)
+    assert made.model_dump_json() == validated.model_dump_json()
+    assert made.model_dump_json(indent=1, by_alias=True) == validated.model_dump_json(
+        indent=1, by_alias=True
+    )
+
+
+@forms
+def test_it_has_the_state_of_pydantic(pair: Pair) -> None:
+    made, validated = pair
+    assert made.model_fields_set == validated.model_fields_set == set(FIELDS)
+    assert made.model_extra is validated.model_extra is None
+    for slot in ("__pydantic_extra__", "__pydantic_private__", "__pydantic_fields_set__"):
+        assert getattr(made, slot) == getattr(validated, slot)
+        assert type(getattr(made, slot)) is type(getattr(validated, slot))
+    assert made.__getstate__() == validated.__getstate__()
+    assert type(made) is Sample
+
+
+COPIES: dict[str, Callable[[Sample], Sample]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda sample: pickle.loads(pickle.dumps(sample)),
+    "model_copy": Sample.model_copy,
+    "deep model_copy": lambda sample: sample.model_copy(deep=True),
+    "updated": lambda sample: sample.model_copy(update={"id": "new"}),
+    "validated again": Sample.model_validate,
+}
+
+
+@forms
+@pytest.mark.parametrize("make", COPIES.values(), ids=COPIES)
+def test_a_copy_is_that_of_the_validated_one(pair: Pair, make: Callable[[Sample], Sample]) -> None:
+    made, validated = map(make, pair)
+    assert made == validated
+    assert repr(made) == repr(validated)
+    assert made.model_fields_set == validated.model_fields_set
+
+
+@forms
+def test_a_deep_copy_shares_nothing(pair: Pair) -> None:
+    made, _ = pair
+    copied = copy.deepcopy(made)
+    for name in ("input", "choices", "metadata", "files"):
+        value = getattr(made, name)
+        if isinstance(value, list | dict):
+            assert getattr(copied, name) is not value
+
+
+@forms
+def test_it_is_changed_alike(pair: Pair) -> None:
+    for sample in pair:
+        sample.id, sample.metadata = 5, {"new": 1}
+        del sample.setup
+    made, validated = pair
+    assert made == validated
+    assert made.model_fields_set == validated.model_fields_set
+    for sample in pair:
+        with pytest.raises(ValueError, match="has no field"):
+            sample.another = 1  # type: ignore[attr-defined]
+        with pytest.raises(AttributeError):
+            sample.setup  # noqa: B018 (that it is gone is what is tested)
+
+
+@forms
+def test_it_is_hashed_no_more_than_the_validated_one(pair: Pair) -> None:
+    for sample in pair:
+        with pytest.raises(TypeError, match="unhashable type: 'Sample'"):
+            hash(sample)
+
+
+def test_samples_share_neither_values_nor_sets() -> None:
+    first, second = made_of(*[Sample(input="q", metadata={"x": [1]}, choices=["a"])] * 2)
+    assert first == second
+    assert first.model_fields_set is not second.model_fields_set
+    assert first.metadata is not second.metadata
+    assert first.choices is not second.choices
+    first.id = 1
+    assert second.id is None
+
+
+def test_forms_stand_beside_each_other() -> None:
+    samples = [Sample(**parts) for parts in FORMS.values()]
+    made = made_of(*samples)
+    assert made == samples
+    assert list(map(repr, made)) == list(map(repr, samples))
+
+
+def test_values_of_a_kind_have_columns_of_their_own() -> None:
+    kinds: dict[str, Kind] = {
+        "text": "text", "texts": "texts", "whole": "whole", "number": "number", "flag": "flag", "json": "json",
+    }  # fmt: skip
+    full = {
+        "text": "é",
+        "texts": ["a", None],
+        "whole": -1,
+        "number": 0.1,
+        "flag": False,
+        "json": BEYOND_JSON,
+    }
+    samples = [Sample(input="q", metadata=one) for one in (full, dict.fromkeys(kinds))]
+    assert list(map(repr, made_of(*samples, kinds=kinds))) == list(map(repr, samples))
+
+
+def test_metadata_that_is_null_in_all_rows_is_none() -> None:
+    assert list(metadata_of({}, 2, ())) == [None, None]
+
+
+def test_a_sandbox_is_a_frozen_spec() -> None:
+    (made,) = made_of(Sample(input="q", sandbox="docker"))
+    assert made.sandbox == SandboxEnvironmentSpec("docker")
+    with pytest.raises(ValidationError, match="frozen"):
+        made.sandbox.type = "other"
