@@ -225,7 +225,7 @@ def test_what_is_wrong_behind_the_limit_does_not_matter(bad: Any, rows: int, lim
     lines = [{"q": "1"}, {"q": "2"}, {"q": "3"}, bad]
     data = "\n".join(map(json.dumps, lines)).encode()
     outcome, _ = by_both(
-        Case(data, "d.jsonl", JSON, {"fields": {"input": "q"}}, limit, block=10, rows=rows)
+        Case(data, "d.jsonl", JSON, {"fields": {"input": "q"}}, limit=limit, block=10, rows=rows)
     )
     assert (len(outcome.samples), outcome.error is None) == (
         (limit, True) if limit < 4 else (0, False)

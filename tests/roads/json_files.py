@@ -103,9 +103,23 @@ _keys = {name: st.sampled_from([*[f'"{name}"'] * 12, f'"\\u{ord(name):04x}"']) f
 _JSON_NAMES = st.sampled_from([*["d.jsonl"] * 15, "d.ndjson", "d.jsonl.gz", "d.json"])
 
 
+_file_counts = st.sampled_from([*[1] * 9, 2])
+
+
 @st.composite
 def json_cases(draw: st.DrawFn) -> Case:
-    """Draw a file of JSON Lines."""
+    """Draw files of JSON Lines."""
+    first, *more = (_json_data(draw) for _ in range(draw(_file_counts)))
+    fixed = unlimited_if_odd(first, *more)
+    name = draw(_JSON_NAMES)
+    if name.endswith(".gz"):
+        first, *more = (gzip.compress(data, 1) for data in (first, *more))
+    encoding = draw(st.sampled_from([*["utf-8"] * 19, "latin-1"]))
+    source = {"type": "json", "encoding": encoding}
+    return case_of(draw, first, name, source, more=tuple(more), **fixed)
+
+
+def _json_data(draw: st.DrawFn) -> bytes:
     tokens = {name: draw(st.sampled_from(_TOKENS)) for name in COLUMNS}
     tokens["q"] = draw(st.sampled_from([_visible, _visible, _visible, _quoted]))
     lacking = draw(st.sampled_from([(), (), COLUMNS[1:], "a", "n"]))
@@ -118,13 +132,7 @@ def json_cases(draw: st.DrawFn) -> Case:
         _spoil_line(draw, lines)
     end = draw(st.sampled_from([*["\n"] * 16, *["\r\n"] * 4, "\r", "\n\n", "\n \n"]))
     text = end.join(lines) + draw(st.sampled_from([end, end, "", "\n\n"]))
-    data = spoilt(draw, text.encode("utf-8", "surrogatepass"))
-    fixed = unlimited_if_odd(data)
-    name = draw(_JSON_NAMES)
-    if name.endswith(".gz"):
-        data = gzip.compress(data, 1)
-    encoding = draw(st.sampled_from([*["utf-8"] * 19, "latin-1"]))
-    return case_of(draw, data, name, {"type": "json", "encoding": encoding}, **fixed)
+    return spoilt(draw, text.encode("utf-8", "surrogatepass"))
 
 
 def _json_line(

@@ -37,6 +37,8 @@ class Case:
     """The source in a manifest, without its path."""
     keys: dict[str, Any]
     """The other keys of a dataset."""
+    more: tuple[bytes, ...] = ()
+    """Files of the same name that follow."""
     limit: int | None = None
     block: int = 1 << 16
     """Bytes of a block that is decoded at a time."""
@@ -97,15 +99,15 @@ def _closed(*_: Any) -> Iterator[Frame]:
 
 
 def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
-    path = folder / case.name
-    path.write_bytes(case.data)
-    spec = _spec_of(case, path)
-    pins = Pins((SourcePin({}, (PinnedFile(str(path), "", len(case.data)),)),))
+    paths = _written(case, folder)
+    spec = _spec_of(case, paths)
+    files = tuple(PinnedFile(str(one), "", one.stat().st_size) for one in paths)
+    pins = Pins((SourcePin({}, files),))
     access = Access(cache=Cache(folder / "cache"))
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
         patch.setattr(build_module, "decode_tables", decode_tables)
         for name in ("fetch_hub", "fetch_hub_part"):
-            patch.setattr(sources, name, lambda *_: SourceBytes.of_file(str(path), path))
+            patch.setattr(sources, name, lambda *_: SourceBytes.of_file(str(paths[0]), paths[0]))
         try:
             written = build(spec, pins, access, Path(made), limit=case.limit)
         except RegistryError as error:
@@ -118,11 +120,21 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
         return Outcome(samples, records, written.repeated)
 
 
-def _spec_of(case: Case, path: Path) -> DatasetSpec:
+def _written(case: Case, folder: Path) -> list[Path]:
+    paths = []
+    for number, data in enumerate((case.data, *case.more)):
+        path = folder / str(number) / case.name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        paths.append(path)
+    return paths
+
+
+def _spec_of(case: Case, paths: list[Path]) -> DatasetSpec:
     source = case.source
     if source["type"] != "hf":
-        source = {**source, "path": str(path)}
-    return DatasetSpec(name="d", source=source, folder=path.parent, **case.keys)  # type: ignore[arg-type]
+        source = {**source, "path": tuple(map(str, paths))}
+    return DatasetSpec(name="d", source=source, folder=paths[0].parent, **case.keys)  # type: ignore[arg-type]
 
 
 @contextmanager

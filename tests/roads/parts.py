@@ -60,10 +60,11 @@ def spoilt(draw: st.DrawFn, data: bytes) -> bytes:
     )
 
 
-def unlimited_if_odd(data: bytes) -> dict[str, Any]:
+def unlimited_if_odd(*files: bytes) -> dict[str, Any]:
     """Take a limit away where bytes are no UTF-8: text is decoded a few thousand bytes ahead."""
     try:
-        data.decode()
+        for data in files:
+            data.decode()
     except UnicodeDecodeError:
         return {"limit": None}
     return {}
