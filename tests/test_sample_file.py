@@ -103,6 +103,25 @@ def test_batches_of_many_bytes_are_not_put_together(
     assert writer.batches == [[1, 1], [1, 2]]
 
 
+@pytest.mark.parametrize("without", [0, 1, 3])
+def test_columns_that_have_values_only_later_are_there_for_all_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: int
+) -> None:
+    monkeypatch.setattr(sample_file, "_BATCH_ROWS", 0)
+    path = tmp_path / "samples.arrow"
+    parts = [batch([5], choices=False)] * without + [batch([1, 2])]
+    writer = written(path, [*parts, batch([5], choices=False)])
+    assert writer.sha256 == file_sha256(path)
+    assert [one.name for one in tmp_path.iterdir()] == ["samples.arrow"]
+    file = SampleFile(path, writer.batches)
+    found = file.read(np.arange(file.rows))["choices"]
+    assert found == [None] * without + [["10"], ["20", "21"]] + [None]
+    assert file.batch(0).schema.names == [
+        name for name in schema_of(KINDS).names if name in writer.columns
+    ]
+    assert file.whole_batch(0).schema.names == schema_of(KINDS).names
+
+
 def test_a_file_that_an_error_ends_is_left_unfinished(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
 
