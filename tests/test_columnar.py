@@ -41,23 +41,28 @@ def mapped(fields: dict[str, Any], view: View | None = None, **options: Any) -> 
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the columns that are read as records."""
-    found: list[list[str]] = []
-    make = View._read_rows
+    found: list[str] = []
+    one, whole = View._read_column, View._whole_rows
 
-    def noted(view: View, names: list[str]) -> Any:
-        found.append(names)
-        return make(view, names)
+    def noted(view: View, name: str) -> None:
+        found.append(name)
+        one(view, name)
 
-    monkeypatch.setattr(View, "_read_rows", noted)
+    def noted_whole(view: View) -> Any:
+        found.extend(view.frame.batch.schema.names)
+        return whole(view)
+
+    monkeypatch.setattr(View, "_read_column", noted)
+    monkeypatch.setattr(View, "_whole_rows", noted_whole)
     return found
 
 
 KERNELS_ONLY = {"input": "q", "target": "a", "choices": "l", "id": "n", "metadata": ["a", "f", "o"]}
 
 
-def test_fields_with_kernels_make_no_records(read: list[list[str]]) -> None:
+def test_fields_with_kernels_make_no_records(read: list[str]) -> None:
     batch = mapped(KERNELS_ONLY)
     assert read == []
     assert batch.column("input").to_pylist() == ["x", "y"]
@@ -69,28 +74,28 @@ def test_fields_with_kernels_make_no_records(read: list[list[str]]) -> None:
     ("fields", "where", "columns"),
     [
         ({"target": {"from": "b", "do": "str"}}, None, []),
-        ({"target": {"from": "f", "do": "str"}}, None, [["f"]]),
-        ({"target": {"hash": ["q", "a"]}}, None, [["q", "a"]]),
-        ({"metadata": {"v": {"from": "n", "do": {"coalesce": "f"}}}}, None, [["n", "f"]]),
+        ({"target": {"from": "f", "do": "str"}}, None, ["f"]),
+        ({"target": {"hash": ["q", "a"]}}, None, ["q", "a"]),
+        ({"metadata": {"v": {"from": "n", "do": {"coalesce": "f"}}}}, None, ["n", "f"]),
         (
             {"metadata": {"v": {"if": {"value": "m.y", "equals": 1}, "then": "q"}}},
             None,
-            [["q", "m"]],
+            ["q", "m"],
         ),
         (
             {"metadata": {"v": {"from": "q", "do": {"letter_in": "l"}}}},
             {"value": "q", "equals": "x"},
-            [["q", "l"]],
+            ["q", "l"],
         ),
-        ({"metadata": ["m"]}, None, [["m"]]),
-        ({}, {"value": "n", "less": 2}, [["n"]]),
-        ({"metadata": "m"}, None, [["m"]]),
-        ({"metadata": "*"}, None, [["q", "a", "n", "f", "b", "l", "m", "o"]]),
-        ({"target": {"from": "f", "do": "str"}, "id": {"hash": ["f"]}}, None, [["f"]]),
+        ({"metadata": ["m"]}, None, ["m"]),
+        ({}, {"value": "n", "less": 2}, ["n"]),
+        ({"metadata": "m"}, None, ["m"]),
+        ({"metadata": "*"}, None, ["q", "a", "n", "f", "b", "l", "m", "o"]),
+        ({"target": {"from": "f", "do": "str"}, "id": {"hash": ["f"]}}, None, ["f"]),
     ],
 )
 def test_where_there_is_no_kernel_only_what_is_needed_is_read_as_records(
-    read: list[list[str]], fields: dict[str, Any], where: Any, columns: list[list[str]]
+    read: list[str], fields: dict[str, Any], where: Any, columns: list[str]
 ) -> None:
     if not columns:  # a null among the values is an error that records word
         with pytest.raises(NotColumnarError):
@@ -155,7 +160,6 @@ def test_metadata_has_the_keys_in_the_order_of_the_manifest() -> None:
 @pytest.mark.parametrize(
     ("metadata", "wanted"),
     [
-        ("m", [{"y": 1}, {"y": None}]),
         ("none", None),
         ("o", None),
         (None, None),
@@ -163,7 +167,7 @@ def test_metadata_has_the_keys_in_the_order_of_the_manifest() -> None:
         ({}, [{}, {}]),
     ],
 )
-def test_metadata_whose_keys_differ_is_json_as_a_whole(metadata: Any, wanted: Any) -> None:
+def test_metadata_without_keys_has_no_columns(metadata: Any, wanted: Any) -> None:
     batch = mapped({"input": "q", "metadata": metadata})
     assert "metadata_values" not in batch.schema.names
     texts = batch.column("metadata").to_pylist()
@@ -178,7 +182,22 @@ def test_whole_records_have_the_constant_columns_too() -> None:
     view = view_of([{"q": "x"}], k=[1], q="over")
     batch = mapped({"input": "q", "metadata": "*"}, view)
     assert batch.column("input").to_pylist() == ["over"]
-    assert json.loads(batch.column("metadata")[0].as_py()) == {"q": "over", "k": [1]}
+    columns = {"metadata_values": batch.column("metadata_values").to_pylist()}
+    assert metadata_of(columns, 1, json_keys(batch.schema)) == [{"q": "over", "k": [1]}]
+
+
+def test_objects_with_other_keys_are_json_as_a_whole() -> None:
+    view = view_of([{"q": "x", "m": '{"y": 1}'}, {"q": "x", "m": '{"z": 1}'}])
+    batch = mapped({"input": "q", "metadata": "m"}, view)
+    assert "metadata_values" not in batch.schema.names
+    assert batch.column("metadata").to_pylist() == ['{"y":1}', '{"z":1}']
+
+
+def test_no_samples_tell_nothing_of_the_kinds() -> None:
+    mapper = ColumnarMapper(FieldsSpec(input="q", metadata="m"), {"value": "q", "equals": "no"})
+    for kinds in (None, {}, {"y": "whole"}):
+        batch, found = mapper.map(view_of(), kinds)  # type: ignore[arg-type]
+        assert (batch.num_rows, found) == (0, kinds)
 
 
 def test_a_null_that_may_be_a_missing_key_is_told_by_records() -> None:
@@ -204,7 +223,7 @@ def test_a_value_of_another_kind_than_before_is_told() -> None:
     ("lines", "as_json", "starts"),
     [
         (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": 1, "b": 2}'], [["a"]], 2),
-        (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": 1, "b": ""}'], [["a"], ["a", "b"]], 3),
+        (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": 1, "b": ""}'], [["a"], None], 3),
         (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": "", "b": 2}'], [], 1),
         (['{"q": "x", "a": 1, "b": 1}', f'{{"q": "y", "a": {2**63}, "b": 2}}'], [["a"]], 2),
     ],
@@ -213,14 +232,14 @@ def test_metadata_that_differs_in_type_makes_a_build_begin_again_with_json(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     lines: list[str],
-    as_json: list[list[str]],
+    as_json: list[list[str] | None],
     starts: int,
 ) -> None:
-    built: list[list[str]] = []
+    built: list[list[str] | None] = []
     make = columnar.ColumnarMapper.__init__
 
-    def noted(mapper: Any, fields: Any, where: Any, as_json: frozenset[str]) -> None:
-        built.append(sorted(as_json))
+    def noted(mapper: Any, fields: Any, where: Any, as_json: frozenset[str] | None) -> None:
+        built.append(None if as_json is None else sorted(as_json))
         make(mapper, fields, where, as_json)
 
     monkeypatch.setattr(columnar.ColumnarMapper, "__init__", noted)

@@ -312,9 +312,10 @@ class _ColumnRoad:
             batch, kinds = self._mapper.map(view, self._by_record.kinds)
             if self._by_record.resolve is not None and _may_name_files(batch):
                 raise NotColumnarError("files beside a remote source")
-            self._by_record.kinds = kinds
             self._next = end
-            yield batch
+            if batch.num_rows:
+                self._by_record.kinds = kinds
+                yield batch
 
     def _counted(self, records: Iterator[DatasetRecord], source: Source) -> Iterator[Numbered]:
         """Yield records with their numbers, those that the condition holds of."""

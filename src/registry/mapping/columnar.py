@@ -87,8 +87,10 @@ class ColumnarMapper:
 
     def map(
         self, view: View, kinds: Mapping[str, Kind] | None
-    ) -> tuple[pa.RecordBatch, Mapping[str, Kind]]:
+    ) -> tuple[pa.RecordBatch, Mapping[str, Kind] | None]:
         """Return the samples of records, and the kinds of the values of their metadata.
+
+        Where there are no samples the kinds are those that were given.
 
         Args:
             view: The records.
@@ -100,6 +102,8 @@ class ColumnarMapper:
         """
         try:
             kept = self._kept(view)
+            if kept.count == 0:
+                return batch_from({}, 0, kinds or {}), kinds
             columns = {
                 "record": whole_numbers(kept.numbers),
                 "target": constant_text("", kept.count),
