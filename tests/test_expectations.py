@@ -9,7 +9,7 @@ import pytest
 
 from registry import expectations, sample_file
 from registry.errors import ExpectationError
-from registry.expectations import check_count, check_samples
+from registry.expectations import check_samples
 from registry.sample_file import SampleFile, SampleWriter
 from registry.sample_table import batch_of, schema_of
 from registry.spec import Expect
@@ -43,21 +43,6 @@ def problem(path: Path, rows: list[Row], repeated: set[Any] | None = None, **exp
     except ExpectationError as error:
         return str(error)
     return ""
-
-
-@pytest.mark.parametrize("found", [0, 2, 4])
-def test_another_number_of_samples_is_an_error(found: int) -> None:
-    with pytest.raises(ExpectationError) as caught:
-        check_count(Expect(samples=3000), found, dataset="d")
-    assert str(caught.value) == (
-        f"d: expect.samples is 3,000, the source gives {found}"
-        " (has the source changed? pin its revision, or mend the number)"
-    )
-
-
-@pytest.mark.parametrize("expect", [Expect(), Expect(samples=3)])
-def test_the_number_that_is_expected_is_not(expect: Expect) -> None:
-    check_count(expect, 3, dataset="d")
 
 
 def test_nothing_expected_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
