@@ -553,13 +553,13 @@ def test_no_secret_of_a_url_is_in_the_lock_and_another_query_is_another_source(
     https: Https, one_dataset: OneDataset
 ) -> None:
     url = https.put("/data.jsonl", jsonl(OLD), etag="1")
-    root = one_dataset({"type": "json", "path": f"{url}?sig=SECRET"})
+    root = one_dataset({"type": "json", "path": f"{url}?part=SECRET"})
     assert lock(root) == 0
     text = (root / "datasets.lock").read_text(encoding="utf-8")
     assert "SECRET" not in text
     (source,) = pin_of(root).sources
     assert source.location == f"{url}?…"
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
-    change_manifest(root, source={"type": "json", "path": f"{url}?sig=OTHER"})
+    change_manifest(root, source={"type": "json", "path": f"{url}?part=OTHER"})
     with pytest.raises(RegistryError, match=r"data.jsonl\?… is not pinned"):
         get_dataset("data", root=root, locked=True)
