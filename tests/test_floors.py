@@ -68,6 +68,8 @@ FLOORS = (
         "duplicates",
         "sample_selection",
         "build",
+        "fingerprint",
+        "opening",
         "arrow_dataset",
         "relative_files",
         "steps",

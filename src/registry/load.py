@@ -6,13 +6,12 @@ name → catalog → resolve → pin → [cached? open] → fetch → decode →
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from registry.cache import FORMAT, Cache, CacheEntry
+from registry.cache import Cache, CacheEntry
 from registry.canonical import digest_of
 from registry.catalog import Catalog, shown
 from registry.errors import (
@@ -22,16 +21,15 @@ from registry.errors import (
     LockStaleError,
     SourceError,
 )
+from registry.fingerprint import pin_all, samples_fingerprint
 from registry.held import Held, hold
-from registry.locations import is_local, public_location
 from registry.lockfile import Pin, read_pin
 from registry.progress import Report, silent
-from registry.relative_files import local_resolver, resolve_files
 from registry.resolve import spec_of_source
 from registry.settings import Settings
 from registry.sources import glance, pin
 from registry.sources.pin import Access, Pins, SourcePin, UnknownDigestError
-from registry.spec import DatasetSpec, HfSource, ParquetSource, Source, is_commit
+from registry.spec import DatasetSpec, HfSource, Source, is_commit
 
 if TYPE_CHECKING:
     from registry.arrow_dataset import ArrowDataset
@@ -51,9 +49,6 @@ __all__ = [
     "preview_records",
     "remember_pinned",
 ]
-
-_FILE_COLUMNS = frozenset({"messages", "sandbox", "files", "setup"})
-"""Columns of a samples file that may name files beside the source."""
 
 
 def get_dataset(
@@ -281,7 +276,7 @@ def _load_first(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened | 
         return None
     if not cached and [glance(source, access) for source in spec.sources] != glances:
         access.cache.discard("samples", fingerprint)
-        raise SourceError(f"{location_of(spec)}: changed while it was read (try again)")
+        raise SourceError(f"{spec.location}: changed while it was read (try again)")
     return Opened(_open(spec, entry, access.cache, fingerprint), entry, cached, pins)
 
 
@@ -320,56 +315,11 @@ def _cached(access: Access, fingerprint: str, *, verify: bool = False) -> CacheE
     return entry
 
 
-def pin_all(spec: DatasetSpec, access: Access) -> Pins:
-    """Pin every source of a dataset."""
-    side = None if spec.join is None else pin(spec.join.source, access)
-    return Pins(tuple(pin(source, access) for source in spec.sources), side)
+def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> ArrowDataset:
+    """Open samples; what that needs is imported only now, as listing and showing do without."""
+    from registry.opening import open_entry
 
-
-def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
-    """Return the digest of all that determines the samples, before any view."""
-    steps = spec.model_dump(mode="json", include={"explode", "where", "fields", "sample"})
-    return digest_of(
-        {
-            **steps,
-            "format": FORMAT,
-            "pins": [one.identity for one in pins.sources],
-            "decode": [_decoding(source) for source in spec.sources],
-            "join": _join_identity(spec, pins),
-            "mapper": _mapper_identity(spec),
-            "expect": spec.expect.model_dump(exclude={"samples"}, exclude_defaults=True),
-            "on_duplicate": spec.duplicate_rule,
-            "remote_folder": _remote_folder(spec.source),
-        }
-    )
-
-
-def _decoding(source: Source) -> dict[str, Any]:
-    """Return what determines how the bytes of a source become records."""
-    elsewhere = {"path", "fs_options", "revision", "trust", "cached"}
-    return source.model_dump(mode="json", exclude=elsewhere)
-
-
-def _mapper_identity(spec: DatasetSpec) -> list[str] | None:
-    if spec.mapper is None:
-        return None
-    from registry.mapping.hook import mapper_digest
-
-    return [spec.mapper, mapper_digest(spec.mapper)]
-
-
-def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:
-    if spec.join is None or pins.side is None:
-        return None
-    how = spec.join.model_dump(mode="json", exclude={"source"})
-    return [how, pins.side.identity, _decoding(spec.join.source)]
-
-
-def _remote_folder(source: Source) -> str | None:
-    """Return the URL that relative file names are resolved against while building, if any."""
-    if isinstance(source, HfSource) or is_local(source.path[0]):
-        return None
-    return public_location(source.path[0]).rpartition("/")[0]
+    return open_entry(spec, entry, cache, fingerprint)
 
 
 def peek(spec: DatasetSpec, cache: Cache, held: Held | None = None) -> CacheEntry | None:
@@ -395,9 +345,10 @@ def _find(spec: DatasetSpec, cache: Cache, held: Held | None) -> tuple[str, Cach
 def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
     """Yield the samples of local records in their order: no request, no view, nothing cached."""
     from registry.build import samples_in_order
+    from registry.opening import finisher
 
     access = Access(cache=cache, offline=True)
-    finish = _finisher(spec)
+    finish = finisher(spec)
     return (finish(sample) for _, sample in samples_in_order(spec, pin_all(spec, access), access))
 
 
@@ -428,11 +379,11 @@ def _build(
     with access.cache.temporary() as folder:
         written = build_samples(spec, pins, access, folder, limit=limit)
         if written.rows == 0 and spec.expect.samples != 0 and limit != 0:
-            raise DecodeError("no samples come out of the source", file=location_of(spec))
+            raise DecodeError("no samples come out of the source", file=spec.location)
         meta = {
             "name": spec.name,
             "samples": written.rows,
-            "source": location_of(spec),
+            "source": spec.location,
             "batches": written.batches,
             "columns": written.columns,
         }
@@ -440,52 +391,3 @@ def _build(
         return access.cache.publish(
             folder, "samples", fingerprint, meta, digests=known, replace=access.refresh
         )
-
-
-def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> ArrowDataset:
-    """Open an entry through the view of the dataset."""
-    from registry.arrow_dataset import ArrowDataset
-    from registry.sample_file import SampleFile
-    from registry.views import open_view
-
-    file = SampleFile(entry.folder / "samples.arrow", entry.meta["batches"])
-    view = open_view(
-        file,
-        cache,
-        samples=fingerprint,
-        order=_order_of(spec),
-        seed=spec.view.seed if spec.view.shuffle else None,
-        choice_seed=spec.view.shuffle_choices,
-    )
-    return ArrowDataset(
-        file,
-        name=spec.name,
-        location=location_of(spec),
-        view=view.limited(spec.view.limit, file.rows),
-        shuffled=spec.view.shuffle,
-        auto_id=spec.view.auto_id,
-        finish=_finisher(spec) if _FILE_COLUMNS & set(entry.meta["columns"]) else None,
-    )
-
-
-def _order_of(spec: DatasetSpec) -> Literal["file", "hub"]:
-    """Return whose shuffle a dataset's is: Parquet's loader is hf_dataset, too."""
-    by_hub = (HfSource, ParquetSource)
-    return "hub" if all(isinstance(one, by_hub) for one in spec.sources) else "file"
-
-
-def _finisher(spec: DatasetSpec) -> Callable[[Sample], Sample]:
-    """Return the last step of a sample: file names beside a local source become paths.
-
-    It is taken when a sample is built, so that the cache holds no path of this machine.
-    """
-    path = spec.source.path
-    if isinstance(spec.source, HfSource) or not is_local(path[0]):
-        return lambda sample: sample
-    return partial(resolve_files, resolve=local_resolver(path[0]))
-
-
-def location_of(spec: DatasetSpec) -> str:
-    """Return where a dataset comes from, without secrets."""
-    path = spec.source.path
-    return path if isinstance(path, str) else public_location(path[0])

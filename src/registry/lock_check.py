@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry.errors import DigestMismatchError, ManifestError, SourceError
+from registry.fingerprint import pin_all
 from registry.held import changes, hold, is_remote
-from registry.load import Access, pin_all
+from registry.load import Access
 from registry.lockfile import Lock, lock_text
 from registry.spec_digest import spec_digest
 

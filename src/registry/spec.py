@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from registry.errors import Severity
+from registry.locations import public_location
 
 __all__ = [
     "GENERIC_BUILDERS",
@@ -269,6 +270,12 @@ class DatasetSpec(_Model):
     def sources(self) -> tuple[Source, ...]:
         """The sources whose records follow each other."""
         return self.concat or (self.source,)
+
+    @property
+    def location(self) -> str:
+        """Where the dataset comes from, without secrets."""
+        path = self.source.path
+        return path if isinstance(path, str) else public_location(path[0])
 
     @property
     def duplicate_rule(self) -> Literal["error", "drop", "suffix", "keep"]:
