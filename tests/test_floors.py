@@ -29,6 +29,8 @@ FLOORS = (
         "rules",
     },
     {
+        "document",
+        "yaml_composer",
         "yamlfile",
         "schema",
         "schema_check",

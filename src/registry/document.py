@@ -1,0 +1,85 @@
+"""A parsed file: its value, and where each part of it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from registry.errors import ManifestError, Problem
+from registry.rules import RULES
+
+__all__ = ["DataPath", "Document", "Position", "json_path", "unparsed"]
+
+DataPath = tuple[str | int, ...]
+"""Where a value is in a document: keys and list indexes."""
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+class Position(NamedTuple):
+    """A place in a file, both 1-based."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed file: its value and where each part of it stands."""
+
+    value: Any
+    """Plain data: dict, list, str, int, float, bool, None."""
+    file: str
+    """The file, as the user named it."""
+    positions: Mapping[DataPath, Position]
+    """Place of each value, in their order: of its key in a mapping, of itself in a list."""
+
+    def position(self, path: DataPath) -> Position:
+        """Return the place of `path`, or of the nearest part around it."""
+        while path and path not in self.positions:
+            path = path[:-1]
+        return self.positions.get(path, Position(1, 1))
+
+    def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
+        """Return a problem of the value at `path`; `rule` is the id of what it breaks."""
+        line, column = self.position(path)
+        return Problem(
+            message=message,
+            file=self.file,
+            line=line,
+            column=column,
+            path=json_path(path),
+            hint=hint,
+            rule=rule,
+            severity=RULES[rule].severity,
+        )
+
+
+def json_path(path: DataPath) -> str:
+    """Return `path` as a JSON path such as `$.datasets.mmlu.fields['a b'][0]`."""
+    return "$" + "".join(_json_path_step(step) for step in path)
+
+
+def _json_path_step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if _PLAIN_KEY.fullmatch(step) else f"[{step!r}]"
+
+
+_START = Position(1, 1)
+
+
+def unparsed(
+    file: str,
+    message: str,
+    hint: str = "",
+    position: Position = _START,
+    *,
+    rule: str = "yaml-syntax",
+) -> ManifestError:
+    """Return the error of a file that is no document."""
+    line, column = position
+    problem = Problem(message=message, file=file, line=line, column=column, hint=hint, rule=rule)
+    return ManifestError([problem])
