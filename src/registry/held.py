@@ -20,10 +20,13 @@ from registry.spec import (
 )
 from registry.spec_digest import asked_of, location_in, portable, spec_digest
 
-__all__ = ["HUB", "Held", "Hold", "all_sources", "changes", "hold", "holder", "is_remote"]
+__all__ = ["HEAD", "HUB", "Held", "Hold", "all_sources", "changes", "hold", "holder", "is_remote"]
 
 HUB = "hf://datasets/"
 """What the location of a repository starts with in a lockfile."""
+
+HEAD = "HEAD"
+"""What a lockfile calls the default branch of a repository."""
 
 _DIGEST = "sha256:"
 
@@ -71,16 +74,14 @@ class Held:
             LockStaleError: it is not pinned, and nothing may be looked up.
         """
         location = HUB + path
-        for one in self.sources:
-            if one.revision and one.location == location and self._stands_for(one, revision):
+        here = [one for one in self.sources if one.revision and one.location == location]
+        for one in here:
+            if (revision or HEAD) in (one.revision, one.asked):
                 return one.revision
+        if self.any_branch and here and not is_commit(revision):
+            return here[0].revision
         self._refuse(location if revision is None else f"{location} at {revision}")
         return None
-
-    def _stands_for(self, one: LockedSource, revision: str | None) -> bool:
-        if is_commit(revision):
-            return one.revision == revision
-        return self.any_branch or one.asked == revision
 
     def _refuse(self, what: str) -> None:
         """Raise an error for what is not pinned, unless it may be looked up."""

@@ -15,7 +15,7 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
-from registry.held import HUB, Held, all_sources, is_remote
+from registry.held import HEAD, HUB, Held, all_sources, is_remote
 from registry.jobs import ReportNamed, each
 from registry.load import Access, load, open_cached, remember_pinned
 from registry.lockfile import PIN_FORMAT, Lock, LockedSource, Pin
@@ -38,7 +38,7 @@ __all__ = ["Locked", "Locking", "lock_datasets", "new_lock"]
 _LOOKED_AT = 1000
 """Records that tell which columns JSON has."""
 
-_HELP = (DigestMismatchError, MissingDependencyError)
+_THERE = (DigestMismatchError, MissingDependencyError)
 """Errors of a source that is there."""
 
 Status = Literal["kept", "pinned", "repinned", "moved", "unmoved", "unreachable", "failed"]
@@ -120,7 +120,7 @@ def _lock_one(name: str, report: Report, *, locking: Locking) -> Locked:
 
 
 def _failure(spec: DatasetSpec, error: RegistryError) -> Status:
-    is_away = isinstance(error, SourceError) and not isinstance(error, _HELP) and is_remote(spec)
+    is_away = isinstance(error, SourceError) and not isinstance(error, _THERE) and is_remote(spec)
     return "unreachable" if is_away else "failed"
 
 
@@ -212,7 +212,7 @@ def _pin_of(spec: DatasetSpec, opened: Opened, digest: SamplesDigest, access: Ac
 def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[LockedSource]:
     """Yield what a pin says of one source: its commit, or its files."""
     if isinstance(source, HfSource) and pinned.revision is not None:
-        asked = None if is_commit(source.revision) else source.revision
+        asked = None if is_commit(source.revision) else source.revision or HEAD
         yield LockedSource(location=HUB + source.path, asked=asked, revision=pinned.revision)
     for file in (*pinned.files, *pinned.contents):
         yield _locked_file(file, folder)

@@ -40,12 +40,15 @@ class SamplesDigest:
 
 def digest_samples(samples: Iterable[Sample]) -> SamplesDigest:
     """Return the digests of samples; they are taken one by one, 32 bytes of each are kept."""
-    each = b"".join(map(sample_digest, samples))
+    each = bytearray()
+    for sample in samples:
+        each += sample_digest(sample)
     ordered = np.sort(np.frombuffer(each, dtype=f"S{_WIDTH}"), kind="stable")
-    return SamplesDigest(len(each) // _WIDTH, _sha256(each), _sha256(ordered.tobytes()), each)
+    count = len(each) // _WIDTH
+    return SamplesDigest(count, _sha256(each), _sha256(ordered.tobytes()), bytes(each))
 
 
-def _sha256(data: bytes) -> str:
+def _sha256(data: bytes | bytearray) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 

@@ -48,7 +48,7 @@ def sync(
     catalog: Catalog,
     cache: Cache,
     *,
-    hold: Hold,
+    hold: Hold | None = None,
     jobs: int,
     offline: bool = False,
     refresh: bool = False,
@@ -56,7 +56,8 @@ def sync(
 ) -> Iterator[SyncResult]:
     """Build what is not cached, `jobs` datasets at a time; yield each result as it comes.
 
-    One failing dataset does not stop the others; `hold` decides how each is held to its pin.
+    One failing dataset does not stop the others; `hold` decides how each is held to its pin,
+    and without it none is.
     """
     work = partial(
         _sync_one,
@@ -75,7 +76,7 @@ def _sync_one(
     *,
     catalog: Catalog,
     cache: Cache,
-    hold: Hold,
+    hold: Hold | None,
     offline: bool,
     refresh: bool,
 ) -> SyncResult:
@@ -88,7 +89,7 @@ def _sync_one(
             offline=offline,
             refresh=refresh,
             verify=True,
-            held=hold(spec),
+            held=None if hold is None else hold(spec),
             report=report,
         )
     except RegistryError as error:

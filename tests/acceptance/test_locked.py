@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 
@@ -34,6 +35,7 @@ from tests.servers.hub import HubEmulator, parquet_repo
 OLD = [{"q": f"What is {number}?", "a": str(number)} for number in range(20)]
 NEW = [*OLD[:17], *({"q": row["q"], "a": "moved"} for row in OLD[17:])]
 REPO = "acme/locked"
+SCHEMA = {"default": pa.schema([("q", pa.string()), ("a", pa.string())])}
 
 
 def jsonl(rows: Sequence[Mapping[str, str]]) -> bytes:
@@ -303,12 +305,27 @@ def test_a_branch_that_the_manifest_changes_is_asked_for(
     source = {"type": "hf", "path": repo, "split": "test"}
     root = one_dataset(source)
     assert lock(root) == 0
+    assert [one.asked for one in pin_of(root).sources] == ["HEAD"]
     change_manifest(root, source={**source, "revision": "next"})
     assert rows_of(get_dataset("data", root=root)) == NEW
     assert rows_of(get_dataset("data", root=root, frozen=True)) == OLD, "frozen looks nothing up"
     change_manifest(root, source={**source, "revision": new})
     with pytest.raises(LockStaleError, match=f"hf://datasets/{repo} at {new}"):
         get_dataset("data", root=root, frozen=True)
+
+
+def test_two_revisions_of_one_repository_are_held_apart(
+    hub: HubEmulator, one_dataset: OneDataset
+) -> None:
+    repo = "acme/twice"
+    old = hub.commit(repo, parquet_repo({"default": {"test": [dict(row) for row in OLD]}}))
+    hub.commit(repo, parquet_repo({"default": {"test": [dict(row) for row in NEW]}}))
+    source = {"type": "hf", "path": repo, "split": "test"}
+    root = one_dataset(source, concat=[{"revision": old}, {}])
+    assert lock(root) == 0
+    hub.commit(repo, parquet_repo({"default": {"test": []}}, schemas=SCHEMA))
+    assert rows_of(get_dataset("data", root=root, locked=True)) == [*OLD, *NEW]
+    assert rows_of(get_dataset("data", root=root, frozen=True)) == [*OLD, *NEW]
 
 
 @pytest.mark.parametrize("how", ["locked", "frozen"])
@@ -546,20 +563,20 @@ def test_an_upgrade_that_can_not_be_had_keeps_the_pin(
     assert (pinned / "datasets.lock").read_bytes() == before
 
 
-# --- secrets ---
+# --- queries ---
 
 
-def test_no_secret_of_a_url_is_in_the_lock_and_another_query_is_another_source(
+def test_no_query_of_a_url_is_in_the_lock_and_another_one_is_another_source(
     https: Https, one_dataset: OneDataset
 ) -> None:
     url = https.put("/data.jsonl", jsonl(OLD), etag="1")
-    root = one_dataset({"type": "json", "path": f"{url}?part=SECRET"})
+    root = one_dataset({"type": "json", "path": f"{url}?version=FIRST"})
     assert lock(root) == 0
     text = (root / "datasets.lock").read_text(encoding="utf-8")
-    assert "SECRET" not in text
+    assert "FIRST" not in text
     (source,) = pin_of(root).sources
     assert source.location == f"{url}?…"
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
-    change_manifest(root, source={"type": "json", "path": f"{url}?part=OTHER"})
+    change_manifest(root, source={"type": "json", "path": f"{url}?version=OTHER"})
     with pytest.raises(RegistryError, match=r"data.jsonl\?… is not pinned"):
         get_dataset("data", root=root, locked=True)

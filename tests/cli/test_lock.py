@@ -152,6 +152,16 @@ def test_a_dataset_that_is_gone_is_dropped(own: Catalog) -> None:
     assert list(own.pins) == ["qa"]
 
 
+def test_what_a_broken_file_may_hold_is_not_dropped(own: Catalog) -> None:
+    own.lock()
+    before = own.path.read_bytes()
+    own.write("qa", "datasets: [\n")
+    said = own.lock()
+    assert said.code == 1
+    assert said.err[0].startswith("error: m/qa.yaml:2:1 $: not YAML")
+    assert own.path.read_bytes() == before
+
+
 def test_an_unknown_name_is_an_error_and_nothing_is_written(own: Catalog) -> None:
     for arguments in (["qb"], ["--upgrade", "qb"], ["--check", "qb"]):
         said = own.lock(*arguments)

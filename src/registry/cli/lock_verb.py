@@ -70,40 +70,44 @@ def command(
         return _check(catalog, cache, settings.lock_file, names, as_json)
     _refuse_builtin(settings)
     named = tuple(dict.fromkeys((*names, *single)))
-    chosen = named or tuple(catalog)
     path = settings.lock_file
     locking = Locking(
         catalog=catalog,
         cache=cache,
         old=read_sides(path, shown_as=shown(path)),
-        upgrade=frozenset((names or chosen) if _ALL in upgrades else ()) | set(single),
+        upgrade={*single, *((names or catalog) if _ALL in upgrades else ())},
         offline=settings.offline,
     )
     with bars(as_json=as_json) as report:
-        run = lock_datasets(chosen, locking, jobs=jobs, report=report)
+        run = lock_datasets(named or tuple(catalog), locking, jobs=jobs, report=report)
         done = sorted(run, key=lambda one: one.name)
-    lock = new_lock(locking.old, done, set(catalog))
-    gone = sorted({name for old in locking.old for name in old.pins} - set(catalog))
-    _write(settings, lock, locking.old)
+    return _finish(path, locking, done, named, as_json=as_json)
+
+
+def _finish(
+    path: Path, locking: Locking, done: Sequence[Locked], named: Sequence[str], *, as_json: bool
+) -> int:
+    """Write the lock, say what became of it, and return the exit code."""
+    catalog = locking.catalog
+    # A file that can't be read may hold what seems to be gone.
+    stray = options.print_stray_problems(catalog)
+    pinned = {name for old in locking.old for name in old.pins}
+    gone = [] if stray else sorted(pinned - set(catalog))
+    lock = new_lock(locking.old, done, pinned.union(catalog).difference(gone))
+    # A file that says the same already is left alone.
+    if len(locking.old) != 1 or not is_as_written(path, lock):
+        write_lock(path, lock)
     if as_json:
         print_json({"datasets": [one.to_dict() for one in done], "dropped": gone})
     else:
         _print(done, gone, path=shown(path), named=named)
-    return PROBLEMS if any(_counts(one, named) for one in done) else CLEAN
+    return PROBLEMS if stray or any(_counts(one, named) for one in done) else CLEAN
 
 
 def _refuse_builtin(settings: Settings) -> None:
     if settings.index.parent == Path(registry.__file__).parent:
         hint = "make a datasets.yaml of your own, with `include: [package:registry]`"
         raise LockError(f"the built-in catalog is not written to ({hint})")
-
-
-def _write(settings: Settings, lock: Lock, old: Sequence[Lock]) -> None:
-    """Write the lock; a file that says the same already is left alone."""
-    path = settings.lock_file
-    if len(old) == 1 and is_as_written(path, lock):
-        return
-    write_lock(path, lock)
 
 
 def _counts(one: Locked, named: Sequence[str]) -> bool:
