@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrowDataset"]
 
-_PREFETCH = 4096
+_PREFETCH = 8192
 
 Finish = Callable[[Sample], Sample]
 

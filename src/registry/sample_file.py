@@ -183,6 +183,7 @@ class SampleFile:
         shape = np.array(batches, dtype=np.int64).reshape(-1, 2)
         self._starts, self._choice_starts = np.concatenate([[[0, 0]], shape.cumsum(axis=0)]).T
         self._batches: dict[int, pa.RecordBatch] = {}
+        self._columns: dict[int, list[tuple[str, pa.Array]]] = {}
 
     @property
     def rows(self) -> int:
@@ -258,11 +259,25 @@ class SampleFile:
 
     def _read_one(self, row: int) -> Columns:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return _values(self.batch(number).slice(row - int(self._starts[number]), 1))
+        place = row - int(self._starts[number])
+        found = ((name, column[place].as_py()) for name, column in self._columns_of(number))
+        return {name: [value] for name, value in found if value is not None}
+
+    def _columns_of(self, number: int) -> list[tuple[str, pa.Array]]:
+        """Return the columns of a batch that samples are made of."""
+        if number not in self._columns:
+            batch = _without_record(self.batch(number))
+            self._columns[number] = list(zip(batch.schema.names, batch.columns, strict=True))
+        return self._columns[number]
+
+
+def _without_record(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.select([name for name in batch.schema.names if name != "record"])
 
 
 def _taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
     """Return rows of a batch, without copying where they follow each other."""
+    batch = _without_record(batch)
     first, last = int(rows[0]), int(rows[-1])
     if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
         return batch.slice(first, len(rows))
