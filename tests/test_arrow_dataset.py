@@ -12,14 +12,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry import arrow_dataset, get_dataset, sample_file, sample_rows, views
+from registry import (
+    ChatMessageUser,
+    MemoryDataset,
+    arrow_dataset,
+    get_dataset,
+    sample_file,
+    sample_rows,
+    views,
+)
 from registry.arrays import constant_text, whole_numbers
 from registry.arrow_dataset import ArrowDataset
 from registry.cache import Cache
 from registry.decode import json_tables
 from registry.mapping.view import View
 from registry.sample_file import SampleFile, SampleWriter
-from registry.sample_table import batch_from, schema_of
+from registry.sample_table import batch_from, batch_of, schema_of
 
 Calls = dict[str, int]
 
@@ -210,3 +218,33 @@ def test_a_shuffled_iteration_takes_each_batch_once_a_part(
     found = [sample.id for sample in dataset]
     assert sorted(found, key=lambda one: int(one or 0)) == list(range(1000)) != found
     assert (calls["read"], calls["batch"]) == (2, 20)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_sorting_by_the_length_of_the_input_builds_no_sample(
+    tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch, reverse: bool
+) -> None:
+    monkeypatch.setattr(sample_file, "_BATCH_ROWS", 0)
+    texts = ["bbb", "ä", "c", "\U0001f600\U0001f600", "a" * 9, "dd"]
+    with SampleWriter(tmp_path / "f.arrow", schema_of({}), lambda one: None) as writer:
+        for start in (0, 3):
+            fields = {"input": texts[start : start + 3], "target": [""] * 3}
+            writer.write(batch_of(fields, range(start + 1, start + 4), {}))
+    dataset = dataset_of(SampleFile(tmp_path / "f.arrow", writer.batches))
+    dataset.shuffle(seed=4)
+    expected = MemoryDataset(list(dataset))
+    calls.update(dict.fromkeys(calls, 0))
+    dataset.sort(reverse=reverse)
+    assert calls["sample"] == 0
+    expected.sort(reverse=reverse)
+    assert list(dataset) == list(expected)
+
+
+def test_conversations_are_sorted_by_their_text(tmp_path: Path) -> None:
+    turns = [ChatMessageUser(content="longer", id="1")]
+    with SampleWriter(tmp_path / "f.arrow", schema_of({}), lambda one: None) as writer:
+        fields: dict[str, list[Any]] = {"input": [turns, "four"], "target": ["", ""]}
+        writer.write(batch_of(fields, [1, 2], {}))
+    dataset = dataset_of(SampleFile(tmp_path / "f.arrow", writer.batches))
+    dataset.sort()
+    assert [sample.input for sample in dataset] == ["four", turns]

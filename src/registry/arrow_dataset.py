@@ -168,9 +168,14 @@ class ArrowDataset(Dataset):
         key: Callable[[Sample], SupportsRichComparison] = sample_input_len,
     ) -> None:
         """Sort in place; see `Dataset.sort`."""
+        rows = self._rows(slice(None))
+        lengths = self._file.input_lengths() if key is sample_input_len else None
+        if lengths is not None:
+            own = lengths[rows]
+            self._set_rows(rows[np.argsort(-own if reverse else own, kind="stable")])
+            return
         keys = [key(sample) for sample in self]
-        places = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
-        self._set_rows(self._rows(slice(None))[places])
+        self._set_rows(rows[sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)])
 
     def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> ArrowDataset:
         """Return a dataset over the same file of the samples for which `predicate` holds."""

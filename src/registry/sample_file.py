@@ -251,6 +251,18 @@ class SampleFile:
         back[order] = np.arange(len(order))
         return _values(pa.concat_batches(parts).take(whole_numbers(back)))
 
+    def input_lengths(self) -> NDArray[np.int64] | None:
+        """Return the length of each input in characters; None where there are conversations."""
+        import pyarrow.compute as pc  # slow to import, and opening does without
+
+        if "messages" in self._reader.schema.names:
+            return None
+        lengths = [
+            pc.utf8_length(self.batch(number).column("input")).cast(pa.int64())
+            for number in range(self.batch_count)
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *map(_numbers, lengths)])
+
     def metadata(self) -> Iterator[dict[str, Any] | None]:
         """Yield the metadata of the samples, in the order of the file."""
         for number in range(self.batch_count):
@@ -273,6 +285,10 @@ class SampleFile:
 
 def _without_record(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select([name for name in batch.schema.names if name != "record"])
+
+
+def _numbers(column: pa.Array) -> NDArray[np.int64]:
+    return np.frombuffer(column.buffers()[1], np.int64, len(column), 8 * column.offset)
 
 
 def _taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
