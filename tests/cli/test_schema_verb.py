@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -70,7 +71,7 @@ def test_a_wrong_name_is_hinted_at(
 def test_what_is_printed_checks_documents_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
     """Check as an editor does, which knows no more than the files that were written."""
     schemas = {name: json.loads(printed(capsys, name)) for name in SCHEMAS}
-    registry: Registry[object] = Registry().with_resources(
+    registry: Registry[Any] = Registry().with_resources(
         (schema["$id"], Resource.from_contents(schema)) for schema in schemas.values()
     )
     index = Draft202012Validator(schemas["index"], registry=registry)
