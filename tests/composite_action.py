@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,14 +13,42 @@ from typing import Any
 
 import yaml
 
+from tests.conftest import REPOSITORY
 from tests.git_repository import HERMETIC
 
-__all__ = ["Action", "Done"]
+__all__ = ["Action", "Done", "install"]
 
 # What the runner calls `shell: bash`.
 _BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 _EXPRESSION = re.compile(r"\$\{\{ (?P<name>[\w.-]+) \}\}")
 _RUNS_ON = "${{ !cancelled() && steps.install.outcome == 'success' }}"
+
+_BUILDER = """
+import zipfile
+
+PATHS = {paths!r}
+INFO = "eval_registry-0.1.0.dist-info"
+FILES = {{
+    "under_test.pth": "\\n".join(PATHS),
+    INFO + "/METADATA": "Metadata-Version: 2.1\\nName: eval-registry\\nVersion: 0.1.0\\n",
+    INFO + "/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+    INFO + "/entry_points.txt": "[console_scripts]\\nregistry = registry.cli:main\\n",
+    INFO + "/RECORD": "",
+}}
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    name = "eval_registry-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(folder + "/" + name, "w") as wheel:
+        for file, text in FILES.items():
+            wheel.writestr(file, text)
+    return name
+"""
+_PROJECT = """\
+[build-system]
+requires = []
+build-backend = "builder"
+backend-path = ["."]
+"""
 
 
 @dataclass(frozen=True)
@@ -127,3 +156,20 @@ class Action:
             key, _, value = line.partition("=")
             done.outputs[f"steps.{name}.outputs.{key}"] = value
         return summary.read_text(encoding="utf-8")
+
+
+def install(top: Path) -> tuple[Action, Done]:
+    """Run the first step of this repository's action in an empty folder.
+
+    In place of this repository the runner has a checkout whose own builder makes a wheel that leads
+    to the package under test and to what it needs, as neither can be fetched without a network.
+    """
+    checkout = top / "a checkout"
+    checkout.mkdir()
+    paths = [str(REPOSITORY / "src"), sysconfig.get_path("purelib")]
+    (checkout / "pyproject.toml").write_text(_PROJECT, encoding="utf-8")
+    (checkout / "builder.py").write_text(_BUILDER.format(paths=paths), encoding="utf-8")
+    action = Action(REPOSITORY / "action.yml", checkout, top / "temp")
+    done = action.run(top, only="install", environment={"PIP_NO_INDEX": "1"})
+    assert done.codes == {"install": 0}, done.logs
+    return action, done

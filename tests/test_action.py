@@ -1,13 +1,11 @@
 """The action of GitHub: its steps, taken from the file and run on repositories with a catalog.
 
-The network is not needed: what the first step installs is a checkout whose own builder makes a
-wheel that leads to the package under test.
+`composite_action.install` says how that works without a network.
 """
 
 from __future__ import annotations
 
 import re
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 import yaml
 
 from registry.cli import main
-from tests.composite_action import Action, Done
+from tests.composite_action import Action, Done, install
 from tests.conftest import REPOSITORY
 from tests.git_repository import GitRepository
 
@@ -37,47 +35,11 @@ QA = CATALOG["registry/qa.yaml"]
 LARGER = {"registry/qa.yaml": QA.replace("limit: 1", "limit: 2")}
 UNKNOWN_KEY = {"registry/qa.yaml": QA.replace("license", "licence")}
 
-BUILDER = """
-import zipfile
-
-PATHS = {paths!r}
-INFO = "eval_registry-0.1.0.dist-info"
-FILES = {{
-    "under_test.pth": "\\n".join(PATHS),
-    INFO + "/METADATA": "Metadata-Version: 2.1\\nName: eval-registry\\nVersion: 0.1.0\\n",
-    INFO + "/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
-    INFO + "/entry_points.txt": "[console_scripts]\\nregistry = registry.cli:main\\n",
-    INFO + "/RECORD": "",
-}}
-
-def build_wheel(folder, config_settings=None, metadata_directory=None):
-    name = "eval_registry-0.1.0-py3-none-any.whl"
-    with zipfile.ZipFile(folder + "/" + name, "w") as wheel:
-        for file, text in FILES.items():
-            wheel.writestr(file, text)
-    return name
-"""
-PROJECT = """\
-[build-system]
-requires = []
-build-backend = "builder"
-backend-path = ["."]
-"""
-
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Action, Done]:
     """Run the first step, once for all tests."""
-    top = tmp_path_factory.mktemp("runner")
-    checkout = top / "a checkout"
-    checkout.mkdir()
-    paths = [str(REPOSITORY / "src"), sysconfig.get_path("purelib")]
-    (checkout / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
-    (checkout / "builder.py").write_text(BUILDER.format(paths=paths), encoding="utf-8")
-    action = Action(REPOSITORY / "action.yml", checkout, top / "temp")
-    done = action.run(top, only="install", environment={"PIP_NO_INDEX": "1"})
-    assert done.codes == {"install": 0}, done.logs
-    return action, done
+    return install(tmp_path_factory.mktemp("runner"))
 
 
 class Job:
