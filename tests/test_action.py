@@ -107,7 +107,7 @@ def test_every_expression_names_what_there_is(installed: tuple[Action, Done]) ->
     steps, written = list(action.steps), "\n".join(scripts())
     for step, name in re.findall(r"\$\{\{ steps\.(\w+)\.outputs\.(\w+) \}\}", text):
         assert step in steps
-        assert f'echo "{name}=' in written
+        assert f'"{name}=' in written
     assert all(one["description"] for one in action.data["inputs"].values())
     assert all(one["description"] for one in action.data["outputs"].values())
 
@@ -299,3 +299,42 @@ def test_an_option_as_base_is_a_revision_that_is_not_there(job: Job) -> None:
     done = job.run(only="diff", base="--help")
     assert (done.codes, done.summary) == ({"diff": 2}, "")
     assert "'--help' is no revision" in done.logs["diff"]
+
+
+COMMAND = "x\\n::warning::a stranger's"
+"""Text of YAML with a line that a runner would take for a command."""
+STRANGERS = {
+    "a name": {
+        "registry/qa.yaml": f'datasets:\n  "{COMMAND}": {{source: {{type: csv, path: x}}}}\n'
+    },
+    "a pin": {"datasets.lock": f'version: 1\ndatasets:\n  "{COMMAND}": {{samples: 1}}\n'},
+    "the index": {"datasets.yaml": f'version: 1\n"{COMMAND}": 1\n'},
+}
+
+
+def commands(log: str) -> list[str]:
+    """Return the lines that a runner takes for commands."""
+    found, token = [], ""
+    for line in log.splitlines():
+        if token:
+            token = "" if line == f"::{token}::" else token
+        elif line.startswith("::stop-commands::"):
+            token = line.removeprefix("::stop-commands::")
+            assert re.fullmatch(r"[0-9a-f]{32}", token), "a token that can't be guessed"
+        elif line.startswith("::"):
+            found.append(line)
+    assert not token, "commands are taken again at the end"
+    return found
+
+
+@pytest.mark.parametrize("place", STRANGERS)
+def test_what_a_message_quotes_is_no_command(job: Job, place: str) -> None:
+    job.lock()
+    job.repository.write(STRANGERS[place])
+    done = job.run()
+    assert any(done.codes.values())
+    logs = "\n".join(done.logs.values())
+    assert "::warning::a stranger's" in logs
+    told = [line for step in done.logs.values() for line in commands(step)]
+    assert told
+    assert [line for line in told if line.startswith("::warning::")] == []
