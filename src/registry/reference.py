@@ -69,6 +69,8 @@ moved so is named and left. Files of other catalogs (`package:`) are not touched
 
     python -m registry validate --strict --format github
 
+An action for GitHub and a hook of pre-commit do it: see [review.md](review.md#in-ci).
+
 ## Formats
 
 `--format text` is for people; `json` is a list of the problems; `github` prints workflow commands,

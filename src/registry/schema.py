@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from registry.errors import Problem
     from registry.yamlfile import DataPath, Document
 
-__all__ = ["SCHEMAS", "SchemaName", "field_faults", "read_schema", "validate"]
+__all__ = ["SCHEMAS", "SchemaName", "field_faults", "read_schema", "schema_text", "validate"]
 
 SchemaName = Literal["index", "lock", "manifest"]
 SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index", "lock")
@@ -42,12 +42,16 @@ _TYPE_WORDS = {
 
 def read_schema(name: SchemaName) -> dict[str, Any]:
     """Return a schema as JSON data."""
+    schema: dict[str, Any] = json.loads(schema_text(name))
+    return schema
+
+
+def schema_text(name: SchemaName) -> str:
+    """Return the text of a schema as it ships."""
     package = Path(__file__).parent
     shipped = package / "schemas"
     folder = shipped if shipped.is_dir() else package.parents[1] / "schemas"
-    text = (folder / f"{name}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return (folder / f"{name}.schema.json").read_text(encoding="utf-8")
 
 
 @functools.cache

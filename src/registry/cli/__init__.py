@@ -27,6 +27,7 @@ _VERBS = {
     "validate": "check manifests",
     "diff": "show what differs between two states of the catalog",
     "add": "write a manifest after a look at its source",
+    "schema": "print the JSON Schema of a manifest, an index or a lockfile, for editors",
     "cache": "look at the cache, or clear it",
 }
 

@@ -1,0 +1,175 @@
+"""The steps of a composite action, run as a runner of GitHub Actions runs them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sysconfig
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.conftest import REPOSITORY
+from tests.git_repository import HERMETIC
+
+__all__ = ["Action", "Done", "install"]
+
+# What the runner calls `shell: bash`.
+_BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
+_EXPRESSION = re.compile(r"\$\{\{ (?P<name>[\w.-]+) \}\}")
+_RUNS_ON = "${{ !cancelled() && steps.install.outcome == 'success' }}"
+
+_BUILDER = """
+import zipfile
+
+PATHS = {paths!r}
+INFO = "eval_registry-0.1.0.dist-info"
+FILES = {{
+    "under_test.pth": "\\n".join(PATHS),
+    INFO + "/METADATA": "Metadata-Version: 2.1\\nName: eval-registry\\nVersion: 0.1.0\\n",
+    INFO + "/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+    INFO + "/entry_points.txt": "[console_scripts]\\nregistry = registry.cli:main\\n",
+    INFO + "/RECORD": "",
+}}
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    name = "eval_registry-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(folder + "/" + name, "w") as wheel:
+        for file, text in FILES.items():
+            wheel.writestr(file, text)
+    return name
+"""
+_PROJECT = """\
+[build-system]
+requires = []
+build-backend = "builder"
+backend-path = ["."]
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How the steps of a job ended."""
+
+    codes: dict[str, int] = field(default_factory=dict)
+    """Exit code by the id of the step, of those that ran."""
+    logs: dict[str, str] = field(default_factory=dict)
+    """What each printed."""
+    outputs: dict[str, str] = field(default_factory=dict)
+    """Of all steps, by `steps.ID.outputs.NAME`."""
+    summary: str = ""
+    """What stands in the summary of the job."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action's file, and where a runner has checked it out."""
+
+    file: Path
+    checkout: Path
+    temp: Path
+    """The runner's folder for what a job needs no longer than it runs."""
+
+    @property
+    def data(self) -> Any:
+        """Everything in the file."""
+        return yaml.safe_load(self.file.read_text(encoding="utf-8"))
+
+    @property
+    def steps(self) -> dict[str, Any]:
+        """The steps by their ids."""
+        return {step["id"]: step for step in self.data["runs"]["steps"]}
+
+    def run(
+        self,
+        workspace: Path,
+        *,
+        only: str = "",
+        known: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        inputs: Mapping[str, str] | None = None,
+    ) -> Done:
+        """Run the steps, or only one; `known` are outputs of steps that ran before."""
+        defaults = {name: one["default"] for name, one in self.data["inputs"].items()}
+        given = {**defaults, **(inputs or {})}
+        assert set(given) == set(defaults), "an input that the action does not have"
+        done = Done(outputs=dict(known or {}))
+        context = {f"inputs.{name}": value for name, value in given.items()}
+        context["github.action_path"] = str(self.checkout)
+        summary = ""
+        for name, step in self.steps.items():
+            if only in ("", name) and self._starts(step, done):
+                variables = dict(self._variables(step, {**context, **done.outputs}))
+                summary += self._run_step(name, step, workspace, variables, environment or {}, done)
+        return Done(done.codes, done.logs, done.outputs, summary)
+
+    def _starts(self, step: Mapping[str, Any], done: Done) -> bool:
+        condition = step.get("if")
+        if condition is None:
+            return not any(done.codes.values())
+        assert condition == _RUNS_ON, "a condition that this does not know"
+        return done.codes.get("install", 0) == 0
+
+    def _variables(
+        self, step: Mapping[str, Any], context: Mapping[str, str]
+    ) -> Iterator[tuple[str, str]]:
+        for name, value in step.get("env", {}).items():
+            yield name, _EXPRESSION.sub(lambda found: context.get(found["name"], ""), value)
+
+    def _run_step(
+        self,
+        name: str,
+        step: Mapping[str, Any],
+        workspace: Path,
+        variables: Mapping[str, str],
+        environment: Mapping[str, str],
+        done: Done,
+    ) -> str:
+        """Run a step, note how it ended, and return what it added to the summary."""
+        self.temp.mkdir(exist_ok=True)
+        output, summary, script = (self.temp / f"{name}.{kind}" for kind in ("out", "md", "sh"))
+        for file, text in ((output, ""), (summary, ""), (script, step["run"])):
+            file.write_text(text, encoding="utf-8")
+        ambient = {key: text for key, text in os.environ.items() if key != "PYTHONPATH"}
+        runner = {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_OUTPUT": str(output),
+            "GITHUB_STEP_SUMMARY": str(summary),
+            "GITHUB_WORKSPACE": str(workspace),
+            "RUNNER_TEMP": str(self.temp),
+        }
+        ended = subprocess.run(
+            [*_BASH, str(script)],
+            cwd=workspace,
+            env={**ambient, **HERMETIC, **runner, **environment, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
+        done.codes[name], done.logs[name] = ended.returncode, ended.stdout
+        for line in output.read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition("=")
+            done.outputs[f"steps.{name}.outputs.{key}"] = value
+        return summary.read_text(encoding="utf-8")
+
+
+def install(top: Path) -> tuple[Action, Done]:
+    """Run the first step of this repository's action in an empty folder.
+
+    In place of this repository the runner has a checkout whose own builder makes a wheel that leads
+    to the package under test and to what it needs, as neither can be fetched without a network.
+    """
+    checkout = top / "a checkout"
+    checkout.mkdir()
+    paths = [str(REPOSITORY / "src"), sysconfig.get_path("purelib")]
+    (checkout / "pyproject.toml").write_text(_PROJECT, encoding="utf-8")
+    (checkout / "builder.py").write_text(_BUILDER.format(paths=paths), encoding="utf-8")
+    action = Action(REPOSITORY / "action.yml", checkout, top / "temp")
+    done = action.run(top, only="install", environment={"PIP_NO_INDEX": "1"})
+    assert done.codes == {"install": 0}, done.logs
+    return action, done

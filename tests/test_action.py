@@ -1,0 +1,340 @@
+"""The action of GitHub: its steps, taken from the file and run on repositories with a catalog.
+
+`composite_action.install` says how that works without a network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from registry.cli import main
+from tests.composite_action import Action, Done, install
+from tests.conftest import REPOSITORY
+from tests.git_repository import GitRepository
+
+CATALOG = {
+    "datasets.yaml": "version: 1\ninclude: [registry/*.yaml]\n",
+    "registry/qa.yaml": """\
+datasets:
+  qa:
+    description: Questions.
+    license: mit
+    source: {type: csv, path: data/qa.csv}
+    fields: {input: q, target: a}
+  qa-one: {extends: qa, limit: 1}
+""",
+    "data/qa.csv": "q,a\nOne?,1\nTwo?,2\n",
+}
+QA = CATALOG["registry/qa.yaml"]
+LARGER = {"registry/qa.yaml": QA.replace("limit: 1", "limit: 2")}
+UNKNOWN_KEY = {"registry/qa.yaml": QA.replace("license", "licence")}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Action, Done]:
+    """Run the first step, once for all tests."""
+    return install(tmp_path_factory.mktemp("runner"))
+
+
+class Job:
+    """A pull request from the branch `topic`, and the action on it."""
+
+    def __init__(self, folder: Path, installed: tuple[Action, Done]) -> None:
+        action, self._installed = installed
+        self.action = replace(action, temp=folder / "temp")
+        upstream = GitRepository.make(folder / "upstream", CATALOG)
+        upstream.git("clone", "--quiet", ".", str(folder / "clone"))
+        self.upstream = upstream
+        self.repository = GitRepository(folder / "clone")
+        self.repository.git("switch", "--quiet", "--create", "topic")
+
+    def run(self, *, base_ref: str = "main", only: str = "", **inputs: str) -> Done:
+        named = {name.replace("_", "-"): value for name, value in inputs.items()}
+        later = {name: step for name, step in self.action.steps.items() if name != "install"}
+        ran = Done(outputs=dict(self._installed.outputs))
+        summary = ""
+        for name in [only] if only else later:
+            done = self.action.run(
+                self.repository.folder,
+                only=name,
+                known=ran.outputs,
+                environment={"GITHUB_BASE_REF": base_ref},
+                inputs=named,
+            )
+            ran.codes.update(done.codes)
+            ran.logs.update(done.logs)
+            ran.outputs.update(done.outputs)
+            summary += done.summary
+        return Done(ran.codes, ran.logs, ran.outputs, summary)
+
+    def lock(self) -> None:
+        assert main(["lock", "--root", str(self.repository.folder)]) == 0
+
+
+@pytest.fixture
+def job(tmp_path: Path, installed: tuple[Action, Done]) -> Job:
+    return Job(tmp_path, installed)
+
+
+CLEAN = {"diff": 0, "validate": 0, "lock": 0}
+
+
+# --- the file ---
+
+
+def scripts() -> Iterator[str]:
+    for step in yaml.safe_load((REPOSITORY / "action.yml").read_text())["runs"]["steps"]:
+        assert step["shell"] == "bash"
+        yield step["run"]
+
+
+def test_no_expression_stands_in_a_script() -> None:
+    assert [script for script in scripts() if "${{" in script] == []
+
+
+def test_every_expression_names_what_there_is(installed: tuple[Action, Done]) -> None:
+    action, _ = installed
+    text = action.file.read_text(encoding="utf-8")
+    assert action.data["runs"]["using"] == "composite"
+    inputs = set(re.findall(r"\$\{\{ inputs\.([\w-]+) \}\}", text))
+    assert inputs == set(action.data["inputs"])
+    steps, written = list(action.steps), "\n".join(scripts())
+    for step, name in re.findall(r"\$\{\{ steps\.(\w+)\.outputs\.(\w+) \}\}", text):
+        assert step in steps
+        assert f'"{name}=' in written
+    assert all(one["description"] for one in action.data["inputs"].values())
+    assert all(one["description"] for one in action.data["outputs"].values())
+
+
+# --- installing ---
+
+
+def test_the_checkout_of_the_action_is_installed_by_default(
+    installed: tuple[Action, Done],
+) -> None:
+    _, done = installed
+    folder = Path(done.outputs["steps.install.outputs.folder"])
+    assert (folder / "bin" / "registry").is_file()
+    assert "version 0.1.0" in done.logs["install"]
+
+
+def test_what_can_t_be_installed_stops_the_rest(
+    installed: tuple[Action, Done], tmp_path: Path
+) -> None:
+    action = replace(installed[0], temp=tmp_path / "temp")
+    inputs = {"install": "eval-registry==0.0.0  another"}
+    done = action.run(tmp_path, environment={"PIP_NO_INDEX": "1"}, inputs=inputs)
+    assert done.codes == {"install": 1}
+    assert "No matching distribution found for eval-registry==0.0.0" in done.logs["install"]
+
+
+# --- a change ---
+
+
+def test_no_change_makes_no_difference(job: Job) -> None:
+    done = job.run()
+    assert done.codes == CLEAN, done.logs
+    assert done.outputs["steps.diff.outputs.differences"] == "false"
+    assert "no differences" in done.summary
+    assert done.logs["validate"] == ""
+
+
+def test_a_change_is_told_in_the_summary_and_is_no_failure(job: Job) -> None:
+    job.repository.write(LARGER)
+    job.repository.commit()
+    done = job.run()
+    assert done.codes == CLEAN, done.logs
+    assert done.outputs["steps.diff.outputs.differences"] == "true"
+    assert done.summary.startswith("### 1 dataset changed: 1 subset\n")
+    assert "`registry/qa.yaml:7`" in done.summary
+    comment = Path(done.outputs["steps.diff.outputs.comment"])
+    assert comment.read_text(encoding="utf-8") == done.summary
+
+
+def test_what_came_to_the_base_branch_since_is_not_told(job: Job) -> None:
+    job.repository.write(LARGER)
+    job.repository.commit()
+    job.upstream.write({"registry/later.yaml": QA.replace("qa", "later")})
+    job.upstream.commit()
+    job.repository.git("fetch", "--quiet")
+    assert "later" not in job.run(only="diff").summary
+    assert "later" in job.run(only="diff", base="origin/main").summary
+
+
+def test_without_a_pull_request_the_main_branch_is_the_base(job: Job) -> None:
+    job.repository.write(LARGER)
+    job.repository.commit()
+    assert "1 dataset changed: 1 subset" in job.run(base_ref="", only="diff").summary
+
+
+def test_samples_are_compared_where_that_is_asked_for(job: Job) -> None:
+    job.repository.write(LARGER)
+    job.repository.commit()
+    summary = job.run(only="diff", diff_args=" --build\n--offline ").summary
+    assert "1 → 2: 1 added" in summary
+
+
+# --- what is wrong ---
+
+
+def test_a_problem_is_an_annotation_at_its_line_and_the_rest_is_told(job: Job) -> None:
+    job.lock()
+    job.repository.write(UNKNOWN_KEY)
+    job.repository.commit()
+    done = job.run()
+    assert done.codes == {"diff": 0, "validate": 1, "lock": 1}, done.logs
+    annotation = r"^::error file=registry/qa\.yaml,line=4,col=5,title=unknown-key::.*'license'"
+    assert re.search(annotation, done.logs["validate"], re.MULTILINE), done.logs["validate"]
+    assert "**Problems**" in done.summary
+
+
+def test_arguments_of_validate_are_split_at_blanks(job: Job) -> None:
+    job.repository.write({"registry/qa.yaml": QA.replace("    license: mit\n", "")})
+    assert job.run(only="validate").codes == {"validate": 0}
+    assert job.run(only="validate", args="--strict").codes == {"validate": 1}
+    ignoring = job.run(only="validate", args="--strict\n  --ignore missing-license\n")
+    assert ignoring.codes == {"validate": 0}, ignoring.logs
+
+
+def test_a_lock_that_is_stale_fails(job: Job) -> None:
+    job.lock()
+    assert job.run(only="lock").codes == {"lock": 0}
+    job.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
+    done = job.run(only="lock")
+    assert done.codes == {"lock": 1}
+    assert "data/qa.csv is not as it was pinned" in done.logs["lock"]
+    assert "::error title=registry lock::" in done.logs["lock"]
+
+
+@pytest.mark.parametrize("root", ["evals", "evals/", "evals/datasets.yaml"])
+def test_a_catalog_that_lies_deeper_is_named_by_root(job: Job, root: str) -> None:
+    (job.repository.folder / "evals").mkdir()
+    job.repository.git("mv", "datasets.yaml", "registry", "data", "evals")
+    job.repository.write({"evals/datasets.lock": "version: 1\ndatasets: {}\n"})
+    job.repository.commit()
+    done = job.run(root=root)
+    assert done.codes == {**CLEAN, "lock": 1}, done.logs
+    assert "qa: is not pinned" in done.logs["lock"]
+    assert "2 datasets added" in done.summary
+
+
+def test_a_repository_without_a_catalog_fails(job: Job) -> None:
+    job.repository.git("rm", "--quiet", "datasets.yaml")
+    done = job.run(only="validate")
+    assert done.codes == {"validate": 1}
+    assert re.match(r"::error file=datasets\.yaml", done.logs["validate"])
+
+
+def test_a_checkout_without_history_is_told_what_it_lacks(job: Job, tmp_path: Path) -> None:
+    job.repository.git("remote", "remove", "origin")
+    done = job.run(only="diff")
+    assert (done.codes, done.summary) == ({"diff": 2}, "")
+    assert "fetch-depth: 0" in done.logs["diff"]
+
+
+def test_a_base_that_is_not_there_fails_without_a_summary(job: Job) -> None:
+    done = job.run(only="diff", base="origin/mian")
+    assert (done.codes, done.summary) == ({"diff": 2}, "")
+    assert "no revision 'origin/mian' (did you mean 'origin/main'?)" in done.logs["diff"]
+    assert "steps.diff.outputs.differences" not in done.outputs
+
+
+# --- what strangers may write ---
+
+HOSTILE = (
+    "$(touch RAN)",
+    "`touch RAN`",
+    '"; touch RAN; "',
+    "'; touch RAN; '",
+    "x && touch RAN",
+    "a[$(touch RAN)]",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("name", ["root", "base", "args", "diff-args"])
+def test_an_input_is_never_run(job: Job, name: str, text: str) -> None:
+    done = job.run(**{name: text})
+    assert any(done.codes.values()), done.logs
+    assert list(job.repository.folder.rglob("RAN")) == []
+
+
+@pytest.mark.parametrize("name", ["install", "packages"])
+def test_what_is_to_be_installed_is_never_run(
+    installed: tuple[Action, Done], tmp_path: Path, name: str
+) -> None:
+    action = replace(installed[0], temp=tmp_path / "temp")
+    environment = {"PIP_NO_INDEX": "1"}
+    done = action.run(tmp_path, environment=environment, inputs={name: " ".join(HOSTILE)})
+    assert done.codes == {"install": 1}
+    assert "$(touch" in done.logs["install"], "pip is given the words as they are"
+    assert list(tmp_path.rglob("RAN")) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_the_name_of_the_interpreter_is_never_run(
+    installed: tuple[Action, Done], tmp_path: Path, text: str
+) -> None:
+    action = replace(installed[0], temp=tmp_path / "temp")
+    done = action.run(tmp_path, inputs={"python": text})
+    assert done.codes == {"install": 127}
+    assert list(tmp_path.rglob("RAN")) == []
+
+
+def test_the_name_of_a_base_branch_is_never_run(job: Job) -> None:
+    name = "$(touch${IFS}RAN)"
+    job.repository.git("update-ref", f"refs/remotes/origin/{name}", "HEAD")
+    done = job.run(base_ref=name)
+    assert done.codes == CLEAN, done.logs
+    assert list(job.repository.folder.rglob("RAN")) == []
+
+
+def test_an_option_as_base_is_a_revision_that_is_not_there(job: Job) -> None:
+    done = job.run(only="diff", base="--help")
+    assert (done.codes, done.summary) == ({"diff": 2}, "")
+    assert "'--help' is no revision" in done.logs["diff"]
+
+
+COMMAND = "x\\n::warning::a stranger's"
+"""Text of YAML with a line that a runner would take for a command."""
+STRANGERS = {
+    "a name": {
+        "registry/qa.yaml": f'datasets:\n  "{COMMAND}": {{source: {{type: csv, path: x}}}}\n'
+    },
+    "a pin": {"datasets.lock": f'version: 1\ndatasets:\n  "{COMMAND}": {{samples: 1}}\n'},
+    "the index": {"datasets.yaml": f'version: 1\n"{COMMAND}": 1\n'},
+}
+
+
+def commands(log: str) -> list[str]:
+    """Return the lines that a runner takes for commands."""
+    found, token = [], ""
+    for line in log.splitlines():
+        if token:
+            token = "" if line == f"::{token}::" else token
+        elif line.startswith("::stop-commands::"):
+            token = line.removeprefix("::stop-commands::")
+            assert re.fullmatch(r"[0-9a-f]{32}", token), "a token that can't be guessed"
+        elif line.startswith("::"):
+            found.append(line)
+    assert not token, "commands are taken again at the end"
+    return found
+
+
+@pytest.mark.parametrize("place", STRANGERS)
+def test_what_a_message_quotes_is_no_command(job: Job, place: str) -> None:
+    job.lock()
+    job.repository.write(STRANGERS[place])
+    done = job.run()
+    assert any(done.codes.values())
+    logs = "\n".join(done.logs.values())
+    assert "::warning::a stranger's" in logs
+    told = [line for step in done.logs.values() for line in commands(step)]
+    assert told
+    assert [line for line in told if line.startswith("::warning::")] == []

@@ -1,0 +1,174 @@
+"""The hooks of pre-commit: valid by its own rules, and run by it on a repository with a catalog.
+
+Their environments can't be installed without a network, so that the repository of hooks that is
+used here says `language: system` in place of `python`; all else is as it ships.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+import yaml
+
+from registry.cli import main
+from tests.conftest import REPOSITORY
+from tests.git_repository import HERMETIC, GitRepository
+
+HOOKS = REPOSITORY / ".pre-commit-hooks.yaml"
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+CATALOG = {
+    "datasets.yaml": "version: 1\ninclude: [registry/*.yaml]\n",
+    "registry/qa.yaml": """\
+datasets:
+  qa:
+    description: Questions.
+    license: mit
+    source: {type: csv, path: data/qa.csv}
+    fields: {input: q, target: a}
+""",
+    "data/qa.csv": "q,a\nOne?,1\nTwo?,2\n",
+}
+UNKNOWN_KEY = {"registry/qa.yaml": CATALOG["registry/qa.yaml"].replace("license", "licence")}
+
+
+def pre_commit(*arguments: str, cwd: Path, home: Path) -> subprocess.CompletedProcess[str]:
+    scripts = sysconfig.get_path("scripts")
+    environment = {
+        **os.environ,
+        **HERMETIC,
+        "PATH": os.pathsep.join((scripts, os.environ["PATH"])),
+        "PRE_COMMIT_HOME": str(home),
+        "PRE_COMMIT_COLOR": "never",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "pre_commit", *arguments],
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def configuration(hooks: GitRepository) -> str:
+    """Return the example of the README, with the repository of hooks that is at hand."""
+    (text,) = re.findall(r"```yaml\n(# \.pre-commit-config\.yaml\n.*?)```", README, re.DOTALL)
+    config = yaml.safe_load(text)
+    config["repos"][0].update(repo=str(hooks.folder), rev=hooks.git("rev-parse", "HEAD"))
+    return yaml.safe_dump(config)
+
+
+class User:
+    """A repository with a catalog whose owner runs the hooks."""
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        text = HOOKS.read_text(encoding="utf-8")
+        assert text.count("language: python\n") == 2
+        system = text.replace("language: python\n", "language: system\n")
+        hooks = GitRepository.make(home / "hooks", {HOOKS.name: system})
+        self.home = home / "pre-commit"
+        self.repository = GitRepository.make(folder, CATALOG)
+        self.repository.write({".pre-commit-config.yaml": configuration(hooks)})
+
+    def lock(self) -> None:
+        assert main(["lock", "--root", str(self.repository.folder)]) == 0
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        self.repository.git("add", "--all")
+        done = pre_commit("run", *arguments, cwd=self.repository.folder, home=self.home)
+        return done.returncode, done.stdout
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    return User(tmp_path / "user", tmp_path / "home")
+
+
+def outcomes(out: str) -> list[str]:
+    """Return how each hook ended, in their order."""
+    return re.findall(
+        r"\.(Passed|Failed|Skipped)$", out.replace("(no files to check)", "."), re.MULTILINE
+    )
+
+
+def test_the_file_is_valid_by_pre_commit_itself(tmp_path: Path) -> None:
+    done = pre_commit("validate-manifest", str(HOOKS), cwd=REPOSITORY, home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_clean_catalog_passes(user: User) -> None:
+    user.lock()
+    code, out = user.run("--all-files")
+    assert (code, outcomes(out)) == (0, ["Passed", "Passed"]), out
+
+
+def test_a_problem_fails_with_its_place_and_what_to_do(user: User) -> None:
+    user.lock()
+    user.repository.write(UNKNOWN_KEY)
+    code, out = user.run("--all-files")
+    assert (code, outcomes(out)) == (1, ["Failed", "Failed"]), out
+    assert "- hook id: registry-validate\n- exit code: 1\n" in out
+    assert re.search(
+        r"^registry/qa\.yaml:4:5 .*unknown key 'licence'.*'license'", out, re.MULTILINE
+    ), out
+
+
+def test_a_data_file_that_changed_fails_against_the_lock_alone(user: User) -> None:
+    user.lock()
+    user.repository.commit()
+    user.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
+    code, out = user.run()
+    assert (code, outcomes(out)) == (1, ["Skipped", "Failed"]), out
+    assert "data/qa.csv is not as it was pinned (`python -m registry lock --upgrade qa`" in out
+
+
+def test_a_repository_without_a_lock_is_told_to_make_one(user: User) -> None:
+    code, out = user.run("--all-files")
+    assert (code, outcomes(out)) == (1, ["Passed", "Failed"]), out
+    assert "qa: is not pinned (`python -m registry lock qa` pins it)" in out
+
+
+def test_a_repository_without_a_catalog_does_not_pass_as_the_built_in_one(user: User) -> None:
+    user.repository.git("mv", "datasets.yaml", "elsewhere.yaml")
+    code, out = user.run("--all-files")
+    assert (code, outcomes(out)) == (1, ["Failed", "Failed"]), out
+    assert "datasets.yaml" in out
+
+
+def test_a_catalog_that_lies_deeper_is_named_by_args(user: User) -> None:
+    (user.repository.folder / "evals").mkdir()
+    user.repository.git("mv", "datasets.yaml", "registry", "data", "evals")
+    config = user.repository.folder / ".pre-commit-config.yaml"
+    data = yaml.safe_load(config.read_text(encoding="utf-8"))
+    for hook in data["repos"][0]["hooks"]:
+        hook["args"] = ["--root", "evals"]
+    config.write_text(yaml.safe_dump(data), encoding="utf-8")
+    assert main(["lock", "--root", str(user.repository.folder / "evals")]) == 0
+    code, out = user.run("--all-files")
+    assert (code, outcomes(out)) == (0, ["Passed", "Passed"]), out
+
+
+FILES = {
+    "datasets.yaml": True,
+    "evals/datasets.yaml": True,
+    "registry/demo.yaml": True,
+    "registry/a/b.yml": True,
+    "evals/registry/demo.yaml": True,
+    "registry/data/demo.csv": False,
+    "my-datasets.yaml": False,
+    "src/registry/rules.py": False,
+    "docs/registry.yaml": False,
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_manifests_start_the_first_hook(name: str) -> None:
+    validate, _ = yaml.safe_load(HOOKS.read_text(encoding="utf-8"))
+    assert (re.search(validate["files"], name) is not None) == FILES[name]

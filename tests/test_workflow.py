@@ -1,0 +1,99 @@
+"""The workflow of this repository, and the one that README shows: what they may do, and that it works."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from registry.cli import main
+from tests.composite_action import Action, install
+from tests.conftest import REPOSITORY
+from tests.git_repository import GitRepository
+
+OWN = (REPOSITORY / ".github" / "workflows" / "registry.yml").read_text(encoding="utf-8")
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"```yaml\n(# \.github/workflows/.*?)```", README, re.DOTALL)
+ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+
+
+def parsed(text: str) -> Any:
+    # PyYAML takes `on` for true, as YAML 1.1 does; GitHub does not.
+    return yaml.safe_load(re.sub(r"^on:", "'on':", text, flags=re.MULTILINE))
+
+
+def steps(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = parsed(text)["jobs"]["review"]["steps"]
+    return found
+
+
+def test_what_readme_shows_is_what_this_repository_runs() -> None:
+    (shown,) = SHOWN
+    *_, last = steps(shown)
+    assert re.fullmatch(r"OWNER/registry@v\d+\.\d+\.\d+", last["uses"])
+    assert parsed(shown.replace(last["uses"], "./")) == parsed(OWN)
+
+
+def test_a_stranger_s_pull_request_can_do_no_harm() -> None:
+    workflow = parsed(OWN)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert list(workflow["on"]) == ["pull_request"]
+    assert not any("permissions" in job for job in workflow["jobs"].values())
+    assert "secrets" not in OWN
+
+
+def test_the_history_is_there_and_the_token_is_not() -> None:
+    checkout, *_ = steps(OWN)
+    assert checkout["with"] == {"fetch-depth": 0, "persist-credentials": False}
+
+
+def test_actions_of_others_are_named_by_their_major_version() -> None:
+    *others, own = [step["uses"] for step in steps(OWN)]
+    assert own == "./"
+    assert [uses for uses in others if not re.fullmatch(r"actions/[\w-]+@v\d+", uses)] == []
+
+
+def test_its_inputs_are_those_of_the_action() -> None:
+    assert set(steps(OWN)[-1]["with"]) <= set(ACTION["inputs"])
+
+
+@pytest.mark.parametrize("kind", ["inputs", "outputs"])
+def test_the_page_on_reviews_has_every_input_and_output(kind: str) -> None:
+    page = (REPOSITORY / "docs" / "review.md").read_text(encoding="utf-8")
+    table = page.partition(f"| {kind[:-1]} | meaning |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE) == list(ACTION[kind])
+
+
+def test_this_repository_s_catalog_passes(tmp_path: Path) -> None:
+    action, installed = install(tmp_path)
+    repository = GitRepository.make(tmp_path / "repository", {"README.md": "A catalog.\n"})
+    shutil.copytree(REPOSITORY / "registry", repository.folder / "registry")
+    for name in ("datasets.yaml", "datasets.lock"):
+        shutil.copy(REPOSITORY / name, repository.folder)
+    repository.commit()
+    demo = repository.folder / "registry" / "demo.yaml"
+    text = demo.read_text(encoding="utf-8")
+    assert "limit: 10\n" in text
+    repository.git("switch", "--quiet", "--create", "topic")
+    demo.write_text(text.replace("limit: 10\n", "limit: 12\n"), encoding="utf-8")
+    stale = run_steps(action, repository, installed.outputs)
+    assert stale == {"diff": 0, "validate": 0, "lock": 1}, "a pin is of one limit"
+    assert main(["lock", "demo-mcq-small", "--root", str(repository.folder)]) == 0
+    done = run_steps(action, repository, installed.outputs)
+    assert done == {"diff": 0, "validate": 0, "lock": 0}
+
+
+def run_steps(action: Action, repository: GitRepository, known: dict[str, str]) -> dict[str, int]:
+    codes: dict[str, int] = {}
+    for name in ("diff", "validate", "lock"):
+        inputs = steps(OWN)[-1]["with"]
+        done = action.run(repository.folder, only=name, known=known, inputs=inputs)
+        codes.update(done.codes)
+        if name == "diff":
+            assert "1 dataset changed" in done.summary
+            assert "10 → 12: 2 added" in done.summary
+    return codes
