@@ -38,7 +38,7 @@ FLOORS = (
         "judge",
         "resolve",
         "origins",
-        "lock_data",
+        "lock_origins",
         "git_tree",
         "catalog",
         "catalog_index",
