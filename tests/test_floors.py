@@ -82,6 +82,7 @@ FLOORS = (
         "sync",
         "locking",
         "lock_check",
+        "stale_pins",
         "review",
         "check",
         "check_memory",

@@ -59,6 +59,13 @@ every rule. `--select` wins over the index. Problems of form (`yaml`, `schema`) 
       ignore: [missing-license]
       severity: {unpinned-revision: error}
 
+## The lockfile
+
+`stale-lock` compares the digest of each manifest with the one beside its pin; no file of data is
+read (`python -m registry lock --check` reads local ones). It is a warning, as `get_dataset` then
+takes the pinned bytes where it can; with `--locked` or `REGISTRY_LOCKED=1`, where such a dataset is
+refused, it is an error, whatever is selected.
+
 ## Mending
 
 `validate --fix` adds the line that names the schema, and puts the keys of datasets and sources in

@@ -80,6 +80,8 @@ _TABLE = (
     _warning("description", "missing-description", "`list` and reviewers have only the name."),
     _style("schema-line", "With it editors complete keys and show mistakes while one writes."),
     _style("key-order", "Manifests that are all laid out alike are quicker to review."),
+    _stop("lock", "bad-lock", "No pin of it can be used, so no dataset of the catalog opens."),
+    _warning("lock", "stale-lock", "A pin of another manifest no longer says what is meant."),
     _stop("rules", "unknown-rule", "A misspelt id would ignore or select nothing."),
     _stop("rules", "rule-not-ignorable", "What stops a dataset from being used must be mended."),
     _stop("rules", "ignore-without-reason", "The next reader must know why; it ignores nothing."),
