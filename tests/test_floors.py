@@ -90,6 +90,7 @@ FLOORS = (
         "layout",
         "sound_entries",
         "fixes",
+        "pinned_revisions",
         "calls",
         "propose",
         "reference",

@@ -231,7 +231,7 @@ CASES = [
     ),
     Case(
         "stale-lock",
-        "datasets: {}\n",
+        f"datasets:\n  d: {{{TOLD}, {CSV}}}\n",
         "$.datasets.gone",
         others=lock_with(f"{MARK}gone"),
     ),

@@ -70,7 +70,9 @@ refused, it is an error, whatever is selected.
 
 `validate --fix` adds the line that names the schema, and puts the keys of datasets and sources in
 order: lines move whole, with their comments, and what a file says stays the same. What can't be
-moved so is named and left. Files of other catalogs (`package:`) are not touched.
+moved so is named and left. A source of the Hub without a commit gets the one that `datasets.lock`
+pins, unless a comment ignores `unpinned-revision` there; `registry lock` then pins the manifest as
+it is now, to the same bytes. Files of other catalogs (`package:`) are not touched.
 
 ## In CI
 

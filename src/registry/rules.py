@@ -75,7 +75,12 @@ _TABLE = (
         severity="error",
     ),
     _warning("sources", "plain-http", "On the way anybody can read the data, and change it."),
-    _warning("sources", "unpinned-revision", "Another commit may bring other samples any day."),
+    Rule(
+        id="unpinned-revision",
+        family="sources",
+        reason="Another commit may bring other samples any day.",
+        fixable=True,
+    ),
     _warning("description", "missing-license", "Nobody can tell whether the data may be used."),
     _warning("description", "missing-description", "`list` and reviewers have only the name."),
     _style("schema-line", "With it editors complete keys and show mistakes while one writes."),

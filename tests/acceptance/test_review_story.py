@@ -398,3 +398,21 @@ def test_the_comment_of_a_pull_request_says_the_same(quiz: Repository) -> None:
 
 """,
     )
+
+
+def test_a_revision_is_taken_from_the_lock_and_stands_for_the_same_samples(
+    quiz: Repository, hub: HubEmulator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first,) = set(re.findall(r'revision: "?(\w{40})', (quiz.root / "datasets.lock").read_text()))
+    hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
+    assert main(["validate", "--fix"]) == 0
+    said = capsys.readouterr().out
+    assert "fixed m/quiz.yaml: took the revision of $.datasets.quiz.source from dat" in said
+    assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: datasets.lock is of another manifest" in said
+    assert f"revision: {first}\n" in (quiz.root / "m/quiz.yaml").read_text(encoding="utf-8")
+    quiz.lock()
+    code, text = quiz.diff("HEAD")
+    assert code == 1
+    assert "source.revision: main → <first>" in text
+    assert "  samples: no difference in 4\n" in text
+    assert main(["validate", "--locked"]) == 0

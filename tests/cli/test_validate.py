@@ -121,7 +121,7 @@ def test_ten_mistakes_are_ten_problems_for_people(run: Run, ten: Path) -> None:
             f"m/ten.yaml:{line}:{column} {path}: {words[severity]}{text} [{rule}]"
             for line, column, severity, rule, path, text in TEN_FOUND
         ),
-        "7 errors, 3 warnings",
+        "7 errors, 3 warnings; --fix mends 1 where it is safe",
     ]
     assert (said.code, said.err) == (1, "")
 
