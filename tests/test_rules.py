@@ -57,6 +57,30 @@ def located(rule: str, location: str) -> Case:
     return one(rule, keys, ".source.path")
 
 
+DIGITS = "0123456789abcdef" * 4
+
+
+def lock_with(name: str) -> dict[str, str]:
+    """Return a lockfile with a pin of no manifest that there is."""
+    return {
+        "datasets.lock": f"""\
+version: 1
+datasets:
+  {name}:
+    spec: sha256:{DIGITS}
+    sources:
+      - location: x.csv
+        size: 3
+        sha256: {DIGITS}
+    samples: 1
+    columns: [q]
+    ordered: sha256:{DIGITS}
+    unordered: sha256:{DIGITS}
+    format: 1
+"""
+    }
+
+
 CASES = [
     Case("unreadable-file", f"datasets: {{}}  # {MARK}\udcff\n", "$"),
     Case("yaml-syntax", f"datasets: {{a: b, {MARK}]", "$"),
@@ -199,6 +223,24 @@ CASES = [
         "$.validate.severity.duplicate-key",
         index=f"{INDEX}validate: {{severity: {{{MARK}duplicate-key: warning}}}}\n",
     ),
+    Case(
+        "stale-lock",
+        f"datasets:\n  {MARK}d: {{{TOLD}, {CSV}}}\n",
+        "$.datasets.d",
+        others=lock_with("d"),
+    ),
+    Case(
+        "stale-lock",
+        f"datasets:\n  d: {{{TOLD}, {CSV}}}\n",
+        "$.datasets.gone",
+        others=lock_with(f"{MARK}gone"),
+    ),
+    Case(
+        "bad-lock",
+        "datasets: {}\n",
+        "$.datasets.d",
+        others={"datasets.lock": f"version: 1\ndatasets: {{{MARK}d: 1}}\n"},
+    ),
     one("ignore-without-reason", f"{CSV}}}  {MARK}# registry: ignore plain-http\n#", NO_PATH),
     one("unused-ignore", f"{CSV}}}  {MARK}# registry: ignore plain-http -- why\n#", NO_PATH),
 ]  # fmt: skip
@@ -247,7 +289,11 @@ def test_every_rule_has_a_case() -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in CASES if RULES[case.rule].stops and RULES[case.rule].family != "rules"],
+    [
+        case
+        for case in CASES
+        if RULES[case.rule].stops and RULES[case.rule].family not in ("rules", "lock")
+    ],
     ids=lambda case: case.rule,
 )
 def test_what_stops_is_refused_where_the_dataset_is_used(found: Found, case: Case) -> None:

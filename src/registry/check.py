@@ -18,8 +18,10 @@ from registry.layout import LAYOUT_CHECKS, layout_files, layout_problems
 from registry.resolve import merged_entry, spec_of
 from registry.rules import RULES
 from registry.selection import configured, selected
+from registry.settings import lock_file_of
 from registry.sound_entries import SoundEntries, sound_entries
 from registry.spec import DatasetSpec
+from registry.stale_pins import CheckedLock, gone_pins, read_checked, stale_pin
 from registry.yamlfile import Document, read_yaml
 
 __all__ = ["check", "count_checked", "files_under"]
@@ -37,6 +39,7 @@ def check(
     *,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    locked: bool = False,
 ) -> list[Problem]:
     """Return the problems of a catalog, or only those of some of its files, sorted by place.
 
@@ -46,13 +49,19 @@ def check(
             it did.
         select: Rules or families, in place of what the index selects and ignores.
         ignore: Rules or families that are not reported.
+        locked: The lockfile is held to, so `stale-lock` is an error.
     """
     wanted = files_under(paths)
     whole = catalog.including(wanted)
     index = read_yaml(catalog.index, shown_as=shown(catalog.index))
     base, misconfigured = configured(index)
     selection = selected(base, select=select, ignore=ignore)
-    found = [*whole.problems, *_meaning(whole)]
+    if locked:
+        selection = selection.with_error("stale-lock")
+    lock = read_checked(lock_file_of(catalog.index))
+    found = [*whole.problems, *lock.problems, *_meaning(whole, lock)]
+    if not whole.problems:  # else a dataset may only be out of sight
+        found += gone_pins(lock, whole.entries)
     if any(rule in selection for rule in LAYOUT_CHECKS):
         found += layout_problems(layout_files(whole, index, wanted))
     files = _chosen({one.file for one in found} | _files_of(whole, index), wanted)
@@ -122,17 +131,19 @@ def _comments_of(file: str) -> list[IgnoreComment]:
         return []  # a problem of the file already
 
 
-def _meaning(catalog: Catalog) -> Iterator[Problem]:
+def _meaning(catalog: Catalog, lock: CheckedLock) -> Iterator[Problem]:
     """Yield what only resolving and compiling shows."""
     sound = sound_entries(catalog)
     for entry in sound.entries.values():
         try:
-            yield from _judged(entry, sound, catalog)
+            yield from _judged(entry, sound, catalog, lock)
         except ManifestError as error:
             yield from error.problems
 
 
-def _judged(entry: Entry, sound: SoundEntries, catalog: Catalog) -> Iterator[Problem]:
+def _judged(
+    entry: Entry, sound: SoundEntries, catalog: Catalog, lock: CheckedLock
+) -> Iterator[Problem]:
     """Yield the problems of one dataset; that its parents are not there is raised."""
     unsure = sound.unsure_of(entry.name)
     if unsure is not None and "extends" in unsure:
@@ -143,18 +154,21 @@ def _judged(entry: Entry, sound: SoundEntries, catalog: Catalog) -> Iterator[Pro
     yield from stopping
     if unsure is None and "source" in merged.value:
         said = {problem.path for problem in stopping}
-        for problem in _resolved_problems(entry, merged, catalog):
+        for problem in _resolved_problems(entry, merged, catalog, lock):
             if not any(path.startswith(problem.path) for path in said):
                 yield problem
 
 
-def _resolved_problems(entry: Entry, merged: Merged, catalog: Catalog) -> Iterator[Problem]:
+def _resolved_problems(
+    entry: Entry, merged: Merged, catalog: Catalog, lock: CheckedLock
+) -> Iterator[Problem]:
     """Yield what only the resolved dataset shows."""
     try:
         spec = spec_of(entry, merged)
         for rule, find in _SPEC_CHECKS.items():
             for path, message in find(spec):
                 yield merged.problem(path, message, rule=rule)
+        yield from stale_pin(entry, spec, lock)
         catalog.check_trust(spec)
     except ManifestError as error:
         yield from error.problems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from registry.catalog_index import kept_at, read_kept, write_kept
 from registry.catalog_records import compact_json
 from registry.check import check, count_checked
 from registry.errors import Problem
+from registry.settings import lock_file_of
 
 __all__ = ["Checked", "check_whole"]
 
@@ -31,14 +33,20 @@ class Checked:
 
 
 def check_whole(
-    catalog: Catalog, cache_dir: Path, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    catalog: Catalog,
+    cache_dir: Path,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    locked: bool = False,
 ) -> Checked:
     """Return what `check` finds in a catalog; what it found before where that still holds."""
-    place, key = kept_at(catalog.index, cache_dir, "check"), _key(catalog, select, ignore)
+    place, key = kept_at(catalog.index, cache_dir, "check"), _key(catalog, select, ignore, locked)
     known = None if key is None else _recall(place, key)
     if known is not None:
         return known
-    checked = Checked(check(catalog, select=select, ignore=ignore), count_checked(catalog))
+    found = check(catalog, select=select, ignore=ignore, locked=locked)
+    checked = Checked(found, count_checked(catalog))
     if key is not None:
         problems = [problem.to_dict() for problem in checked.problems]
         data = {"key": key, "problems": problems, "datasets": checked.datasets}
@@ -46,13 +54,27 @@ def check_whole(
     return checked
 
 
-def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str]) -> str | None:
+def _key(
+    catalog: Catalog,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    locked: bool,
+) -> str | None:
     """Return the digest of all that determines what a check finds, None for more than files."""
     if catalog.content is None:
         return None
     # Problems name files as they are seen from the working directory.
     judges = {one: version(one) for one in _JUDGES}
-    return digest_of([catalog.content, str(Path.cwd()), judges, list(select), list(ignore)])
+    asked = [str(Path.cwd()), judges, list(select), list(ignore), locked]
+    return digest_of([catalog.content, _lock_digest(catalog), *asked])
+
+
+def _lock_digest(catalog: Catalog) -> str | None:
+    """Return the digest of the lockfile's bytes; of what can't be read, why that is."""
+    try:
+        return hashlib.sha256(lock_file_of(catalog.index).read_bytes()).hexdigest()
+    except OSError as error:
+        return error.strerror
 
 
 def _recall(place: Path, key: str) -> Checked | None:

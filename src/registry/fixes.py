@@ -11,19 +11,22 @@ from registry.check import files_under
 from registry.errors import ManifestError, Problem
 from registry.key_order import order_keys
 from registry.layout import layout_files
+from registry.lockfile import Lock, read_lock
 from registry.manifest_file import ManifestFile, write_manifest_file
+from registry.pinned_revisions import pin_revisions
 from registry.schema_line import add_schema_line
-from registry.settings import builtin_root
+from registry.settings import builtin_root, lock_file_of
 from registry.yamlfile import read_yaml
 
 __all__ = ["FIXES", "Fixed", "fix"]
 
-Fix = Callable[[ManifestFile], tuple[ManifestFile, list[str], list[str]]]
+Fix = Callable[[ManifestFile, Lock], tuple[ManifestFile, list[str], list[str]]]
 """From a file to what it shall be, with what was done and what had to be left."""
 
 FIXES: dict[str, Fix] = {
-    "schema-line": add_schema_line,
-    "key-order": order_keys,
+    "unpinned-revision": pin_revisions,
+    "schema-line": lambda file, _: add_schema_line(file),
+    "key-order": lambda file, _: order_keys(file),  # last: also of the keys that are new
 }
 """What mends the problems of a rule; a fix more is a function and a row."""
 
@@ -45,6 +48,7 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[Fixed]:
     Files of another index (`package:`) are left alone, and so are files with problems of form.
 
     Raises:
+        LockError: the lockfile, which revisions are taken from, is not valid.
         ManifestError: the catalog is the built-in one, or a file can't be written.
     """
     is_own = Path.cwd().is_relative_to(catalog.index.parent)
@@ -55,19 +59,21 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[Fixed]:
     wanted = files_under(paths)
     places = {path.resolve() for path in wanted}
     index = read_yaml(catalog.index, shown_as=shown(catalog.index))
+    lock_file = lock_file_of(catalog.index)
+    lock = read_lock(lock_file, shown_as=shown(lock_file)) or Lock()
     broken = {problem.file for problem in catalog.problems}
     for file in list(layout_files(catalog.including(wanted), index, wanted)):
         if file.document.file in broken or (wanted and file.path.resolve() not in places):
             continue
-        fixed = _fix_file(file)
+        fixed = _fix_file(file, lock)
         if fixed.done or fixed.left:
             yield fixed
 
 
-def _fix_file(file: ManifestFile) -> Fixed:
+def _fix_file(file: ManifestFile, lock: Lock) -> Fixed:
     changed, done, left = file, list[str](), list[str]()
     for mend in FIXES.values():
-        changed, more, kept = mend(changed)
+        changed, more, kept = mend(changed, lock)
         done += more
         left += kept
     if changed.text != file.text:

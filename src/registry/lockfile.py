@@ -5,7 +5,7 @@ It is written by `registry lock`, reviewed like code, and read with the strict r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -23,7 +23,9 @@ __all__ = [
     "Lock",
     "LockedSource",
     "Pin",
+    "lock_of",
     "lock_text",
+    "read_documents",
     "read_lock",
     "read_pin",
     "read_sides",
@@ -123,6 +125,27 @@ def read_lock(path: Path, *, shown_as: str | None = None) -> Lock | None:
     return None if text is None else _parse(text, shown_as or str(path))
 
 
+def read_documents(path: Path, *, shown_as: str | None = None) -> tuple[Document, ...]:
+    """Read a lockfile as data with its places, in parts of bounded size; none where there is none.
+
+    Raises:
+        LockError: as for `read_lock`.
+    """
+    text = _read(path)
+    return () if text is None else _documents(text, shown_as or str(path))
+
+
+def lock_of(documents: Iterable[Document]) -> Lock:
+    """Return the lock that the documents of a lockfile say."""
+    return Lock(
+        {
+            name: Pin.model_validate(value)
+            for document in documents
+            for name, value in document.value["datasets"].items()
+        }
+    )
+
+
 def read_pin(path: Path, name: str, *, shown_as: str | None = None) -> Pin | None:
     """Read the pin of one dataset, and no more of the lockfile than it takes to find that.
 
@@ -160,50 +183,62 @@ def _read(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise LockError(f"{path}: larger than {_MAX_BYTES >> 20} MiB ({_MEND})")
-        return data.decode("utf-8")
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise LockError(f"{path}: can't be read: {error.strerror}") from error
+        raise _error(
+            [Problem(message=f"can't be read: {error.strerror}", file=str(path))]
+        ) from error
+    if len(data) > _MAX_BYTES:
+        raise _error([Problem(message=f"larger than {_MAX_BYTES >> 20} MiB", file=str(path))])
+    try:
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise LockError(f"{path}: not UTF-8 ({_MEND})") from error
+        raise _error([Problem(message="not UTF-8", file=str(path))]) from error
 
 
 def _parse(text: str, shown: str) -> Lock:
+    return lock_of(_documents(text, shown))
+
+
+def _documents(text: str, shown: str) -> tuple[Document, ...]:
     line = conflict_line(text)
     if line is not None:
         problem = Problem(
             message="a merge left a conflict here", file=shown, line=line, column=1, hint=_RELOCK
         )
         raise _error([problem])
-    pins: dict[str, Pin] = {}
+    documents: list[Document] = []
     problems: list[Problem] = []
     for number, piece in enumerate(pieces(text) if text else [""]):
         try:
-            found = _pins(parse_yaml(piece, file=shown), head=number == 0)
+            documents.append(_valid(parse_yaml(piece, file=shown), head=number == 0))
         except ManifestError as error:
             problems.extend(error.problems)
-            continue
-        twice = [name for name in found if name in pins]
-        problems.extend(
-            Problem(message=f"the dataset '{name}' stands in it twice", file=shown, hint=_MEND)
-            for name in twice
-        )
-        pins |= found
+    problems += _twice(documents, shown)
     if problems:
         raise _error(problems)
-    return Lock(pins)
+    return tuple(documents)
 
 
-def _pins(document: Document, *, head: bool) -> dict[str, Pin]:
-    """Return the pins of a valid document; only the first part of a large file has a head."""
+def _twice(documents: Iterable[Document], shown: str) -> Iterator[Problem]:
+    """Yield a problem for each dataset that several parts have."""
+    seen: set[str] = set()
+    for document in documents:
+        for name in document.value["datasets"]:
+            if name in seen:
+                message = f"the dataset '{name}' stands in it twice"
+                yield Problem(message=message, file=shown, hint=_MEND)
+            seen.add(name)
+
+
+def _valid(document: Document, *, head: bool) -> Document:
+    """Return a valid document whole; only the first part of a large file has a head."""
     whole = document if head else _with_version(document)
     problems = validate(whole, "lock")
     if problems:
         raise ManifestError(problems)
-    return {name: Pin.model_validate(value) for name, value in whole.value["datasets"].items()}
+    return whole
 
 
 def _with_version(document: Document) -> Document:

@@ -59,11 +59,20 @@ every rule. `--select` wins over the index. Problems of form (`yaml`, `schema`) 
       ignore: [missing-license]
       severity: {unpinned-revision: error}
 
+## The lockfile
+
+`stale-lock` compares the digest of each manifest with the one beside its pin; no file of data is
+read (`python -m registry lock --check` reads local ones). It is a warning, as `get_dataset` then
+takes the pinned bytes where it can; with `--locked` or `REGISTRY_LOCKED=1`, where such a dataset is
+refused, it is an error, whatever is selected.
+
 ## Mending
 
 `validate --fix` adds the line that names the schema, and puts the keys of datasets and sources in
 order: lines move whole, with their comments, and what a file says stays the same. What can't be
-moved so is named and left. Files of other catalogs (`package:`) are not touched.
+moved so is named and left. A source of the Hub without a commit gets the one that `datasets.lock`
+pins, unless a comment ignores `unpinned-revision` there; `registry lock` then pins the manifest as
+it is now, to the same bytes. Files of other catalogs (`package:`) are not touched.
 
 ## In CI
 

@@ -31,6 +31,11 @@ class Selection:
     def __contains__(self, rule: object) -> bool:
         return rule in self.rules
 
+    def with_error(self, rule: str) -> Selection:
+        """Return the selection with a rule that is reported, as an error."""
+        severity: dict[str, Severity] = {**(self.severity or {}), rule: "error"}
+        return Selection(self.rules | {rule}, severity)
+
     def apply(self, problems: Iterable[Problem]) -> Iterator[Problem]:
         """Yield the problems that are selected, with the severities that were asked for."""
         severities = self.severity or {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root"]
+__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root", "lock_file_of"]
 
 INDEX_NAME = "datasets.yaml"
 _TRUE = {"1", "true", "yes", "on"}
@@ -33,8 +33,8 @@ class Settings:
 
     @property
     def lock_file(self) -> Path:
-        """The lockfile: it lies beside the index, under its name."""
-        return self.index.with_suffix(".lock")
+        """The lockfile of the catalog."""
+        return lock_file_of(self.index)
 
     @classmethod
     def from_environment(
@@ -86,6 +86,11 @@ def find_root(start: Path) -> Path:
         if (folder / INDEX_NAME).is_file():
             return folder / INDEX_NAME
     return builtin_root()
+
+
+def lock_file_of(index: Path) -> Path:
+    """Return the lockfile of an index: it lies beside it, under its name."""
+    return index.with_suffix(".lock")
 
 
 def builtin_root() -> Path:

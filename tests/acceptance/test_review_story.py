@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from registry.cli import main
 from tests.servers.hub import HubEmulator, parquet_repo
@@ -81,18 +80,10 @@ class Repository:
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
         self.write(name, text.replace(old, new))
 
-    def lock(self, commit: str, samples: int) -> None:
-        """Write pins as `registry lock` does."""
-        pins = {
-            name: {
-                "sources": [{"location": "org/quiz", "revision": commit}],
-                "samples": samples,
-                "ordered": f"sha256:{commit}",
-                "unordered": f"sha256:{commit}",
-            }
-            for name in ("quiz", "quiz-small")
-        }
-        self.write("datasets.lock", yaml.safe_dump({"datasets": pins}, sort_keys=False))
+    def lock(self, *arguments: str) -> None:
+        """Pin with `registry lock`; digests of the pins have names from now on."""
+        assert main(["lock", *arguments]) == 0, self._capsys.readouterr().err
+        self._capsys.readouterr()
 
     def name(self, value: str, name: str) -> str:
         """Show a digest or commit by a name from now on."""
@@ -134,7 +125,8 @@ def quiz(repository: Repository, hub: HubEmulator) -> Repository:
     """Lock and commit a dataset of the Hub, and one that extends it."""
     first = hub.commit("org/quiz", parquet_repo({"default": {"test": RECORDS}}))
     repository.write("m/quiz.yaml", QUIZ)
-    repository.lock(repository.name(first, "<first>"), 4)
+    repository.name(first, "<first>")
+    repository.lock()
     repository.commit("Add quiz")
     return repository
 
@@ -185,7 +177,7 @@ HEAD (…) → work tree
 
 ~ quiz-small: subset  m/quiz.yaml:17
   limit: 2 → 3  m/quiz.yaml:19
-  samples: 2 → 3: 1 added; matched by id; base is built for this
+  samples: 2 → 3: 1 added; matched by id
     + id quiz_cb22579d
         input: Which planet is the largest?
         target: Jupiter
@@ -203,7 +195,7 @@ HEAD (…) → work tree
 
 ~ quiz-small: subset  m/quiz.yaml:17
   seed: 1 → 3  m/quiz.yaml:18
-  samples: 2 → 2: 2 added, 2 removed; matched by id; base is built for this
+  samples: 2 → 2: 2 added, 2 removed; matched by id
     + id quiz_f4830070
         input: What is the boiling point of water in degrees Celsius?
         target: 100
@@ -232,7 +224,7 @@ HEAD (…) → work tree
 
 ~ quiz-small: order only  m/quiz.yaml:17
   seed: 1 → 3  m/quiz.yaml:18
-  samples: 4 → 4: 3 moved; matched by id; base is built for this
+  samples: 4 → 4: 3 moved; matched by id
 """,
     )
 
@@ -248,7 +240,7 @@ HEAD (…) → work tree
 ~ quiz: inputs  m/quiz.yaml:3
   fields.input: q → {"template":"{q} Answer briefly."}  m/quiz.yaml:11
     inherited by quiz-small
-  samples: 4 → 4: 4 changed (input); matched by id; base and head are built for this
+  samples: 4 → 4: 4 changed (input); matched by id; head is built for this
     ~ id quiz_823c1c17
         input: What is the capitol of France?{+ Answer briefly.+}
 
@@ -283,7 +275,7 @@ def test_another_revision_is_another_source(quiz: Repository, hub: HubEmulator) 
     second = hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
     quiz.name(second, "<second>")
     quiz.edit("m/quiz.yaml", "revision: main", f"revision: {second}")
-    quiz.lock(second, 3)
+    quiz.lock()
     assert quiz.diff("HEAD", "--build") == (
         1,
         """\
@@ -293,10 +285,10 @@ HEAD (…) → work tree
 ~ quiz: source bytes  m/quiz.yaml:3
   source.revision: main → <second>  m/quiz.yaml:9
     inherited by quiz-small
-  pin.sources[0].revision: <first> → <second>  datasets.lock:5
+  pin.sources[0].revision: <first> → <second>  datasets.lock:21 → datasets.lock:20
     inherited by quiz-small
-  pin.samples: 4 → 3  datasets.lock:6
-  samples: 4 → 3: 1 removed, 1 changed (id, input); matched by id; base and head are built for this
+  pin.samples: 4 → 3  datasets.lock:22 → datasets.lock:21
+  samples: 4 → 3: 1 removed, 1 changed (id, input); matched by id
     ~ id quiz_cb0b4aaf
         id: [-quiz_823c1c17-]{+quiz_cb0b4aaf+}
         input: What is the [-capitol-]{+capital+} of France?
@@ -305,7 +297,6 @@ HEAD (…) → work tree
         target: 100
 
 ~ quiz-small: source bytes  m/quiz.yaml:17
-  pin.samples: 4 → 3  datasets.lock:13
   source.revision, pin.sources[0].revision: same change as in quiz
   samples: 2 → 2: 1 changed (id, input); matched by id
     ~ id quiz_cb0b4aaf
@@ -327,7 +318,7 @@ def test_upstream_bytes_that_moved_show_once_they_are_locked(
     second = hub.commit("org/quiz", parquet_repo({"default": {"test": records}}))
     quiz.name(second, "<second>")
     assert quiz.diff("HEAD")[0] == 0, "what is not locked yet is not in the repository"
-    quiz.lock(second, 4)
+    quiz.lock("--upgrade")
     assert quiz.diff("HEAD", "--build") == (
         1,
         """\
@@ -335,9 +326,9 @@ HEAD (…) → work tree
 2 datasets changed: 2 source bytes
 
 ~ quiz: source bytes  m/quiz.yaml:3
-  pin.sources[0].revision: <first> → <second>  datasets.lock:5
+  pin.sources[0].revision: <first> → <second>  datasets.lock:21
     inherited by quiz-small
-  samples: 4 → 4: 1 changed (target); matched by id; base and head are built for this
+  samples: 4 → 4: 1 changed (target); matched by id
     ~ id quiz_823c1c17
         target: [-Paris-]{+Lyon+}
 
@@ -352,6 +343,7 @@ HEAD (…) → work tree
 
 def test_a_file_of_the_repository_is_compared_by_its_bytes(quiz: Repository) -> None:
     quiz.edit("own.csv", "Two?,2", "Two?,two")
+    quiz.lock("--upgrade", "own")
     assert quiz.diff("HEAD", "--build") == (
         1,
         """\
@@ -359,8 +351,9 @@ HEAD (…) → work tree
 1 dataset changed: 1 source bytes
 
 ~ own: source bytes  m/own.yaml:3
+  pin.sources[0].sha256: 098f6664b11e… → f5811faea4de…  datasets.lock:10
   bytes.own.csv: sha256:098f6664b11e… → sha256:f5811faea4de…  own.csv
-  samples: 2 → 2: 1 changed (target); matched by content; base and head are built for this
+  samples: 2 → 2: 1 changed (target); matched by content
     ~ sample 2
         target: [-2-]{+two+}
 """,
@@ -394,7 +387,7 @@ def test_the_comment_of_a_pull_request_says_the_same(quiz: Repository) -> None:
 #### `quiz-small` · subset
 
 - `limit`: `2` → `3` · `m/quiz.yaml:19`
-- samples: `2 → 3: 1 added; matched by id; base is built for this`
+- samples: `2 → 3: 1 added; matched by id`
 
 ```diff
 @@ id quiz_cb22579d: input @@
@@ -405,3 +398,21 @@ def test_the_comment_of_a_pull_request_says_the_same(quiz: Repository) -> None:
 
 """,
     )
+
+
+def test_a_revision_is_taken_from_the_lock_and_stands_for_the_same_samples(
+    quiz: Repository, hub: HubEmulator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first,) = set(re.findall(r'revision: "?(\w{40})', (quiz.root / "datasets.lock").read_text()))
+    hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
+    assert main(["validate", "--fix"]) == 0
+    said = capsys.readouterr().out
+    assert "fixed m/quiz.yaml: took the revision of $.datasets.quiz.source from dat" in said
+    assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: datasets.lock is of another manifest" in said
+    assert f"revision: {first}\n" in (quiz.root / "m/quiz.yaml").read_text(encoding="utf-8")
+    quiz.lock()
+    code, text = quiz.diff("HEAD")
+    assert code == 1
+    assert "source.revision: main → <first>" in text
+    assert "  samples: no difference in 4\n" in text
+    assert main(["validate", "--locked"]) == 0

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from registry.cli import main
+from registry.review.sampling import MOST_ADDED
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 QA = """\
@@ -208,6 +209,41 @@ def test_what_is_built_is_said(run: Run, repository: Path) -> None:
     _, out, err = run("diff", "HEAD", "--build")
     assert re.fullmatch(r"building qa of HEAD \(\w{7}\)\nbuilding qa of work tree\n", err)
     assert "; base and head are built for this\n" in out
+
+
+@pytest.mark.parametrize(("added", "built"), [(MOST_ADDED, MOST_ADDED), (MOST_ADDED + 1, 0)])
+def test_a_whole_catalog_that_is_new_is_not_built(
+    run: Run, repository: Path, added: int, built: int
+) -> None:
+    new = "".join(
+        f"  new-{n}: {{extends: qa, fields: {{metadata: {{n: {{const: {n}}}}}}}}}\n"
+        for n in range(added)
+    )
+    catalog(repository, qa=QA.replace("limit: 1", "limit: 3") + new)
+    _, out, err = run("diff", "HEAD", "--build")
+    assert "samples: 1 → 3: 2 added" in out, "what has changed is built"
+    assert len(re.findall(r"  samples: 3; head is built for this", out)) == built
+    hint = f"not cached ({added} datasets are new, and up to 20 are built; `sync` builds them)"
+    assert out.count(hint) == added - built
+    assert err.count("building new-") == built
+
+
+def test_samples_are_those_that_are_pinned_on_each_side(run: Run, repository: Path) -> None:
+    run("lock")
+    commit(repository)
+    catalog(repository, records=RECORDS.replace("3\n", "4\n"))
+    out = run("diff", "HEAD", "--build")[1]
+    assert "samples: not compared: data/qa.csv: datasets.lock pins sha256:" in out
+    run("lock", "--upgrade")
+    out = run("diff", "HEAD", "--build")[1]
+    assert "samples: 3 → 3: 1 changed (target)" in out
+
+
+def test_a_lockfile_that_is_not_valid_is_a_problem_of_its_side(run: Run, repository: Path) -> None:
+    (repository / "datasets.lock").write_text("version: 1\ndatasets: {qa: 1}\n")
+    code, out, _ = run("diff", "HEAD")
+    assert code == 1
+    assert "problem in work tree: datasets.lock:2:12 $.datasets.qa: must be a mapping" in out
 
 
 def test_a_dataset_that_can_t_be_built_does_not_stop_the_others(run: Run, repository: Path) -> None:

@@ -22,13 +22,21 @@ datasets:
     description: "One \\e[31m\\u202equestion."
     limit: 1
 """
-LOCK = """\
+DIGITS = "0123456789abcdef" * 4
+LOCK = f"""\
+version: 1
 datasets:
   qa-one:
+    spec: sha256:{DIGITS}
     sources:
       - location: qa.csv
-        sha256: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        size: 3
+        sha256: {DIGITS}
     samples: 3
+    columns: [q]
+    ordered: sha256:{DIGITS}
+    unordered: sha256:{DIGITS}
+    format: 1
 """
 
 Run = Callable[..., tuple[int, str]]
@@ -63,9 +71,9 @@ TOLD = {
     "on_duplicate": ("default", "datasets.yaml:4"),
     "limit": ("own", "m.yaml:9"),
     "shuffle": ("default", "built in"),
-    "pin.sources[0].location": ("lock", "datasets.lock:4"),
-    "pin.sources[0].sha256": ("lock", "datasets.lock:5"),
-    "pin.samples": ("lock", "datasets.lock:6"),
+    "pin.sources[0].location": ("lock", "datasets.lock:6"),
+    "pin.sources[0].sha256": ("lock", "datasets.lock:8"),
+    "pin.samples": ("lock", "datasets.lock:9"),
 }
 
 

@@ -121,7 +121,7 @@ def test_ten_mistakes_are_ten_problems_for_people(run: Run, ten: Path) -> None:
             f"m/ten.yaml:{line}:{column} {path}: {words[severity]}{text} [{rule}]"
             for line, column, severity, rule, path, text in TEN_FOUND
         ),
-        "7 errors, 3 warnings",
+        "7 errors, 3 warnings; --fix mends 1 where it is safe",
     ]
     assert (said.code, said.err) == (1, "")
 
@@ -436,3 +436,74 @@ def test_fix_leaves_the_shipped_catalog_as_it_is(
     assert run("--fix").out.startswith("no problems (")
     for path in (ROOT / "registry").glob("*.yaml"):
         assert (copy / "registry" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+# --- the lockfile ---
+
+LOCKED = """\
+datasets:
+  qa:
+    description: Questions.
+    license: mit
+    source: {type: csv, path: qa.csv}
+    fields: {input: q}
+"""
+
+
+@pytest.fixture
+def locked(root: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Take a catalog whose lock was written, and which was checked since."""
+    write(root, "m/a.yaml", LOCKED)
+    write(root, "qa.csv", "q\nOne?\n")
+    assert main(["lock"]) == 0
+    capsys.readouterr()
+    assert run("--locked").lines == ["no problems (1 dataset)"]
+    return root
+
+
+def test_a_changed_manifest_makes_its_pin_stale_until_it_is_locked(
+    locked: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(locked, "m/a.yaml", LOCKED + "    limit: 1\n")
+    stale = (
+        "m/a.yaml:2:3 $.datasets.qa: warning: datasets.lock is of another manifest: its sources are those"
+        " that are pinned, its mapping, steps or view have changed (`python -m registry lock qa`"
+        " pins this one)"
+    )
+    said = run()
+    assert (said.code, len(said.lines)) == (0, 2)
+    assert stale in said.lines[0]
+    assert run("--locked").code == 1, "what get_dataset refuses is an error"
+    assert main(["lock", "qa"]) == 0
+    capsys.readouterr()
+    assert run("--locked").lines == ["no problems (1 dataset)"]
+
+
+def test_a_description_makes_no_pin_stale(locked: Path, run: Run) -> None:
+    write(locked, "m/a.yaml", LOCKED.replace("Questions.", "Good questions."))
+    assert run("--locked").code == 0
+
+
+def test_the_lockfile_alone_having_changed_is_noticed(locked: Path, run: Run) -> None:
+    lock = locked / "datasets.lock"
+    text = lock.read_text(encoding="utf-8")
+    lock.write_text(text.replace("  qa:", "  gone:"), encoding="utf-8")
+    (first, _) = run().lines
+    assert "datasets.lock:5:3 $.datasets.gone: warning: 'gone' is pinned and in no" in first
+    lock.write_text(text.replace("samples: 1", "samples: one"), encoding="utf-8")
+    assert "datasets.lock:11:5 $.datasets.qa.samples" in run().lines[0]
+    assert run("--ignore", "stale-lock").code == 1, "such a file stops every dataset"
+
+
+def test_a_dataset_of_a_broken_file_is_not_called_gone(locked: Path, run: Run) -> None:
+    write(locked, "m/a.yaml", "datasets: [")
+    assert "is pinned and in no manifest" not in run().out
+
+
+def test_a_stale_pin_in_a_file_that_is_not_asked_for_is_not_reported(
+    locked: Path, run: Run
+) -> None:
+    write(locked, "m/a.yaml", LOCKED + "    limit: 1\n")
+    write(locked, "m/b.yaml", LOCKED.replace("qa:", "other:"))
+    assert run("m/b.yaml").lines == ["no problems (1 dataset)"]
+    assert "$.datasets.qa" in run("m/a.yaml").out

@@ -12,7 +12,7 @@ from registry.cli.review_formats import FORMATS
 from registry.errors import RevisionError
 from registry.review.changes import compare
 from registry.review.model import Review
-from registry.review.sampling import Sampling, with_samples
+from registry.review.sampling import MOST_ADDED, Sampling, with_samples
 from registry.review.sides import open_sides
 from registry.settings import Settings
 
@@ -30,7 +30,12 @@ python -m registry diff origin/main --format markdown > comment.md
 @click.command("diff", epilog=_EXAMPLES)
 @click.argument("base", required=False)
 @click.argument("head", required=False)
-@click.option("--build", is_flag=True, help="Build what is not cached, to compare samples.")
+@click.option(
+    "--build",
+    is_flag=True,
+    help="Build what is not cached, to compare samples: changed datasets, and new ones where there"
+    f" are at most {MOST_ADDED} of them.",
+)
 @click.option(
     "-n",
     "examples",

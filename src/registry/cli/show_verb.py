@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,9 +15,11 @@ from registry.cli.render import print_json, print_table, size_text
 from registry.held import hold
 from registry.load import peek
 from registry.locations import public_location
-from registry.lock_data import lock_origins
+from registry.lock_origins import lock_origins
+from registry.lockfile import read_documents
 from registry.origins import Origin, origins_of
 from registry.review.visible import shown_value, visible
+from registry.settings import lock_file_of
 from registry.spec_digest import spec_digest
 
 if TYPE_CHECKING:
@@ -94,9 +95,9 @@ def _pin_line(spec: DatasetSpec, pin: Pin | None) -> str:
 
 def _print_origins(spec: DatasetSpec, catalog: Catalog, *, as_json: bool) -> None:
     """Print each value with the file, line and layer that it comes from."""
-    pin = lock_origins(catalog.index.parent).get(spec.name, ())
-    pinned = (replace(one, file=shown(Path(one.file))) for one in pin)
-    origins = [*origins_of(spec, catalog.entries), *pinned]
+    lock = lock_file_of(catalog.index)
+    pins = lock_origins(read_documents(lock, shown_as=shown(lock)))
+    origins = [*origins_of(spec, catalog.entries), *pins.get(spec.name, ())]
     if as_json:
         print_json([asdict(one) for one in origins])
         return

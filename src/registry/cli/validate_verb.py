@@ -18,6 +18,7 @@ from registry.errors import ManifestError, Problem
 from registry.fixes import Fixed, fix
 from registry.rules import RULES, Rule
 from registry.selection import word_fault
+from registry.settings import Settings
 
 __all__ = ["command"]
 
@@ -72,6 +73,7 @@ def _rules_option(
     show_default=True,
     help="How problems are printed; sarif and github are for code hosts.",
 )
+@options.locked
 @options.as_json
 @click.option("--rules", "list_rules", is_flag=True, help="List the rules and end.")
 @options.root
@@ -82,6 +84,7 @@ def command(
     strict: bool,
     mend: bool,
     form: str,
+    locked: bool | None,
     as_json: bool,
     list_rules: bool,
     root: str | None,
@@ -89,20 +92,20 @@ def command(
     """Check the manifests of the catalog, or only some files or folders.
 
     All problems are reported, each with its file, line, column and rule. Makes no request and
-    imports no code. Ends with 1 where there is an error.
+    imports no code. Ends with 1 where there is an error; with --locked a stale pin is one.
     """
     form = "json" if as_json else form
     if list_rules:
         _print_rules(as_json=form == "json")
         return CLEAN
     try:
-        catalog, _, settings = options.open_catalog(root)
+        catalog, _, settings = options.open_catalog(root, locked=locked)
     except ManifestError as error:  # of the index itself
         problems, datasets = list(error.problems), 0
     else:
         if mend:
             catalog = _mended(catalog, paths, aloud=form == "text")
-        checked = _checked(catalog, paths, settings.cache_dir, select, ignore)
+        checked = _checked(catalog, paths, settings, select, ignore)
         problems, datasets = checked.problems, checked.datasets
     for line in FORMATS[form](problems):
         print(line)
@@ -156,11 +159,12 @@ def _notes(rule: Rule) -> str:
 def _checked(
     catalog: Catalog,
     paths: tuple[Path, ...],
-    cache_dir: Path,
+    settings: Settings,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
 ) -> Checked:
     if not paths:
-        return check_whole(catalog, cache_dir, select=select, ignore=ignore)
-    problems = check(catalog, paths, select=select, ignore=ignore)
+        cache_dir, locked = settings.cache_dir, settings.locked
+        return check_whole(catalog, cache_dir, select=select, ignore=ignore, locked=locked)
+    problems = check(catalog, paths, select=select, ignore=ignore, locked=settings.locked)
     return Checked(problems, count_checked(catalog, paths))

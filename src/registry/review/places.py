@@ -10,8 +10,7 @@ from typing import Any
 
 from registry.errors import ManifestError
 from registry.git_tree import Tree, commit_of, fork_point, matching, open_tree, repository_of
-from registry.lock_data import LOCK_NAME
-from registry.settings import INDEX_NAME
+from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamlfile import read_yaml
 
 __all__ = ["Place", "place_of", "place_of_folder"]
@@ -106,7 +105,7 @@ def _manifests(place: Place, name: str, tree: Tree) -> Iterator[str]:
     """Yield the files that the index of a tree consists of."""
     tree.copy([name], place.top)
     folder = os.path.dirname(name)
-    lock = os.path.join(folder, LOCK_NAME)
+    lock = lock_file_of(Path(name)).as_posix()
     yield from (path for path in (lock,) if path in tree.blobs)
     try:
         value = read_yaml(place.index).value

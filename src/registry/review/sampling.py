@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from registry.errors import AccessError, RegistryError
+from registry.held import Held, hold
 from registry.load import load, peek
-from registry.origins import Origin
 from registry.review.kinds import DOCUMENTATION
 from registry.review.model import DatasetChange, Review, SampleChange
 from registry.review.samples import Samples, compare_samples, new_samples
-from registry.spec import DatasetSpec, HfSource
+from registry.spec import DatasetSpec
 
 if TYPE_CHECKING:
     from registry.cache import Cache
     from registry.review.sides import OpenSide
 
-__all__ = ["Sampling", "with_samples"]
+__all__ = ["MOST_ADDED", "Sampling", "with_samples"]
+
+MOST_ADDED = 20
+"""New datasets that are built for a review; of more than these, none is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +31,9 @@ class Sampling:
 
     cache: Cache
     build: bool = False
-    """Build what is not in the cache."""
+    """Build what is not in the cache: what changed, and what is new where that is not much."""
+    hint: str = "see --build"
+    """How what is not built can be compared."""
     offline: bool = False
     examples: int = 3
     """Examples of each kind of difference."""
@@ -38,8 +43,21 @@ class Sampling:
 
 def with_samples(review: Review, base: OpenSide, head: OpenSide, sampling: Sampling) -> Review:
     """Return a review with how the samples of its datasets differ."""
-    changes = (_with_samples(change, base, head, sampling) for change in review.changes)
+    how = {"added": _of_added(review, sampling)}
+    changes = (
+        _with_samples(change, base, head, how.get(change.status, sampling))
+        for change in review.changes
+    )
     return replace(review, changes=tuple(changes))
+
+
+def _of_added(review: Review, sampling: Sampling) -> Sampling:
+    """Return how samples of new datasets are come by: a whole catalog is not built for a review."""
+    added = sum(change.status == "added" for change in review.changes)
+    if not sampling.build or added <= MOST_ADDED:
+        return sampling
+    hint = f"{added} datasets are new, and up to {MOST_ADDED} are built; `sync` builds them"
+    return replace(sampling, build=False, hint=hint)
 
 
 def _with_samples(
@@ -83,16 +101,22 @@ class _Samples:
     @cached_property
     def spec(self) -> DatasetSpec:
         self.side.fetch_beside(self.name)
-        return pinned(self.side.specs[self.name], self.side.side.datasets[self.name])
+        return self.side.specs[self.name]
+
+    @cached_property
+    def held(self) -> Held | None:
+        """The pin of this side: samples are compared as `get_dataset` would give them there."""
+        return hold(self.spec, self.side.lock.pins.get(self.name))
 
     def is_cached(self, sampling: Sampling) -> bool:
-        return peek(self.spec, sampling.cache) is not None
+        return peek(self.spec, sampling.cache, self.held) is not None
 
     def open(self, sampling: Sampling, *, cached: bool) -> Samples:
         if not cached:
             sampling.announce(f"building {self.name} of {self.side.side.label}")
         # What is cached makes no request, whatever the source is now.
-        opened = load(self.spec, sampling.cache, offline=cached or sampling.offline)
+        offline = cached or sampling.offline
+        opened = load(self.spec, sampling.cache, offline=offline, held=self.held)
         return Samples(opened.dataset, str(self.side.place.folder), self.spec.view.auto_id)
 
 
@@ -100,7 +124,8 @@ def _compared(sides: Mapping[str, _Samples], sampling: Sampling) -> SampleChange
     """Compare the samples of two sides, or look at those of one."""
     missing = [word for word, side in sides.items() if not side.is_cached(sampling)]
     if missing and not sampling.build:
-        return SampleChange(note=f"not compared: {_are(missing, 'not cached')} (see --build)")
+        note = f"not compared: {_are(missing, 'not cached')} ({sampling.hint})"
+        return SampleChange(note=note)
     opened, built = [], []
     for word, side in sides.items():  # what is built for one may be what the other needs
         cached = side.is_cached(sampling)
@@ -113,21 +138,3 @@ def _compared(sides: Mapping[str, _Samples], sampling: Sampling) -> SampleChange
 
 def _are(words: list[str], what: str) -> str:
     return f"{' and '.join(words)} {'is' if len(words) == 1 else 'are'} {what}"
-
-
-def pinned(spec: DatasetSpec, values: Mapping[str, Origin]) -> DatasetSpec:
-    """Return a dataset with the revisions that the lockfile pins its sources to."""
-    found = [values.get(f"pin.sources[{n}].revision") for n in range(len(spec.sources))]
-    revisions = [None if one is None else one.value for one in found]
-    if not any(revisions):
-        return spec
-    pairs = zip(spec.sources, revisions, strict=True)
-    sources = [_at(source, revision) for source, revision in pairs]
-    update: dict[str, Any] = {"concat": tuple(sources)} if spec.concat else {"source": sources[0]}
-    return spec.model_copy(update=update)
-
-
-def _at(source: Any, revision: str | None) -> Any:
-    if revision is None or not isinstance(source, HfSource):
-        return source
-    return source.model_copy(update={"revision": revision})

@@ -12,15 +12,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from registry.catalog import Catalog
-from registry.errors import ManifestError, Problem
+from registry.errors import LockError, ManifestError, Problem
 from registry.git_tree import matching
-from registry.lock_data import lock_origins
+from registry.lock_origins import lock_origins
+from registry.lockfile import Lock, lock_of, read_documents
 from registry.origins import Origin, origins_of
 from registry.review.local_files import digest_of_file, files_of, local_patterns
 from registry.review.model import Side
 from registry.review.places import Place, place_of, place_of_folder
+from registry.settings import lock_file_of
 from registry.spec import DatasetSpec
-from registry.yamlfile import read_yaml
+from registry.yamlfile import Document, read_yaml
 
 __all__ = ["OpenSide", "open_sides"]
 
@@ -37,6 +39,7 @@ class OpenSide:
     place: Place
     side: Side
     specs: Mapping[str, DatasetSpec] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
 
     def fetch_beside(self, name: str) -> None:
         """Have all files at hand that samples of a dataset may name: those beside its data."""
@@ -85,7 +88,9 @@ class _Read:
     """None where the index can't be used."""
     problems: tuple[Problem, ...] = ()
     specs: Mapping[str, DatasetSpec] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
     pins: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
+    """What the lock says, value by value."""
     held: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Dataset → local file → digest of its bytes."""
 
@@ -96,17 +101,19 @@ def _read(place: Place) -> _Read:
     except ManifestError as error:
         return _Read(place, problems=tuple(_shown(problem, place) for problem in error.problems))
     specs, problems = _resolved(catalog)
+    documents: tuple[Document, ...] = ()
     try:
-        pins = lock_origins(place.folder)
-    except ManifestError as error:
-        pins, problems = {}, [*problems, *error.problems]
+        documents = read_documents(lock_file_of(place.index))
+    except LockError as error:
+        problems += error.problems
     _fetch_data(specs, place)
     return _Read(
         place,
         catalog,
         tuple(_shown(one, place) for one in dict.fromkeys([*catalog.problems, *problems])),
         specs,
-        pins,
+        lock_of(documents),
+        lock_origins(documents),
         _held(specs),
     )
 
@@ -185,7 +192,7 @@ def _opened(read: _Read, alike: frozenset[str]) -> OpenSide:
         problems=read.problems,
         broken=frozenset(catalog.entries) - frozenset(read.specs),
     )
-    return OpenSide(place, side, read.specs)
+    return OpenSide(place, side, read.specs, read.lock)
 
 
 def _index_values(place: Place) -> dict[str, Origin]:
