@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from registry.collection import collection_paused
 from registry.decode import decode
 from registry.decode.tables import NotColumnarError, decode_tables
 from registry.duplicates import IdWatch, resolve_duplicates
@@ -267,7 +268,8 @@ def _gathered(fields: Iterator[Mapped], most: int) -> tuple[list[Mapped], Regist
     """Return the next ones, and the error that ended them."""
     chunk: list[Mapped] = []
     try:
-        chunk.extend(islice(fields, most))
+        with collection_paused():
+            chunk.extend(islice(fields, most))
     except RegistryError as error:
         return chunk, error
     return chunk, None
@@ -309,7 +311,8 @@ class _ColumnRoad:
         for frame in decode_tables(file, source, names):
             end = self._next + frame.batch.num_rows
             view = View(frame, source.columns, np.arange(self._next, end))
-            batch, kinds = self._mapper.map(view, self._by_record.kinds)
+            with collection_paused():
+                batch, kinds = self._mapper.map(view, self._by_record.kinds)
             if self._by_record.resolve is not None and _may_name_files(batch):
                 raise NotColumnarError("files beside a remote source")
             self._next = end

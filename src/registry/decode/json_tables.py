@@ -11,7 +11,6 @@ import codecs
 import io
 import json
 import os
-import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +31,8 @@ from registry.decode.json import LINE_SUFFIXES
 from registry.locations import packed_suffix, unpacked_suffix
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from registry.decode.bytes import SourceBytes
     from registry.spec import JsonSource, Source
 
@@ -233,13 +234,17 @@ def _has_short_infinity(block: bytes) -> bool:
 
 def _has_long_number(block: bytes) -> bool:
     """Return whether so many digits follow each other that `int` may refuse them."""
-    most = sys.int_info.str_digits_check_threshold
-    # More digits than that cover two neighbours among bytes that are half as far apart.
-    looked_at = np.frombuffer(block, np.uint8)[:: most // 2]
-    digits = (looked_at >= ord("0")) & (looked_at <= ord("9"))
-    if not (digits[1:] & digits[:-1]).any():
-        return False
-    return re.search(rb"[0-9]{%d}" % (most + 1), block) is not None
+    # More digits than are allowed cover two neighbours among bytes that are half as far apart,
+    # and all between them.
+    step = sys.int_info.str_digits_check_threshold // 2
+    data = np.frombuffer(block, np.uint8)
+    looked_at = _are_digits(data[::step])
+    places = np.flatnonzero(looked_at[1:] & looked_at[:-1]) * step
+    return any(_are_digits(data[place : place + step]).all() for place in places.tolist())
+
+
+def _are_digits(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    return (data >= ord("0")) & (data <= ord("9"))
 
 
 def _refuse_whole_numbers(column: pa.Array) -> None:

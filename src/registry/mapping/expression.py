@@ -42,7 +42,9 @@ def compile_expression(expression: Expression) -> Evaluator:
     """
     match expression:
         case Column(name):
-            return lambda row: look_up(row.record, name)
+            return _compile_column(name)
+        case Const(str() as text):
+            return lambda row: text
         case Const(value):
             return lambda row: copy.deepcopy(value)
         case ListOf(items):
@@ -65,6 +67,14 @@ def compile_expression(expression: Expression) -> Evaluator:
             return _compile_messages(turns)
         case Pipe(start, operations):
             return _compile_pipe(start, operations)
+
+
+def _compile_column(name: str) -> Evaluator:
+    def evaluate(row: Row) -> Any:
+        record = row.record
+        return record[name] if name in record else look_up(record, name)
+
+    return evaluate
 
 
 def _compile_required(expression: Expression) -> Evaluator:
@@ -120,12 +130,14 @@ def _compile_row_number(start: int, width: int | None) -> Evaluator:
 def _compile_hash(expression: Hash) -> Evaluator:
     evaluators = [_compile_required(field) for field in expression.fields]
     prefix = _compile_required(expression.prefix) if expression.prefix else None
-    algorithm, length = expression.algorithm, expression.length
+    # `hashlib.new` looks the name up at each call; one that is unknown is refused by the schema.
+    digest_of: Any = getattr(hashlib, expression.algorithm, None)
+    length = expression.length
 
     def evaluate(row: Row) -> str:
         texts = [str(evaluator(row)) for evaluator in evaluators] or _texts(row)
         data = "\0".join(texts).encode("utf-8", "surrogatepass")
-        digest = hashlib.new(algorithm, data, usedforsecurity=False).hexdigest()[:length]
+        digest = digest_of(data, usedforsecurity=False).hexdigest()[:length]
         return digest if prefix is None else f"{prefix(row)}_{digest}"
 
     return evaluate
