@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["HERMETIC", "GitRepository"]
+__all__ = ["HERMETIC", "GitRepository", "git"]
 
 HERMETIC = {
     "GIT_AUTHOR_EMAIL": "t@example.org",
@@ -19,6 +19,19 @@ HERMETIC = {
     "GIT_CONFIG_SYSTEM": os.devnull,
 }
 """The environment of git and of programs that call it."""
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder; return what it prints."""
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env={**os.environ, **HERMETIC},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return done.stdout.strip()
 
 
 @dataclass(frozen=True)
@@ -39,15 +52,7 @@ class GitRepository:
 
     def git(self, *arguments: str) -> str:
         """Run git; return what it prints."""
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.folder,
-            env={**os.environ, **HERMETIC},
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-        )
-        return done.stdout.strip()
+        return git(self.folder, *arguments)
 
     def write(self, files: Mapping[str, str]) -> None:
         """Write files, text by name."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,20 +15,7 @@ from registry.git_tree import (
     open_tree,
     repository_of,
 )
-
-
-def git(folder: Path, *arguments: str) -> str:
-    hermetic = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    names = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
-    done = subprocess.run(
-        ["git", *names, *arguments],
-        cwd=folder,
-        env={**os.environ, **hermetic},
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    return done.stdout.strip()
+from tests.git_repository import git
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 
 from registry.cli import main
 from registry.review.sampling import MOST_ADDED
+from tests.git_repository import git
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 QA = """\
@@ -40,20 +39,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return code, re.sub(r"\([0-9a-f]{7}\)", "(…)", out), err
 
     return call
-
-
-def git(folder: Path, *arguments: str) -> str:
-    hermetic = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    names = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
-    done = subprocess.run(
-        ["git", *names, *arguments],
-        cwd=folder,
-        env={**os.environ, **hermetic},
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    return done.stdout.strip()
 
 
 def catalog(folder: Path, *, index: str = INDEX, qa: str = QA, records: str = RECORDS) -> Path:
