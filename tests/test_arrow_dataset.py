@@ -182,18 +182,27 @@ BATCHES = [[100, 0]] * 10
 
 
 @pytest.mark.parametrize(
-    ("count", "prefetch", "reads"),
-    [(1000, 4096, 1), (1000, 300, 4), (1000, 500, 2), (0, 10, 0), (1, 1, 1)],
+    ("count", "first", "most", "reads"),
+    [
+        (1000, 4096, 4096, 1),
+        (1000, 300, 300, 4),
+        (1000, 100, 400, 4),  # 100, 200, 400 and the rest
+        (1000, 4096, 500, 2),
+        (0, 10, 10, 0),
+        (1, 1, 1, 1),
+    ],
 )
 def test_iteration_reads_each_part_once(
     tmp_path: Path,
     calls: Calls,
     monkeypatch: pytest.MonkeyPatch,
     count: int,
-    prefetch: int,
+    first: int,
+    most: int,
     reads: int,
 ) -> None:
-    monkeypatch.setattr(arrow_dataset, "_PREFETCH", prefetch)
+    monkeypatch.setattr(arrow_dataset, "_FIRST_ROWS", first)
+    monkeypatch.setattr(arrow_dataset, "_PREFETCH_ROWS", most)
     dataset = dataset_of(file_of(tmp_path / "samples.arrow", count, 100))
     assert [sample.id for sample in dataset] == list(range(count))
     assert (calls["read"], calls["rows"], calls["sample"]) == (reads, count, count)
@@ -202,16 +211,29 @@ def test_iteration_reads_each_part_once(
 def test_the_first_sample_of_an_iteration_reads_one_part(
     tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrow_dataset, "_PREFETCH", 10)
+    monkeypatch.setattr(arrow_dataset, "_FIRST_ROWS", 10)
     dataset = dataset_of(file_of(tmp_path / "samples.arrow", 1000, 100))
     assert next(iter(dataset)).id == 0
     assert (calls["read"], calls["rows"], calls["sample"]) == (1, 10, 1)
 
 
+def test_iteration_reads_fewer_of_long_samples(
+    tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = file_of(tmp_path / "samples.arrow", 1000, 100)
+    size = (tmp_path / "samples.arrow").stat().st_size
+    monkeypatch.setattr(arrow_dataset, "_PREFETCH_BYTES", size // 20)
+    assert len(list(dataset_of(file))) == 1000
+    assert calls["read"] == 1000 // (1000 * (size // 20) // size) + 1
+    monkeypatch.setattr(arrow_dataset, "_PREFETCH_BYTES", 1)
+    assert len(list(dataset_of(file)[:5])) == 5
+
+
 def test_a_shuffled_iteration_takes_each_batch_once_a_part(
     tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrow_dataset, "_PREFETCH", 500)
+    monkeypatch.setattr(arrow_dataset, "_FIRST_ROWS", 500)
+    monkeypatch.setattr(arrow_dataset, "_PREFETCH_ROWS", 500)
     dataset = dataset_of(file_of(tmp_path / "samples.arrow", 1000, 100))
     dataset.shuffle(1)
     calls.update(dict.fromkeys(calls, 0))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry.decode import arrow_tables, csv_tables, json_tables
+from registry.decode import arrow_tables, blocks, csv_tables, json_tables
 from registry.decode.bytes import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError, decode_tables
 from registry.spec import CsvSource, HfSource, JsonSource, ParquetSource, Source
@@ -161,8 +161,7 @@ def test_blocks_of_any_size_give_the_same_records_in_order(
     pack: Callable[[bytes], bytes],
     block: int,
 ) -> None:
-    monkeypatch.setattr(json_tables, "_BLOCK_BYTES", block)
-    monkeypatch.setattr(json_tables, "_SMALLEST_BLOCK", block)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", block)
     wanted = [{"q": str(number)} for number in range(50)]
     data = pack("\n".join(map(json.dumps, wanted)).encode())
     assert read(tmp_path, data, f"d.jsonl{suffix}") == (wanted, "")
@@ -171,8 +170,7 @@ def test_blocks_of_any_size_give_the_same_records_in_order(
 def test_records_before_a_fault_are_read_by_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_tables, "_BLOCK_BYTES", 11)
-    monkeypatch.setattr(json_tables, "_SMALLEST_BLOCK", 11)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 11)
     data = b'{"q": "x"}\n' * 5 + b'{"q": 1234}\n' + b'{"q": "x"}\n'
     assert read(tmp_path, data, "d.jsonl") == ([{"q": "x"}] * 5, "not the types of the first lines")
 

@@ -19,6 +19,7 @@ __all__ = [
     "constant_text",
     "holds_text",
     "list_starts",
+    "places_of",
     "text_scalar",
     "whole_numbers",
 ]
@@ -75,3 +76,20 @@ def holds_text(data: pa.Buffer | bytes, part: str) -> bool:
     ends = pa.py_buffer(np.array([0, len(data)], np.int64))
     whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)])
     return bool(pc.match_substring_regex(whole, part)[0].as_py())
+
+
+_SCANNED_BYTES = 1 << 16
+
+
+def places_of(character: str, data: bytes | bytearray) -> NDArray[np.int64]:
+    """Return where a character of ASCII stands in bytes.
+
+    It goes by parts that stay in the processor's cache: one large array of flags would be memory
+    that was never touched before, which takes longer than the scan.
+    """
+    whole = np.frombuffer(data, np.uint8)
+    parts = [
+        np.flatnonzero(whole[start : start + _SCANNED_BYTES] == ord(character)) + start
+        for start in range(0, len(whole), _SCANNED_BYTES)
+    ]
+    return np.concatenate([np.zeros(0, np.int64), *parts])

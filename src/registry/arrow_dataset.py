@@ -6,6 +6,7 @@ import operator
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrowDataset"]
 
-_PREFETCH = 8192
+_PREFETCH_ROWS = 1 << 16
+_PREFETCH_BYTES = 1 << 25
+_FIRST_ROWS = 1 << 8
 
 Finish = Callable[[Sample], Sample]
 
@@ -112,12 +115,15 @@ class ArrowDataset(Dataset):
         return next(self._build(self._rows(slice(place, place + 1)), place))
 
     def __iter__(self) -> Iterator[Sample]:
-        """Yield the samples in order, a batch of rows read at a time."""
+        """Yield the samples in order; the more of them were taken, the more are read at a time."""
         view, count = self._view, len(self)
-        for start in range(0, count, _PREFETCH):
+        most = max(1, min(_PREFETCH_ROWS, self._file.rows_within(_PREFETCH_BYTES)))
+        start, size = 0, min(_FIRST_ROWS, most)
+        while start < count:
             # A sort or shuffle in between does not change the order of an iteration under way.
-            rows = _rows_of(view, count, slice(start, min(start + _PREFETCH, count)))
+            rows = _rows_of(view, count, slice(start, min(start + size, count)))
             yield from self._build(rows, start, view)
+            start, size = start + size, min(2 * size, most)
 
     def as_stored(self) -> ArrowDataset:
         """Return the same samples with file names as their source has them, on any machine."""
@@ -137,8 +143,9 @@ class ArrowDataset(Dataset):
         self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
     ) -> Iterator[Sample]:
         """Yield the samples of rows, of which the first is at the place `start` of the view."""
-        columns = self._file.read(rows)
-        samples = samples_of(columns, len(rows), self._file.json_keys)
+        keys = self._file.json_keys
+        parts = self._file.read(rows)
+        samples = chain.from_iterable(samples_of(part, count, keys) for count, part in parts)
         choices = (view or self._view).choices
         if not self._auto_id and self._finish is None and choices is None:
             return samples

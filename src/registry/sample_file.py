@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SampleFile", "SampleWriter", "is_readable"]
 
-_BATCH_ROWS = 1 << 15
-_BATCH_BYTES = 1 << 23
+_BATCH_ROWS = 1 << 13
+_BATCH_BYTES = 1 << 21
+_VALUE_ROWS = 1 << 8
 
 
 class SampleWriter:
@@ -175,13 +176,15 @@ class SampleFile:
             CacheError: it can't be read.
         """
         try:
-            self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
+            data = pa.memory_map(str(path))
+            self._reader = pa.ipc.open_file(data)
         except (pa.ArrowException, OSError) as error:
             raise CacheError(
                 f"{path}: can't be read: {error} (python -m registry cache clear)"
             ) from error
         shape = np.array(batches, dtype=np.int64).reshape(-1, 2)
         self._starts, self._choice_starts = np.concatenate([[[0, 0]], shape.cumsum(axis=0)]).T
+        self._size: int = data.size()
         self._batches: dict[int, pa.RecordBatch] = {}
         self._columns: dict[int, list[tuple[str, pa.Array]]] = {}
 
@@ -189,6 +192,10 @@ class SampleFile:
     def rows(self) -> int:
         """Number of samples."""
         return int(self._starts[-1])
+
+    def rows_within(self, size: int) -> int:
+        """Return how many rows of the average length so many bytes hold."""
+        return size * self.rows // max(self._size, 1)
 
     @property
     def choices(self) -> int:
@@ -234,13 +241,24 @@ class SampleFile:
             starts.extend((own[1:] - own[0] + base).tolist())
         return starts
 
-    def read(self, rows: NDArray[np.int64]) -> Columns:
-        """Return the values of rows, in the order asked for; columns without any are left out."""
+    def read(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, Columns]]:
+        """Yield the values of rows, in the order asked for, some at a time with their number.
+
+        Columns without any value are left out. Choosing rows is cheaper the more they are, making
+        Python's values of them the fewer they are, as those then stay in the processor's cache.
+        """
         if len(rows) == 1:
-            return self._read_one(int(rows[0]))
+            yield 1, self._read_one(int(rows[0]))
+            return
+        batch = self._chosen(rows)
+        for start in range(0, batch.num_rows, _VALUE_ROWS):
+            part = batch.slice(start, _VALUE_ROWS)
+            yield part.num_rows, _values(part)
+
+    def _chosen(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
-            return _values(_taken(self.batch(int(numbers[0])), rows - self._starts[numbers[0]]))
+            return _taken(self.batch(int(numbers[0])), rows - self._starts[numbers[0]])
         order = np.argsort(numbers, kind="stable")
         ends = np.flatnonzero(np.diff(numbers[order])) + 1
         parts = []
@@ -249,7 +267,7 @@ class SampleFile:
             parts.append(_taken(self.batch(number), rows[places] - self._starts[number]))
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
-        return _values(pa.concat_batches(parts).take(whole_numbers(back)))
+        return pa.concat_batches(parts).take(whole_numbers(back))
 
     def input_lengths(self) -> NDArray[np.int64] | None:
         """Return the length of each input in characters; None where there are conversations."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from registry.cache import Cache
 from registry.catalog import Catalog
-from registry.decode import json_tables
+from registry.decode import blocks, json_tables
 from registry.sync import sync
 from tests.conftest import CatalogRoot, Https
 
@@ -59,14 +60,14 @@ def test_the_blocks_of_one_file_are_parsed_by_several_threads(
     catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "d.jsonl").write_bytes(LINES * 20)
-    monkeypatch.setattr(json_tables, "_BLOCK_BYTES", len(LINES))
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", len(LINES))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     meeting = threading.Barrier(2)
     parse = json_tables._parse
 
-    def parse_beside_another(*arguments: object) -> object:
+    def parse_beside_another(block: bytearray, schema: Any) -> object:
         meeting.wait(timeout=30)  # breaks unless another thread parses at the same time
-        return parse(*arguments)  # type: ignore[arg-type]
+        return parse(block, schema)
 
     monkeypatch.setattr(json_tables, "_parse", parse_beside_another)
     catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})

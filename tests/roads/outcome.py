@@ -16,7 +16,7 @@ from registry import sample_file, sources
 from registry.arrow_dataset import ArrowDataset
 from registry.build import build
 from registry.cache import Cache
-from registry.decode import arrow_tables, csv_tables, json_tables, tables
+from registry.decode import arrow_tables, blocks, csv_tables, tables
 from registry.decode.bytes import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError
 from registry.errors import RegistryError
@@ -142,8 +142,7 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
     """Make blocks and batches so small that a small file has many."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name, value in (
-            (json_tables, "_BLOCK_BYTES", case.block),
-            (json_tables, "_SMALLEST_BLOCK", case.block),
+            (blocks, "_BLOCK_BYTES", case.block),
             (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
             (arrow_tables, "_BATCH_ROWS", case.rows),
             (sample_file, "_BATCH_ROWS", case.rows),

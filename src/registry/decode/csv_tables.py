@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_csv_tables"]
 
-_BLOCK_BYTES = 1 << 23
+_BLOCK_BYTES = 1 << 21
 _DELIMITERS = frozenset(",;\t|")
 
 

@@ -10,25 +10,23 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, cast
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from registry.arrays import holds_text
+from registry.arrays import holds_text, places_of
+from registry.decode.blocks import line_blocks, parsed
 from registry.decode.bytes import is_utf8, open_bytes
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.json import LINE_SUFFIXES
-from registry.locations import packed_suffix, unpacked_suffix
+from registry.locations import unpacked_suffix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,11 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_json_tables"]
 
-_BLOCK_BYTES = 1 << 24
-_SMALLEST_BLOCK = 1 << 21
-_MOST_BYTES = 1 << 30
 _PROBE_LINES = 64
-_PROBE_BYTES = 1 << 16
 _SCALARS: dict[type, pa.DataType] = {
     str: pa.string(),
     bool: pa.bool_(),
@@ -58,67 +52,11 @@ def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Itera
         raise NotColumnarError("not JSON Lines in UTF-8")
     if wanted is None or any("." in name for name in wanted):
         raise NotColumnarError("which keys there are is not known")
-    if file.local_path is not None and not packed_suffix(file.location):
-        with file.open() as data:
-            yield from _parsed(_local_blocks(data.fileno()), wanted)
-    else:
-        with open_bytes(file) as data:
-            yield from _parsed(_line_blocks(data), wanted)
+    with open_bytes(file) as data:
+        yield from _frames(line_blocks(data), wanted)
 
 
-Block = Callable[[], bytes]
-"""Gives the bytes of some lines, from the thread that parses them."""
-
-
-def _local_blocks(file: int) -> Iterator[Block]:
-    """Yield the parts of an open file, each from the start of a line to the end of one."""
-    size = os.fstat(file).st_size
-    parts = max(-(-size // _BLOCK_BYTES), min(os.cpu_count() or 1, size // _SMALLEST_BLOCK), 1)
-    start = 0
-    while start < size:
-        end = _line_end(file, min(start + -(-size // parts), size), size)
-        if end - start > _MOST_BYTES:
-            raise NotColumnarError("a line of more than 1 GiB")
-        yield partial(_read_part, file, start, end)
-        start = end
-
-
-def _line_end(file: int, place: int, size: int) -> int:
-    """Return where the line ends that a place is in."""
-    while place < size:
-        chunk = os.pread(file, _PROBE_BYTES, place)
-        end = chunk.find(b"\n")
-        if end >= 0:
-            return place + end + 1
-        place += len(chunk) or size
-    return size
-
-
-def _read_part(file: int, start: int, end: int) -> bytes:
-    data = os.pread(file, end - start, start)
-    if len(data) < end - start:
-        raise NotColumnarError("a file that was cut while it was read")
-    return data
-
-
-def _line_blocks(data: IO[bytes]) -> Iterator[Block]:
-    """Yield the parts of a stream, each of whole lines."""
-    kept: list[bytes] = []
-    while chunk := data.read(_BLOCK_BYTES):
-        end = chunk.rfind(b"\n") + 1
-        if end:
-            whole = b"".join([*kept, chunk[:end]])
-            yield partial(bytes, whole)
-            kept = [chunk[end:]]
-        else:
-            kept.append(chunk)
-            if sum(map(len, kept)) > _MOST_BYTES:
-                raise NotColumnarError("a line of more than 1 GiB")
-    if any(kept):
-        yield partial(bytes, b"".join(kept))
-
-
-def _schema(first: bytes, wanted: frozenset[str]) -> pa.Schema:
+def _schema(first: bytearray, wanted: frozenset[str]) -> pa.Schema:
     """Return a type for each column, from what the first lines hold."""
     try:
         lines = list(islice(io.BytesIO(first), _PROBE_LINES))
@@ -147,26 +85,15 @@ def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType:
     return _SCALARS[types.pop()]
 
 
-def _parsed(blocks: Iterator[Block], wanted: frozenset[str]) -> Iterator[Frame]:
-    """Yield the frames of blocks in order; as many are parsed ahead as there are cores."""
-    first = next(blocks, bytes)().removeprefix(codecs.BOM_UTF8)
+def _frames(blocks: Iterator[bytearray], wanted: frozenset[str]) -> Iterator[Frame]:
+    first = next(blocks, bytearray())
+    if first.startswith(codecs.BOM_UTF8):
+        del first[: len(codecs.BOM_UTF8)]
     schema = _schema(first, wanted)
-    ahead = os.cpu_count() or 1
-    with ThreadPoolExecutor(ahead, thread_name_prefix="decode") as pool:
-        waiting = deque([pool.submit(_parse, partial(bytes, first), schema)])
-        del first
-        try:
-            while waiting:
-                while len(waiting) <= ahead and (block := next(blocks, None)) is not None:
-                    waiting.append(pool.submit(_parse, block, schema))
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    return parsed(chain([first], blocks), partial(_parse, schema=schema))
 
 
-def _parse(read: Block, schema: pa.Schema) -> Frame:
-    block = read()
+def _parse(block: bytearray, schema: pa.Schema) -> Frame:
     if b"\r" in block:  # line ends are those of text mode
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if block.endswith(b"\n\n"):
@@ -191,13 +118,13 @@ def _parse(read: Block, schema: pa.Schema) -> Frame:
     return Frame(batch, null_is_value=False)
 
 
-def _count_lines(block: bytes) -> int:
+def _count_lines(block: bytearray) -> int:
     """Return how many lines there are, each of which begins and ends like an object.
 
     With as many rows as such lines each line is one object: `} {` can't stand within one.
     """
     data = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(data == ord("\n"))
+    ends = places_of("\n", block)
     if len(ends) == 0 or ends[-1] != len(data) - 1:
         ends = np.append(ends, len(data))
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -208,7 +135,7 @@ def _count_lines(block: bytes) -> int:
     return len(ends)
 
 
-def _refuse_odd_text(block: bytes) -> None:
+def _refuse_odd_text(block: bytearray) -> None:
     """Refuse what only pyarrow accepts: other bytes than UTF-8, and `Inf` and `-NaN` as numbers."""
     ends = pa.py_buffer(np.array([0, len(block)], np.int64))
     whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(block)])
@@ -222,7 +149,7 @@ def _refuse_odd_text(block: bytes) -> None:
         raise NotColumnarError("a number of more digits than Python reads")
 
 
-def _has_short_infinity(block: bytes) -> bool:
+def _has_short_infinity(block: bytearray) -> bool:
     place = block.find(b"Inf")
     while place >= 0:
         before, after = block[place - 1 : place], block[place + 3 : place + 4]
@@ -232,7 +159,7 @@ def _has_short_infinity(block: bytes) -> bool:
     return False
 
 
-def _has_long_number(block: bytes) -> bool:
+def _has_long_number(block: bytearray) -> bool:
     """Return whether so many digits follow each other that `int` may refuse them."""
     # More digits than are allowed cover two neighbours among bytes that are half as far apart,
     # and all between them.
