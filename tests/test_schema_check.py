@@ -83,9 +83,9 @@ def test_changed_manifests_get_the_same_answer(path: Path) -> None:
 
 
 def validate_value(value: Any) -> list[Any]:
-    from registry.yamlfile import Document
+    from registry.yamlfile import Document, Positions
 
-    return validate(Document(value, "m.yaml", {}), "manifest")
+    return validate(Document(value, "m.yaml", Positions(None, (1, 1))), "manifest")
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,8 @@ from registry.locations import has_secret
 from registry.schema import SchemaName
 from registry.yamlfile import (
     MAX_BYTES,
-    DataPath,
     Document,
-    Position,
+    Positions,
     parse_bytes,
     unreadable,
 )
@@ -89,41 +86,7 @@ def document_from(record: Record, shown_as: str) -> Document:
     """Return the document of a record that has a body."""
     text, places = record.body.splitlines()
     value = json.loads(text)
-    return Document(value, shown_as, _Positions(value, places))
-
-
-class _Positions(Mapping[DataPath, Position]):
-    """The places in a document, decoded when one is asked for: only problems have places."""
-
-    def __init__(self, value: Any, numbers: bytes) -> None:
-        self._value = value
-        self._numbers = numbers
-
-    @functools.cached_property
-    def _decoded(self) -> dict[DataPath, Position]:
-        numbers = iter(json.loads(self._numbers))
-        places = map(Position, numbers, numbers)
-        return dict(zip(_paths(self._value, ()), places, strict=True))
-
-    def __getitem__(self, path: DataPath) -> Position:
-        return self._decoded[path]
-
-    def __iter__(self) -> Iterator[DataPath]:
-        return iter(self._decoded)
-
-    def __len__(self) -> int:
-        return len(self._decoded)
-
-
-def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
-    """Yield the paths of all values of a document, in its order."""
-    yield path
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _paths(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _paths(item, (*path, index))
+    return Document(value, shown_as, Positions(value, places))
 
 
 def holds_secret(value: Any, *, options: bool = False) -> bool:
@@ -142,9 +105,7 @@ def holds_secret(value: Any, *, options: bool = False) -> bool:
 
 
 def _body(document: Document) -> bytes:
-    # Places stand in the order of the values, so `_paths` finds whose they are.
-    numbers = list(chain.from_iterable(document.positions.values()))
-    return compact_json(document.value) + compact_json(numbers)
+    return compact_json(document.value) + compact_json(document.positions.numbers)
 
 
 class Records:
@@ -206,7 +167,7 @@ def _compact(content: Content, record: Record) -> Content:
     """Return content with its places undecoded: thousands of documents are held at a time."""
     if content.document is None:
         return content
-    places = _Positions(content.document.value, record.body.splitlines()[1])
+    places = Positions(content.document.value, record.body.splitlines()[1])
     return replace(content, document=replace(content.document, positions=places))
 
 
