@@ -33,6 +33,7 @@ from registry.catalog_records import (
     document_from,
     record_from,
 )
+from registry.collection import collection_paused
 from registry.errors import Problem
 from registry.files import write_whole
 from registry.layers import Entry, Layer
@@ -199,6 +200,7 @@ class CompiledEntries(Mapping[str, Entry]):
         return self._documents[row]
 
 
+@collection_paused()  # thousands of documents are held, and none of them goes
 def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
     """Read the files of an index; those that are as in `old` are not parsed.
 

@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 _PROSE = {"description", "homepage"}
+# `json.dumps` makes an encoder at each call.
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 Key = tuple[str, SchemaName]
 """A file may be read as an index and as a manifest."""
@@ -41,7 +43,7 @@ Key = tuple[str, SchemaName]
 
 def compact_json(value: Any) -> bytes:
     """Return a line of JSON, in ASCII."""
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    return _COMPACT.encode(value).encode() + b"\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +137,13 @@ def _read(
     file = str(path)
     try:
         with path.open("rb") as opened:
-            # One that changed since it was found is looked at again the next time.
-            settled = settled and state_of(os.fstat(opened.fileno())) == listed
-            data = opened.read(MAX_BYTES + 1)
+            state = state_of(os.fstat(opened.fileno()))
+            # A byte more than it has: to ask for a megabyte would take longer than to read it.
+            data = opened.read(min(state[0], MAX_BYTES) + 1)
+            if len(data) > state[0]:  # it grew, or is no file that has a size
+                data += opened.read(MAX_BYTES + 1 - len(data))
+        # One that changed since it was found is looked at again the next time.
+        settled = settled and state == listed
     except OSError as error:
         # What may be read can change without a trace in the state, so it is never settled.
         content = Content(None, unreadable(file, error).problems)
@@ -147,28 +153,25 @@ def _read(
         again = replace(known, state=listed, settled=settled)
         return again, _content(again)
     content = content_of(lambda: parse_bytes(data, file=file), schema)
-    record = _record(file, schema, content, state=listed, settled=settled, digest=digest)
-    return record, _compact(content, record)
+    return _record(file, schema, content, state=listed, settled=settled, digest=digest), content
 
 
 def _record(path: str, schema: SchemaName, content: Content, **fields: Any) -> Record:
     document = content.document
+    body = b"" if document is None else _body(document)
     return Record(
         path=path,
         schema=schema,
-        secret=document is not None and holds_secret(document.value),
+        secret=_may_hold_secret(body) and document is not None and holds_secret(document.value),
         problems=content.problems,
-        body=b"" if document is None else _body(document),
+        body=body,
         **fields,
     )
 
 
-def _compact(content: Content, record: Record) -> Content:
-    """Return content with its places undecoded: thousands of documents are held at a time."""
-    if content.document is None:
-        return content
-    places = Positions(content.document.value, record.body.splitlines()[1])
-    return replace(content, document=replace(content.document, positions=places))
+def _may_hold_secret(body: bytes) -> bool:
+    """Return whether a document as JSON has what each secret needs; most have none of it."""
+    return b'"fs_options"' in body or (b"://" in body and (b"@" in body or b"?" in body))
 
 
 def _content(record: Record) -> Content:
