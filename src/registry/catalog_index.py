@@ -171,15 +171,15 @@ class CompiledEntries(Mapping[str, Entry]):
         self._compiled = compiled
         self._show = show
         self._documents: dict[int, Document] = {}
-        self._defaults: dict[int, Layer] = {}
+        self._brought_by: dict[int, tuple[Path, Layer]] = {}
 
     def __getitem__(self, name: str) -> Entry:
         place = self._places[name]
         row, number = self._compiled.header["rows"][place], self._compiled.header["brought"][place]
-        path, _, index_row = self._compiled.header["indexes"][number]
-        if number not in self._defaults:
-            self._defaults[number] = defaults_of(self._document(index_row))
-        return Entry(name, self._document(row), Path(path).parent, self._defaults[number])
+        if number not in self._brought_by:
+            path, _, index_row = self._compiled.header["indexes"][number]
+            self._brought_by[number] = Path(path).parent, defaults_of(self._document(index_row))
+        return Entry(name, self._document(row), *self._brought_by[number])
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
