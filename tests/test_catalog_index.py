@@ -15,13 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from registry import DatasetNotFoundError, ManifestError, list_datasets
 from registry.catalog import Catalog, _read
 from registry.catalog_index import _load, code_digest, kept_at
 from registry.catalog_listing import Files, included, is_settled, state_at
 from registry.catalog_reader import Reader
-from registry.catalog_records import Record, document_from
+from registry.catalog_records import (
+    Record,
+    _may_hold_secret,
+    compact_json,
+    document_from,
+    holds_secret,
+)
 from registry.check import check
 from registry.check_memory import check_whole
 from registry.errors import Problem
@@ -250,6 +258,20 @@ def test_a_file_that_has_just_changed_is_read_again(
     )
 
 
+@pytest.mark.parametrize("size", [0, 5, 1 << 30])
+def test_a_file_is_read_to_its_end_whatever_size_it_had(
+    root: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr("registry.catalog_records.state_of", lambda stat: (size, 0, 0, 0))
+    assert path_of("kid") == "x.csv"
+
+
+def test_a_file_that_is_too_large_is_not_read_to_its_end(root: Path) -> None:
+    write(root / "m/d.yaml", "#" * (3 << 20))
+    (problem,) = Catalog.open().problems
+    assert str(problem) == "m/d.yaml:1:1 $: the file is larger than 1 MiB (split it)"
+
+
 def test_times_of_the_inode_tell_what_those_of_the_content_do_not(root: Path) -> None:
     path = root / "m/a.yaml"
     before = path.stat()
@@ -386,6 +408,27 @@ def test_what_may_be_secret_is_not_kept(
     kept = [path.read_bytes() for path in (cache_dir / "v1/index").iterdir()]
     assert kept
     assert not any(b"HUSH" in data for data in kept)
+
+
+WORDS = st.sampled_from(
+    ["fs_options", "env", "path", "homepage", "s3://", "https://", "@", "?", "x", "é"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.lists(WORDS, max_size=4).map("".join),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(VALUES)
+def test_what_has_nothing_that_each_secret_needs_holds_none(value: Any) -> None:
+    assert _may_hold_secret(compact_json(value)) or not holds_secret(value)
+
+
+@pytest.mark.parametrize("value", ["https://host/x", "a@b?", {"x": "s3://a/b"}, [1, None]])
+def test_most_documents_are_not_searched_for_secrets(value: Any) -> None:
+    assert not _may_hold_secret(compact_json(value))
 
 
 def test_references_to_secrets_are_kept(root: Path, parsed: list[str]) -> None:

@@ -31,6 +31,8 @@ FLOORS = (
     {
         "document",
         "yaml_composer",
+        "yaml_plain",
+        "yaml_scalars",
         "yamlfile",
         "schema",
         "schema_check",

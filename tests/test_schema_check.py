@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,9 @@ def test_changed_manifests_get_the_same_answer(path: Path) -> None:
 
 
 def validate_value(value: Any) -> list[Any]:
-    from registry.yamlfile import Document
+    from registry.yamlfile import Document, Positions
 
-    return validate(Document(value, "m.yaml", {}), "manifest")
+    return validate(Document(value, "m.yaml", Positions(None, (1, 1))), "manifest")
 
 
 @pytest.mark.parametrize(
@@ -104,14 +105,54 @@ def validate_value(value: Any) -> list[Any]:
         ({"if": {"type": "string"}, "then": {"minLength": 2}, "else": False}, 1, False),
         ({"patternProperties": {"^a": {"type": "null"}}, "additionalProperties": False}, {"ab": None}, True),
         ({"patternProperties": {"^a": {"type": "null"}}, "additionalProperties": False}, {"b": None}, False),
+        ({"properties": {"a": {"minimum": 2}}, "patternProperties": {"a": {"maximum": 3}}}, {"a": 3}, True),
+        ({"properties": {"a": {"minimum": 2}}, "patternProperties": {"a": {"maximum": 3}}}, {"a": 4}, False),
+        ({"properties": {"a": {"minimum": 2}}, "patternProperties": {"a": {"maximum": 3}}}, {"a": 1}, False),
+        ({"patternProperties": {"a": {"minimum": 2}, "b": {"maximum": 3}}}, {"ab": 4}, False),
+        ({"properties": {"a": True}, "additionalProperties": {"type": "null"}}, {"a": 1, "b": None}, True),
+        ({"properties": {"a": True}, "additionalProperties": {"type": "null"}}, {"a": 1, "b": 1}, False),
+        ({"additionalProperties": False}, {"a": 1}, False),
+        ({"properties": {"a": False}}, {"a": 1}, False),
+        ({"properties": {"a": False}}, [1], True),
+        ({"enum": [1, "a", None, [1]]}, 1.0, True),
+        ({"enum": [1, "a", None, [1]]}, True, False),
+        ({"enum": [1, "a", None, [1]]}, [1], True),
+        ({"enum": [1, "a", None, [1]]}, None, True),
+        ({"enum": [1, "a", None, [1]]}, {}, False),
+        ({"not": {"type": "null"}}, None, False),
+        ({"not": {"minLength": 2}}, 1, False),
+        ({"if": {"minLength": 2}, "then": False}, "a", True),
+        ({"if": {"minLength": 2}, "then": False}, "ab", False),
+        ({"if": {"minLength": 2}, "then": False, "else": {"const": "a"}}, "b", False),
+        ({"allOf": [{"type": ["string", "null"]}, {"minLength": 2}]}, None, True),
+        ({"allOf": [{"type": ["string", "null"]}, {"minLength": 2}]}, "a", False),
+        ({"items": {"$ref": "#"}, "type": "array"}, [[[]]], True),
+        ({"items": {"$ref": "#"}, "type": "array"}, [[[1]]], False),
     ],
 )  # fmt: skip
 def test_keywords_mean_what_they_mean_to_json_schema(
     schema: Any, value: Any, expected: bool
 ) -> None:
     assert compile_schema("one", {"one": schema})(value) is expected
+    validator = type(_validator("manifest"))(schema)
+    assert validator.is_valid(value) is expected
 
 
-def test_an_unknown_keyword_is_an_error() -> None:
+@pytest.mark.parametrize("value", [(), OrderedDict(type="hf"), b"", {1}])
+def test_what_is_no_plain_data_is_left_to_jsonschema(value: Any) -> None:
+    assert not compile_schema("one", {"one": {}})(value)
+    assert not compile_schema("one", {"one": {"items": {"minimum": 0}}})([value])
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"contains": {}},
+        {"$defs": {"x": {"contains": {}}}},
+        {"properties": {"x": {"items": {"contains": {}}}}},
+        {"allOf": [True, {"if": {"not": {"contains": {}}}}]},
+    ],
+)
+def test_an_unknown_keyword_is_an_error(schema: Any) -> None:
     with pytest.raises(ValueError, match="the keyword 'contains' of one has no check in"):
-        compile_schema("one", {"one": {"contains": {}}})
+        compile_schema("one", {"one": schema})

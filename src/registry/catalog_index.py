@@ -33,6 +33,7 @@ from registry.catalog_records import (
     document_from,
     record_from,
 )
+from registry.collection import collection_paused
 from registry.errors import Problem
 from registry.files import write_whole
 from registry.layers import Entry, Layer
@@ -170,15 +171,15 @@ class CompiledEntries(Mapping[str, Entry]):
         self._compiled = compiled
         self._show = show
         self._documents: dict[int, Document] = {}
-        self._defaults: dict[int, Layer] = {}
+        self._brought_by: dict[int, tuple[Path, Layer]] = {}
 
     def __getitem__(self, name: str) -> Entry:
         place = self._places[name]
         row, number = self._compiled.header["rows"][place], self._compiled.header["brought"][place]
-        path, _, index_row = self._compiled.header["indexes"][number]
-        if number not in self._defaults:
-            self._defaults[number] = defaults_of(self._document(index_row))
-        return Entry(name, self._document(row), Path(path).parent, self._defaults[number])
+        if number not in self._brought_by:
+            path, _, index_row = self._compiled.header["indexes"][number]
+            self._brought_by[number] = Path(path).parent, defaults_of(self._document(index_row))
+        return Entry(name, self._document(row), *self._brought_by[number])
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
@@ -199,6 +200,7 @@ class CompiledEntries(Mapping[str, Entry]):
         return self._documents[row]
 
 
+@collection_paused()  # thousands of documents are held, and none of them goes
 def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
     """Read the files of an index; those that are as in `old` are not parsed.
 

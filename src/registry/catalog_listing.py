@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -141,23 +142,25 @@ def _find_in(folder: str, pattern: str) -> list[str]:
         names = os.listdir(folder)
     except OSError:
         return []
-    if not pattern.startswith("."):
-        names = [name for name in names if not name.startswith(".")]
-    return fnmatch.filter(names, pattern)
+    # `fnmatch.filter`, which leaves out hidden names in the same step.
+    not_hidden = "" if pattern.startswith(".") else r"(?!\.)"
+    return list(filter(re.compile(not_hidden + fnmatch.translate(pattern)).match, names))
 
 
 def _states(folder: str, names: Sequence[str]) -> array[int]:
-    numbers = array("q")
+    """Return the states of files; ten thousand of them are most of what a lookup takes."""
+    numbers: list[int] = []
+    stat = os.stat
     with _opened(folder) as descriptor:
-        for name in names:
+        # Names as bytes, encoded all at once, because `stat` encodes each by itself.
+        for name in os.fsencode("\0".join(names)).split(b"\0") if names else ():
             try:
-                stat = os.stat(name, dir_fd=descriptor)
+                one = stat(name, dir_fd=descriptor)
             except OSError:  # a link that leads nowhere, or a file that has just gone
-                numbers.extend(ABSENT)
+                numbers += ABSENT
             else:  # `state_of`, whose call would take a tenth of the time
-                inode = stat.st_ino & _INODES
-                numbers.extend((stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, inode))
-    return numbers
+                numbers += (one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino & _INODES)
+    return array("q", numbers)
 
 
 @contextlib.contextmanager

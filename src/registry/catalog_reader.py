@@ -131,12 +131,12 @@ class Reader:
 
     def _real(self, path: Path) -> str:
         """Return a path without links; their folder is the same for most files."""
-        if path.name == ".." or os.path.islink(path):
+        above, name = os.path.split(path)
+        if name == ".." or os.path.islink(path):
             return os.path.realpath(path)
-        above = str(path.parent)
         if above not in self._folders:
             self._folders[above] = os.path.realpath(above)
-        return os.path.join(self._folders[above], path.name)
+        return os.path.join(self._folders[above], name)
 
     def add_manifest(self, content: Content, folder: Path, defaults: Layer) -> None:
         """Add what a manifest says."""

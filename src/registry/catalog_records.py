@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,8 @@ from registry.locations import has_secret
 from registry.schema import SchemaName
 from registry.yamlfile import (
     MAX_BYTES,
-    DataPath,
     Document,
-    Position,
+    Positions,
     parse_bytes,
     unreadable,
 )
@@ -37,6 +34,8 @@ __all__ = [
 ]
 
 _PROSE = {"description", "homepage"}
+# `json.dumps` makes an encoder at each call.
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 Key = tuple[str, SchemaName]
 """A file may be read as an index and as a manifest."""
@@ -44,7 +43,7 @@ Key = tuple[str, SchemaName]
 
 def compact_json(value: Any) -> bytes:
     """Return a line of JSON, in ASCII."""
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    return _COMPACT.encode(value).encode() + b"\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,41 +88,7 @@ def document_from(record: Record, shown_as: str) -> Document:
     """Return the document of a record that has a body."""
     text, places = record.body.splitlines()
     value = json.loads(text)
-    return Document(value, shown_as, _Positions(value, places))
-
-
-class _Positions(Mapping[DataPath, Position]):
-    """The places in a document, decoded when one is asked for: only problems have places."""
-
-    def __init__(self, value: Any, numbers: bytes) -> None:
-        self._value = value
-        self._numbers = numbers
-
-    @functools.cached_property
-    def _decoded(self) -> dict[DataPath, Position]:
-        numbers = iter(json.loads(self._numbers))
-        places = map(Position, numbers, numbers)
-        return dict(zip(_paths(self._value, ()), places, strict=True))
-
-    def __getitem__(self, path: DataPath) -> Position:
-        return self._decoded[path]
-
-    def __iter__(self) -> Iterator[DataPath]:
-        return iter(self._decoded)
-
-    def __len__(self) -> int:
-        return len(self._decoded)
-
-
-def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
-    """Yield the paths of all values of a document, in its order."""
-    yield path
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _paths(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _paths(item, (*path, index))
+    return Document(value, shown_as, Positions(value, places))
 
 
 def holds_secret(value: Any, *, options: bool = False) -> bool:
@@ -142,9 +107,7 @@ def holds_secret(value: Any, *, options: bool = False) -> bool:
 
 
 def _body(document: Document) -> bytes:
-    # Places stand in the order of the values, so `_paths` finds whose they are.
-    numbers = list(chain.from_iterable(document.positions.values()))
-    return compact_json(document.value) + compact_json(numbers)
+    return compact_json(document.value) + compact_json(document.positions.numbers)
 
 
 class Records:
@@ -174,9 +137,13 @@ def _read(
     file = str(path)
     try:
         with path.open("rb") as opened:
-            # One that changed since it was found is looked at again the next time.
-            settled = settled and state_of(os.fstat(opened.fileno())) == listed
-            data = opened.read(MAX_BYTES + 1)
+            state = state_of(os.fstat(opened.fileno()))
+            # A byte more than it has: to ask for a megabyte would take longer than to read it.
+            data = opened.read(min(state[0], MAX_BYTES) + 1)
+            if len(data) > state[0]:  # it grew, or is no file that has a size
+                data += opened.read(MAX_BYTES + 1 - len(data))
+        # One that changed since it was found is looked at again the next time.
+        settled = settled and state == listed
     except OSError as error:
         # What may be read can change without a trace in the state, so it is never settled.
         content = Content(None, unreadable(file, error).problems)
@@ -186,28 +153,25 @@ def _read(
         again = replace(known, state=listed, settled=settled)
         return again, _content(again)
     content = content_of(lambda: parse_bytes(data, file=file), schema)
-    record = _record(file, schema, content, state=listed, settled=settled, digest=digest)
-    return record, _compact(content, record)
+    return _record(file, schema, content, state=listed, settled=settled, digest=digest), content
 
 
 def _record(path: str, schema: SchemaName, content: Content, **fields: Any) -> Record:
     document = content.document
+    body = b"" if document is None else _body(document)
     return Record(
         path=path,
         schema=schema,
-        secret=document is not None and holds_secret(document.value),
+        secret=_may_hold_secret(body) and document is not None and holds_secret(document.value),
         problems=content.problems,
-        body=b"" if document is None else _body(document),
+        body=body,
         **fields,
     )
 
 
-def _compact(content: Content, record: Record) -> Content:
-    """Return content with its places undecoded: thousands of documents are held at a time."""
-    if content.document is None:
-        return content
-    places = _Positions(content.document.value, record.body.splitlines()[1])
-    return replace(content, document=replace(content.document, positions=places))
+def _may_hold_secret(body: bytes) -> bool:
+    """Return whether a document as JSON has what each secret needs; most have none of it."""
+    return b'"fs_options"' in body or (b"://" in body and (b"@" in body or b"?" in body))
 
 
 def _content(record: Record) -> Content:

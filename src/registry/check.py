@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from registry.catalog import Catalog, shown
+from registry.collection import collection_paused
 from registry.errors import ManifestError, Problem
 from registry.field_check import Fault, compile_faults, unknown_columns
 from registry.ignores import IgnoreComment, apply_ignores, read_ignores
@@ -33,6 +34,7 @@ _SPEC_CHECKS: dict[str, Callable[[DatasetSpec], Iterator[Fault]]] = {
 """What finds the problems of a rule that needs the resolved dataset."""
 
 
+@collection_paused()  # thousands of documents and specs have no cycles
 def check(
     catalog: Catalog,
     paths: Iterable[Path] = (),

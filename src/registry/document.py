@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from registry.errors import ManifestError, Problem
 from registry.rules import RULES
 
-__all__ = ["DataPath", "Document", "Position", "json_path", "unparsed"]
+__all__ = ["DataPath", "Document", "Position", "Positions", "json_path", "unparsed"]
 
 DataPath = tuple[str | int, ...]
 """Where a value is in a document: keys and list indexes."""
@@ -25,6 +27,48 @@ class Position(NamedTuple):
     column: int
 
 
+class Positions(Mapping[DataPath, Position]):
+    """The places in a document, told apart when one is asked for: only problems have places."""
+
+    def __init__(self, value: Any, numbers: Sequence[int] | bytes) -> None:
+        """Take the line and column of each value, in the order of the values, or that as JSON."""
+        self._value = value
+        self._numbers = numbers
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Line and column of each value, one after the other."""
+        numbers = self._numbers
+        decoded: Sequence[int] = json.loads(numbers) if isinstance(numbers, bytes) else numbers
+        return decoded
+
+    @functools.cached_property
+    def _places(self) -> dict[DataPath, Position]:
+        numbers = iter(self.numbers)
+        places = map(Position, numbers, numbers)
+        return dict(zip(_paths(self._value, ()), places, strict=True))
+
+    def __getitem__(self, path: DataPath) -> Position:
+        return self._places[path]
+
+    def __iter__(self) -> Iterator[DataPath]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
+    """Yield the paths of all values of a document, in its order."""
+    yield path
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _paths(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _paths(item, (*path, index))
+
+
 @dataclass(frozen=True)
 class Document:
     """A parsed file: its value and where each part of it stands."""
@@ -33,7 +77,7 @@ class Document:
     """Plain data: dict, list, str, int, float, bool, None."""
     file: str
     """The file, as the user named it."""
-    positions: Mapping[DataPath, Position]
+    positions: Positions
     """Place of each value, in their order: of its key in a mapping, of itself in a list."""
 
     def position(self, path: DataPath) -> Position:

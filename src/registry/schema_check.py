@@ -1,22 +1,43 @@
 """Whether data fits a schema, decided fast: the common case, in which there is nothing to report.
 
-A schema becomes a tree of functions that say yes or no. Where they say no, or can't tell,
-jsonschema finds the words. A test holds both to the same answers.
+A schema becomes functions that say yes or no. Where they say no, or can't tell, jsonschema finds
+the words. A test holds both to the same answers.
+
+Most keywords speak of one type only, and `type`, `if` and `enum` often ask for no more than the
+type. So each node has one function for each type of value, with only what is left to ask of that
+type; it is made when the first such value comes, which also ends the circles of `$ref`.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import NoneType
+from typing import Any, NamedTuple
 
 __all__ = ["Fits", "compile_schema"]
 
 Fits = Callable[[Any], bool]
 """Return whether a value fits."""
 
+_Check = Fits | bool
+"""What decides for values of one type; a bool, where the type alone decides."""
+
 _ANNOTATIONS = {"$schema", "$id", "$defs", "title", "description", "examples", "default"}
+_MEMBERS = {"properties", "patternProperties", "additionalProperties"}
+
+_NAMES: dict[type, set[str]] = {
+    dict: {"object"},
+    list: {"array"},
+    str: {"string"},
+    # To JSON Schema 10.0 is a whole number; to a reader of YAML it is not.
+    int: {"integer", "number"},
+    float: {"number"},
+    bool: {"boolean"},
+    NoneType: {"null"},
+}
+"""What `type` calls the types of plain data."""
 
 
 class _UnsureError(Exception):
@@ -29,67 +50,25 @@ def compile_schema(name: str, schemas: Mapping[str, Any], pointer: str = "") -> 
     Raises:
         ValueError: a schema has a keyword that is not known here.
     """
-    return _whole(_Compiler(schemas).of({"$ref": f"#{pointer}"}, name))
+    for home, schema in schemas.items():
+        _check_keywords(schema, home)
+    root = _Compiler(schemas).node(_at(schemas[name], pointer), name)
 
-
-def _whole(check: Fits) -> Fits:
     def fits(value: Any) -> bool:
         try:
-            return check(value)
+            return root[type(value)](value)
         except (_UnsureError, RecursionError):
             return False
 
     return fits
 
 
-class _Compiler:
-    """Compiles nodes of the schemas; what a `$ref` names, only once."""
-
-    def __init__(self, schemas: Mapping[str, Any]) -> None:
-        self._schemas = schemas
-        self._targets: dict[tuple[str, str], Fits] = {}
-
-    def of(self, node: Any, home: str) -> Fits:
-        """Return the check of a node that stands in the schema `home`."""
-        if isinstance(node, bool):
-            return lambda _: node
-        return _every(self._checks(node, home))
-
-    def _checks(self, node: Mapping[str, Any], home: str) -> Sequence[Fits]:
-        compiled = functools.partial(self.of, home=home)
-        checks = []
-        for keyword, value in node.items():
-            if keyword == "$ref":
-                checks.append(self._reference(value, home))
-            elif keyword in _KEYWORDS:
-                checks.append(_KEYWORDS[keyword](value, node, compiled))
-            elif keyword not in _ANNOTATIONS | _TOGETHER:
-                raise ValueError(f"the keyword '{keyword}' of {home} has no check in {__name__}")
-        return checks
-
-    def _reference(self, reference: str, home: str) -> Fits:
-        file, _, pointer = reference.partition("#")
-        name = file.removesuffix(".schema.json") or home
-        key = (name, pointer)
-        if key not in self._targets:
-            # Known before it is compiled, because conditions and expressions hold themselves.
-            self._targets[key] = lambda value: self._targets[key](value)  # noqa: PLW0108
-            self._targets[key] = self.of(_at(self._schemas[name], pointer), name)
-        return self._targets[key]
-
-
-def _every(checks: Sequence[Fits]) -> Fits:
-    """Return whether all checks say yes; a loop, because `all` takes twice as long."""
-    if len(checks) == 1:
-        return checks[0]
-
-    def fits(value: Any) -> bool:
-        for check in checks:  # noqa: SIM110 (as above)
-            if not check(value):
-                return False
-        return True
-
-    return fits
+def _check_keywords(schema: Any, home: str) -> None:
+    for keyword, value in () if isinstance(schema, bool) else schema.items():
+        if keyword not in _KNOWN:
+            raise ValueError(f"the keyword '{keyword}' of {home} has no check in {__name__}")
+        for one in _BELOW.get(keyword, lambda _: ())(value):
+            _check_keywords(one, home)
 
 
 def _at(schema: Any, pointer: str) -> Any:
@@ -98,167 +77,234 @@ def _at(schema: Any, pointer: str) -> Any:
     return schema
 
 
-_Compiled = Callable[[Any], Fits]
+class _Node(dict[type, Fits]):
+    """The checks of a node, by the type of the value; made when they are asked for."""
 
-_TYPES: dict[str, Fits] = {
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    # To JSON Schema 10.0 is a whole number; to a reader of YAML it is not.
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-}
+    def __init__(self, compiled: Callable[[type], _Check]) -> None:
+        super().__init__()
+        self._compiled = compiled
 
-
-def _type(names: Any, node: Any, compiled: _Compiled) -> Fits:
-    checks = [_TYPES[name] for name in ([names] if isinstance(names, str) else names)]
-    if len(checks) == 1:
-        return checks[0]
-    return lambda value: any(check(value) for check in checks)
+    def __missing__(self, kind: type) -> Fits:
+        check = self._compiled(kind) if kind in _NAMES else _unsure
+        self[kind] = fits = _YES_OR_NO[check] if isinstance(check, bool) else check
+        return fits
 
 
-def _const(wanted: Any, node: Any, compiled: _Compiled) -> Fits:
-    return lambda value: _same(value, wanted)
+_YES_OR_NO: dict[bool, Fits] = {True: lambda _: True, False: lambda _: False}
 
 
-def _enum(allowed: Any, node: Any, compiled: _Compiled) -> Fits:
-    return lambda value: any(_same(value, wanted) for wanted in allowed)
+def _unsure(_: Any) -> bool:
+    raise _UnsureError
 
 
-def _same(value: Any, wanted: Any) -> bool:
-    """Compare as JSON does, where true is not 1."""
-    if isinstance(value, bool) or isinstance(wanted, bool):
-        return value is wanted
-    return bool(value == wanted)
+class _Compiler:
+    """Compiles nodes of the schemas; what a `$ref` names, only once."""
+
+    def __init__(self, schemas: Mapping[str, Any]) -> None:
+        self._schemas = schemas
+        self._targets: dict[tuple[str, str, type], _Check] = {}
+
+    def node(self, schema: Any, home: str) -> _Node:
+        """Return the checks of a node that stands in the schema `home`."""
+        return _Node(lambda kind: self._of(schema, home, kind))
+
+    def _of(self, schema: Any, home: str, kind: type) -> _Check:
+        """Return the check of a node for values of a type."""
+        if isinstance(schema, bool):
+            return schema
+        place = _Place(
+            kind, lambda one: self.node(one, home), lambda one: self._of(one, home, kind)
+        )
+        checks = [
+            compiled(schema[keyword], schema, place)
+            for keyword, (compiled, kinds) in _KEYWORDS.items()
+            if keyword in schema and kind in kinds
+        ]
+        if kind is dict and not _MEMBERS.isdisjoint(schema):
+            checks.append(_members(schema, place))
+        if "$ref" in schema:
+            checks.append(self._reference(schema["$ref"], home, kind))
+        return _every(checks)
+
+    def _reference(self, reference: str, home: str, kind: type) -> _Check:
+        file, _, pointer = reference.partition("#")
+        name = file.removesuffix(".schema.json") or home
+        key = (name, pointer, kind)
+        if key not in self._targets:
+            self._targets[key] = self._of(_at(self._schemas[name], pointer), name, kind)
+        return self._targets[key]
 
 
-def _properties(schemas: Any, node: Any, compiled: _Compiled) -> Fits:
-    checks = {key: compiled(schema) for key, schema in schemas.items()}
+class _Place(NamedTuple):
+    """What a keyword is compiled for, and how to compile other nodes."""
+
+    kind: type
+    """The type of the values."""
+    child: Callable[[Any], _Node]
+    """Compile a node for what is in a value."""
+    same: Callable[[Any], _Check]
+    """Compile a node for the value itself."""
+
+
+def _every(checks: Sequence[_Check]) -> _Check:
+    """Return a check that says yes where all do."""
+    if False in checks:
+        return False
+    rest = [check for check in checks if not isinstance(check, bool)]
+    if len(rest) < 2:
+        return rest[0] if rest else True
 
     def fits(value: Any) -> bool:
-        if isinstance(value, dict):
-            for key, item in value.items():
-                check = checks.get(key)
-                if check is not None and not check(item):
-                    return False
+        for check in rest:  # noqa: SIM110 (`all` takes twice as long)
+            if not check(value):
+                return False
         return True
 
     return fits
 
 
-def _pattern_properties(schemas: Any, node: Any, compiled: _Compiled) -> Fits:
-    checks = [(re.compile(pattern), compiled(schema)) for pattern, schema in schemas.items()]
+def _members(node: Mapping[str, Any], place: _Place) -> Fits:
+    """Return the check of the keys of a mapping and of what they hold, in one walk."""
+    patterns = [(re.compile(key), one) for key, one in node.get("patternProperties", {}).items()]
+    known = {
+        key: place.child({"allOf": [one, *(also for at, also in patterns if at.search(key))]})
+        for key, one in node.get("properties", {}).items()
+    }
+    unknown = _unknown(node, patterns, place)
 
     def fits(value: Any) -> bool:
-        return not isinstance(value, dict) or all(
-            check(item)
-            for pattern, check in checks
-            for key, item in value.items()
-            if pattern.search(key)
-        )
+        for key, item in value.items():
+            member = known[key] if key in known else unknown(key)
+            if not member[type(item)](item):
+                return False
+        return True
 
     return fits
 
 
-def _additional(schema: Any, node: Any, compiled: _Compiled) -> Fits:
-    known = frozenset(node.get("properties", ()))
-    patterns = [re.compile(pattern) for pattern in node.get("patternProperties", ())]
-    check = compiled(schema)
+def _unknown(
+    node: Mapping[str, Any], patterns: Sequence[tuple[re.Pattern[str], Any]], place: _Place
+) -> Callable[[str], _Node]:
+    """Return what gives the node of a key that `properties` does not have."""
+    additional = place.child(node.get("additionalProperties", True))
+    by_number = functools.cache(
+        lambda numbers: place.child({"allOf": [patterns[number][1] for number in numbers]})
+    )
 
-    def fits(value: Any) -> bool:
-        if not isinstance(value, dict):
-            return True
-        rest = [key for key in value if key not in known]
-        return not rest or all(
-            check(value[key]) for key in rest if not any(one.search(key) for one in patterns)
-        )
+    def unknown(key: str) -> _Node:
+        numbers = tuple(number for number, (at, _) in enumerate(patterns) if at.search(key))
+        return by_number(numbers) if numbers else additional
 
-    return fits
+    return unknown if patterns else lambda _: additional
 
 
-def _required(keys: Any, node: Any, compiled: _Compiled) -> Fits:
+def _type(names: Any, node: Any, place: _Place) -> _Check:
+    return not _NAMES[place.kind].isdisjoint([names] if isinstance(names, str) else names)
+
+
+def _const(wanted: Any, node: Any, place: _Place) -> _Check:
+    return _enum([wanted], node, place)
+
+
+def _enum(allowed: Any, node: Any, place: _Place) -> _Check:
+    """Compare as JSON does, where true is not 1."""
+    numbers = {int, float}
+    kinds = numbers if place.kind in numbers else {place.kind}
+    same = [one for one in allowed if type(one) in kinds]
+    if place.kind is NoneType or not same:
+        return bool(same)
+    return (frozenset(same) if place.kind is str else same).__contains__
+
+
+def _required(keys: Any, node: Any, place: _Place) -> _Check:
     wanted = frozenset(keys)
-    return lambda value: not isinstance(value, dict) or wanted <= value.keys()
+    return lambda value: wanted <= value.keys()
 
 
-def _items(schema: Any, node: Any, compiled: _Compiled) -> Fits:
-    check = compiled(schema)
-    return lambda value: not isinstance(value, list) or all(check(item) for item in value)
+def _items(schema: Any, node: Any, place: _Place) -> _Check:
+    items = place.child(schema)
 
-
-def _unique(wanted: Any, node: Any, compiled: _Compiled) -> Fits:
     def fits(value: Any) -> bool:
-        if not isinstance(value, list):
-            return True
+        for item in value:  # noqa: SIM110 (as above)
+            if not items[type(item)](item):
+                return False
+        return True
+
+    return fits
+
+
+def _unique(wanted: Any, node: Any, place: _Place) -> _Check:
+    def fits(value: Any) -> bool:
         if not all(isinstance(item, str) for item in value):
             raise _UnsureError
         return len(set(value)) == len(value)
 
-    return fits if wanted else lambda value: True
+    return fits if wanted else True
 
 
-def _all_of(schemas: Any, node: Any, compiled: _Compiled) -> Fits:
-    return _every([compiled(schema) for schema in schemas])
+def _all_of(schemas: Any, node: Any, place: _Place) -> _Check:
+    return _every([place.same(schema) for schema in schemas])
 
 
-def _not(schema: Any, node: Any, compiled: _Compiled) -> Fits:
-    check = compiled(schema)
-    return lambda value: not check(value)
+def _not(schema: Any, node: Any, place: _Place) -> _Check:
+    check = place.same(schema)
+    return not check if isinstance(check, bool) else lambda value: not check(value)
 
 
-def _if(schema: Any, node: Any, compiled: _Compiled) -> Fits:
-    condition = compiled(schema)
-    then, otherwise = compiled(node.get("then", True)), compiled(node.get("else", True))
+def _if(schema: Any, node: Any, place: _Place) -> _Check:
+    condition = place.same(schema)
+    if isinstance(condition, bool):
+        return place.same(node.get("then" if condition else "else", True))
+    branches = [place.same(node.get(branch, True)) for branch in ("then", "else")]
+    then, otherwise = (_YES_OR_NO[one] if isinstance(one, bool) else one for one in branches)
     return lambda value: then(value) if condition(value) else otherwise(value)
 
 
-def _pattern(pattern: Any, node: Any, compiled: _Compiled) -> Fits:
+def _pattern(pattern: Any, node: Any, place: _Place) -> _Check:
     search = re.compile(pattern).search
-    return lambda value: not isinstance(value, str) or search(value) is not None
+    return lambda value: search(value) is not None
 
 
-_Keyword = Callable[[Any, Any, _Compiled], Fits]
+_Keyword = Callable[[Any, Any, _Place], _Check]
 
 
-def _bound(kind: Fits, size: Callable[[Any], float], *, least: bool) -> _Keyword:
-    """Return a keyword that bounds values of a kind, and lets all others pass."""
-
-    def keyword(bound: float, node: Any, compiled: _Compiled) -> Fits:
-        if least:
-            return lambda value: not kind(value) or size(value) >= bound
-        return lambda value: not kind(value) or size(value) <= bound
-
-    return keyword
+def _least(bound: float, node: Any, place: _Place, *, size: Callable[[Any], float]) -> _Check:
+    return lambda value: size(value) >= bound
 
 
-def _number(value: float) -> float:
-    return value
+def _most(bound: float, node: Any, place: _Place, *, size: Callable[[Any], float]) -> _Check:
+    return lambda value: size(value) <= bound
 
 
-_KEYWORDS: dict[str, _Keyword] = {
-    "type": _type,
-    "const": _const,
-    "enum": _enum,
-    "properties": _properties,
-    "patternProperties": _pattern_properties,
-    "additionalProperties": _additional,
-    "required": _required,
-    "items": _items,
-    "uniqueItems": _unique,
-    "allOf": _all_of,
-    "not": _not,
-    "if": _if,
-    "pattern": _pattern,
-    "minLength": _bound(_TYPES["string"], len, least=True),
-    "maxLength": _bound(_TYPES["string"], len, least=False),
-    "minItems": _bound(_TYPES["array"], len, least=True),
-    "maxItems": _bound(_TYPES["array"], len, least=False),
-    "minProperties": _bound(_TYPES["object"], len, least=True),
-    "maxProperties": _bound(_TYPES["object"], len, least=False),
-    "minimum": _bound(_TYPES["number"], _number, least=True),
-    "maximum": _bound(_TYPES["number"], _number, least=False),
+_AT_LEAST, _AT_MOST = functools.partial(_least, size=len), functools.partial(_most, size=len)
+
+_KEYWORDS: dict[str, tuple[_Keyword, Collection[type]]] = {
+    "type": (_type, _NAMES),
+    "const": (_const, _NAMES),
+    "enum": (_enum, _NAMES),
+    "allOf": (_all_of, _NAMES),
+    "not": (_not, _NAMES),
+    "if": (_if, _NAMES),
+    "required": (_required, {dict}),
+    "minProperties": (_AT_LEAST, {dict}),
+    "maxProperties": (_AT_MOST, {dict}),
+    "items": (_items, {list}),
+    "uniqueItems": (_unique, {list}),
+    "minItems": (_AT_LEAST, {list}),
+    "maxItems": (_AT_MOST, {list}),
+    "pattern": (_pattern, {str}),
+    "minLength": (_AT_LEAST, {str}),
+    "maxLength": (_AT_MOST, {str}),
+    "minimum": (functools.partial(_least, size=lambda value: value), {int, float}),
+    "maximum": (functools.partial(_most, size=lambda value: value), {int, float}),
 }
-_TOGETHER = {"then", "else"}
-"""Keywords that another one reads."""
+"""How a keyword is compiled, and the types that it speaks of."""
+_BELOW: dict[str, Callable[[Any], Iterable[Any]]] = {
+    **dict.fromkeys(["properties", "patternProperties", "$defs"], lambda value: value.values()),
+    "allOf": lambda value: value,
+    **dict.fromkeys(
+        ["items", "additionalProperties", "not", "if", "then", "else"], lambda value: [value]
+    ),
+}
+"""The schemas that stand below a keyword."""
+_KNOWN = {*_KEYWORDS, *_MEMBERS, *_ANNOTATIONS, "$ref", "then", "else"}

@@ -7,44 +7,25 @@ text, `010` is ten, and nothing of the file is ever executed.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import yaml
 
-from registry.document import DataPath, Document, Position, unparsed
+from registry.document import DataPath, Document, Position, Positions, unparsed
 from registry.errors import ManifestError, Problem
+from registry.yaml_scalars import INT64, plain_scalar
 
-__all__ = ["compose"]
+__all__ = ["EVENTS", "MAX_DEPTH", "MAX_NODES", "MAX_TEXT", "compose"]
 
 MAX_TEXT = 1 << 22
 MAX_ALIASES = 32
 MAX_DEPTH = 64
 MAX_NODES = 200_000
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_INT64 = 1 << 63
-
-# The core schema of YAML 1.2.2, section 10.3.2.
-_SCALARS: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
-    (re.compile(r"|~|null|Null|NULL"), lambda _: None),
-    (re.compile(r"true|True|TRUE"), lambda _: True),
-    (re.compile(r"false|False|FALSE"), lambda _: False),
-    (re.compile(r"[-+]?[0-9]+"), lambda text: _integer(text, 10)),
-    (re.compile(r"0o[0-7]+"), lambda text: _integer(text[2:], 8)),
-    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: _integer(text[2:], 16)),
-    (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
-    (re.compile(r"[-+]?\.(inf|Inf|INF)"), lambda _: math.inf),
-    (re.compile(r"\.(nan|NaN|NAN)"), lambda _: math.nan),
-)
-# What the text of a plain scalar that is none starts with; an empty one is null.
-_SCALAR_STARTS = frozenset("~nNtTfF0123456789+-.")
-
-
-def _integer(digits: str, base: int) -> int:
-    # Python refuses, and takes quadratic time for, very long numbers; 64 bits are the bound.
-    return int(digits, base) if len(digits) <= 64 else _INT64
+EVENTS = getattr(getattr(yaml, "cyaml", None), "CParser", yaml.SafeLoader)
+"""Makes events of a text."""
 
 
 def compose(text: str, *, file: str) -> Document:
@@ -95,11 +76,12 @@ class _Composer:
         value = self._unfold(node, ())
         if self._problems:
             raise ManifestError(self._problems)
-        return Document(value, self._file, self._positions)
+        places = list(chain.from_iterable(self._positions.values()))
+        return Document(value, self._file, Positions(value, places))
 
     def _compose_stream(self) -> _Node:
         documents: list[_Node] = []
-        self._events = iter(_LOADER(self._text).get_event, None)
+        self._events = iter(EVENTS(self._text).get_event, None)
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent) and documents:
                 raise self._error(_place(event), "a second document", "keep one document a file")
@@ -173,18 +155,13 @@ class _Composer:
     def _scalar(self, event: Any, position: Position) -> Any:
         if not event.implicit[0] or event.tag == "!":  # quoted or block text
             return event.value
-        if event.value and event.value[0] not in _SCALAR_STARTS:
-            return event.value
-        for pattern, convert in _SCALARS:
-            if pattern.fullmatch(event.value):
-                return self._bounded(convert(event.value), event.value, position)
-        return event.value
+        return self._bounded(plain_scalar(event.value), event.value, position)
 
     def _bounded(self, value: Any, text: str, position: Position) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
             message = f"{text} is no finite number"
             self._note(position, message, f"quote it: '{text}'", rule="yaml-number")
-        if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        if isinstance(value, int) and not -INT64 <= value < INT64:
             message = "the number needs more than 64 bits"
             self._note(position, message, "quote it", rule="yaml-number")
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from registry.document import DataPath, Document, Position, json_path, unparsed
+from registry.document import DataPath, Document, Position, Positions, json_path, unparsed
 from registry.errors import ManifestError
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "DataPath",
     "Document",
     "Position",
+    "Positions",
     "json_path",
     "parse_bytes",
     "parse_yaml",
@@ -60,5 +61,6 @@ def parse_bytes(data: bytes, *, file: str) -> Document:
 def parse_yaml(text: str, *, file: str) -> Document:
     """Parse YAML text; `file` is its name in messages."""
     from registry.yaml_composer import compose  # the warm catalog parses nothing
+    from registry.yaml_plain import compose_plain
 
-    return compose(text, file=file)
+    return compose_plain(text, file=file) or compose(text, file=file)

@@ -1,0 +1,43 @@
+"""What the text of a plain scalar means: the core schema of YAML 1.2.2, section 10.3.2."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["INT64", "plain_scalar"]
+
+INT64 = 1 << 63
+
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
+    **dict.fromkeys(["true", "True", "TRUE"], True),
+    **dict.fromkeys(["false", "False", "FALSE"], False),
+}
+_NUMBER_STARTS = frozenset("0123456789+-.")
+_NUMBERS: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
+    (re.compile(r"[-+]?[0-9]+"), lambda text: _integer(text, 10)),
+    (re.compile(r"0o[0-7]+"), lambda text: _integer(text[2:], 8)),
+    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: _integer(text[2:], 16)),
+    (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
+    (re.compile(r"[-+]?\.(inf|Inf|INF)"), lambda _: math.inf),
+    (re.compile(r"\.(nan|NaN|NAN)"), lambda _: math.nan),
+)
+
+
+def plain_scalar(text: str) -> Any:
+    """Return the value of a scalar without quotes: null, a boolean, a number or text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] in _NUMBER_STARTS:
+        for pattern, convert in _NUMBERS:
+            if pattern.fullmatch(text):
+                return convert(text)
+    return text
+
+
+def _integer(digits: str, base: int) -> int:
+    # Python refuses, and takes quadratic time for, very long numbers; 64 bits are the bound.
+    return int(digits, base) if len(digits) <= 64 else INT64
