@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.arrays import constant_text, whole_numbers
+from registry.arrays import constant_text, numbers_of, whole_numbers
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
 from registry.expressions import Expression, parse_condition, parse_expression
@@ -119,8 +119,7 @@ class ColumnarMapper:
         if self._where is None:
             return view
         try:
-            found = places_where(self._where, view).cast(pa.int64())
-            places = np.frombuffer(found.buffers()[1], np.int64, len(found), 8 * found.offset)
+            places = numbers_of(places_where(self._where, view))
         except NoKernelError:
             rows = view.rows(columns_of_condition(self._where))
             places = np.array([at for at, row in enumerate(rows) if self._holds(row)], np.int64)

@@ -17,7 +17,7 @@ from registry.mapping.row import Row
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["View"]
+__all__ = ["View", "python_values"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class View:
         batch = self.frame.batch
         if not self.frame.null_is_value and any(column.null_count for column in batch.columns):
             raise NotColumnarError("a null, or a key that is missing")
-        records = [{**record, **self.constants} for record in _python_values(batch)]
+        records = [{**record, **self.constants} for record in python_values(batch)]
         return list(map(Row, records, self.numbers.tolist()))
 
     def _read_column(self, name: str) -> None:
@@ -89,7 +89,7 @@ class View:
             raise NotColumnarError("a null, or a key that is missing")
         self._read.add(name)
         if name not in self.constants:
-            for row, value in zip(self._rows, _python_values(column), strict=True):
+            for row, value in zip(self._rows, python_values(column), strict=True):
                 row.record[name] = value
 
     def kept(self, places: NDArray[np.int64]) -> View:
@@ -112,7 +112,8 @@ def _inner(column: pa.Array, path: str) -> pa.Array | None:
     return inner if keys[0] == path else _inner(inner, path.removeprefix(f"{keys[0]}."))
 
 
-def _python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
+def python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
+    """Return values as records hold them; a NotColumnarError for those that can't be."""
     try:
         values: list[Any] = data.to_pylist()
     except (OverflowError, ValueError) as error:
