@@ -132,6 +132,9 @@ _texts = st.sampled_from(
             for step in ("lower", "upper", "strip", {"replace": {"x": "é"}})
         ],
         {"from": "q", "do": ["strip", "upper"]},
+        # What is worked out once for texts that repeat.
+        *[{"from": "q", "do": [step]} for step in ({"regex": r"^(\w*)"}, "str", {"strip": "x"})],
+        {"template": "{q|}{none|-}"},
     ]
 )
 _targets = st.sampled_from(
@@ -147,6 +150,14 @@ _targets = st.sampled_from(
             {"template": "{n}"},
             {"row_number": 1},
             {"const": "A"},
+        ],
+        *[
+            {"from": name, "do": [{"regex": {"pattern": "x|(\\d)", "optional": True}}]}
+            for name in "qa"
+        ],
+        *[
+            {"from": "a", "do": [step]}
+            for step in ({"split": ","}, {"map": {"x": 1, "*": "y"}}, "len")
         ],
         *[{"from": "n", "do": ["letter"]}, {"from": "n", "do": [{"letter": {"base": 1}}]}],
     ]

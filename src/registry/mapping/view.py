@@ -70,10 +70,14 @@ class View:
         if not self._rows:
             numbers = self.numbers.tolist()
             self._rows.extend(Row(dict(self.constants), number) for number in numbers)
-        for name in self.frame.batch.schema.names:
-            if name not in self._read and _is_read(name, wanted):
+        for name in self.names_read(wanted):
+            if name not in self._read:
                 self._read_column(name)
         return self._rows
+
+    def names_read(self, wanted: Iterable[str]) -> list[str]:
+        """Return the names of the frame's columns that hold what is wanted."""
+        return [name for name in self.frame.batch.schema.names if _is_read(name, wanted)]
 
     def _whole_rows(self) -> list[Row]:
         """Return the records with all columns, in the order of the file."""
@@ -126,5 +130,5 @@ def _heads(name: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _is_read(name: str, wanted: Iterable[str] | None) -> bool:
-    return wanted is None or any(one == name or one.startswith(f"{name}.") for one in wanted)
+def _is_read(name: str, wanted: Iterable[str]) -> bool:
+    return any(one == name or one.startswith(f"{name}.") for one in wanted)
