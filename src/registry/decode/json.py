@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
-from registry.decode.bytes import SourceBytes, open_text
+import msgspec
+
+from registry.decode.bytes import SourceBytes, is_utf8, open_text
 from registry.errors import DecodeError, did_you_mean, shorten
 from registry.locations import unpacked_suffix
 
@@ -26,26 +31,43 @@ def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[Da
     options = cast("JsonSource", source)
     with open_text(file, options.encoding) as text:
         if unpacked_suffix(file.location) in LINE_SUFFIXES:
-            yield from _read_lines(text, file)
+            yield from _read_lines(_lines_of(text), file)
         else:
             yield from _read_whole(text.read(), file, options.records)
 
 
-_DECODER: Any = json.JSONDecoder()
-_scan = _DECODER.scan_once
+def _lines_of(text: io.TextIOWrapper) -> Iterable[str | bytes]:
+    """Return the lines of a text, as bytes where that is the same and nothing has to be decoded."""
+    data = cast("io.BufferedReader", text.buffer)
+    # Where line ends are others, all of the file may be one line of bytes.
+    if not is_utf8(text.encoding) or b"\r" in data.peek():
+        return text
+    return _byte_lines(data)
 
 
-def _read_lines(lines: Iterable[str], file: SourceBytes) -> Iterator[DatasetRecord]:
+def _byte_lines(data: io.BufferedReader) -> Iterator[str | bytes]:
+    first = data.readline().removeprefix(codecs.BOM_UTF8)
+    for line in chain([first] if first else [], data):
+        if b"\r" in line:
+            yield from io.TextIOWrapper(io.BytesIO(line), "utf-8")
+        else:
+            yield line
+
+
+_decode = msgspec.json.Decoder().decode
+"""Gives what `json.loads` gives, or refuses; that is not always right, as of `NaN`."""
+
+
+def _read_lines(lines: Iterable[str | bytes], file: SourceBytes) -> Iterator[DatasetRecord]:
     for number, line in enumerate(lines, 1):
         try:
-            data, end = _scan(line, 0)
-        except (StopIteration, ValueError, RecursionError):
-            data, end = None, 0
-        # Two calls and a search less than `json.loads`, which words what is wrong.
-        if type(data) is dict and line[end:] in ("\n", ""):
+            data = _decode(line)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            data = None
+        if type(data) is dict:
             yield data
-        elif not line.isspace():
-            yield _as_record(_parse(line.rstrip("\n"), file, first_line=number), file, number)
+        elif not (text := str(line, "utf-8") if isinstance(line, bytes) else line).isspace():
+            yield _as_record(_parse(text.rstrip("\n"), file, first_line=number), file, number)
 
 
 def _read_whole(text: str, file: SourceBytes, records: str | None) -> Iterator[DatasetRecord]:
