@@ -25,6 +25,8 @@ __all__ = ["LINE_SUFFIXES", "read_json"]
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 """Suffixes of files that are read line by line."""
 
+_BLOCK_BYTES = 1 << 16
+
 
 def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield one object a line, or the objects of an array; blank lines are passed over."""
@@ -42,16 +44,19 @@ def _lines_of(text: io.TextIOWrapper) -> Iterable[str | bytes]:
     # Where line ends are others, all of the file may be one line of bytes.
     if not is_utf8(text.encoding) or b"\r" in data.peek():
         return text
-    return _byte_lines(data)
+    return chain.from_iterable(_blocks_of_lines(data))
 
 
-def _byte_lines(data: io.BufferedReader) -> Iterator[str | bytes]:
-    first = data.readline().removeprefix(codecs.BOM_UTF8)
-    for line in chain([first] if first else [], data):
-        if b"\r" in line:
-            yield from io.TextIOWrapper(io.BytesIO(line), "utf-8")
+def _blocks_of_lines(data: io.BufferedReader) -> Iterator[Iterable[str | bytes]]:
+    mark = codecs.BOM_UTF8
+    while lines := data.readlines(_BLOCK_BYTES):
+        lines[0] = lines[0].removeprefix(mark)
+        mark = b""
+        whole = b"".join(lines)
+        if b"\r" in whole:  # ends lines in text, and is a blank to msgspec
+            yield io.TextIOWrapper(io.BytesIO(whole), "utf-8")
         else:
-            yield line
+            yield filter(None, lines)  # a mark alone is no line
 
 
 _decode = msgspec.json.Decoder().decode
