@@ -75,7 +75,7 @@ def test_fields_with_kernels_make_no_records(read: list[str]) -> None:
     [
         ({"target": {"from": "b", "do": "str"}}, None, []),
         ({"target": {"from": "f", "do": "str"}}, None, ["f"]),
-        ({"target": {"hash": ["q", "a"]}}, None, ["q", "a"]),
+        ({"target": {"template": "{q}{a|}"}}, None, ["q", "a"]),
         ({"metadata": {"v": {"from": "n", "do": {"coalesce": "f"}}}}, None, ["n", "f"]),
         (
             {"metadata": {"v": {"if": {"value": "m.y", "equals": 1}, "then": "q"}}},

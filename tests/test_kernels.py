@@ -85,6 +85,17 @@ EVALUATED: list[Any] = [
         {"from": "text", "do": {"replace": {"X": "", "a": "XX", "x": "\0"}}},
         {"from": "sliced", "do": {"replace": {"b": "é"}}},
     ],
+    *[
+        {"hash": [name]}
+        for name in ("text", "sliced", "int", "uint64", "float", "filled", "numbers")
+    ],
+    *[{"hash": [name]} for name in ("holes", "dictionary", "view", "deep", ["text", "large"])],
+    *[
+        {"hash": ["text", "filled", {"const": ""}], "length": 8},
+        {"hash": ["text"], "algorithm": "sha256", "prefix": {"template": "{ascii}é"}},
+        {"hash": ["text"], "length": 64, "prefix": {"from": "numbers"}},
+        {"hash": [{"hash": "text"}, {"row_number": 1}], "prefix": {"const": "q"}, "length": 1},
+    ],
     *[{"from": "ascii", "do": ["strip", "lower", {"replace": {"x": "y"}}, "upper"]}],
 ]
 
@@ -123,7 +134,10 @@ WITHOUT_KERNEL: list[Any] = [
         ["int"],
         ["texts"],
         ["missing"],
-        {"hash": ["text"]},
+        {"hash": "*"},
+        {"hash": ["text", "nulls"]},
+        {"hash": ["missing"]},
+        {"hash": ["text"], "prefix": {"from": "none"}},
         {"object": {"x": "text"}},
     ],
     *[

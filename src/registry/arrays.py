@@ -19,6 +19,7 @@ __all__ = [
     "constant_text",
     "holds_text",
     "list_starts",
+    "numbers_of",
     "places_of",
     "text_scalar",
     "whole_numbers",
@@ -29,6 +30,12 @@ def whole_numbers(numbers: NDArray[Any]) -> pa.Array:
     """Return whole numbers of 64 bits; the memory is shared where it is that already."""
     whole = np.ascontiguousarray(numbers, dtype=np.int64)
     return pa.Array.from_buffers(pa.int64(), len(whole), [None, pa.py_buffer(whole)])
+
+
+def numbers_of(column: pa.Array) -> NDArray[np.int64]:
+    """Return a column of whole numbers without nulls; the memory is shared where it can be."""
+    whole = column.cast(pa.int64())
+    return np.frombuffer(whole.buffers()[1], np.int64, len(whole), 8 * whole.offset)
 
 
 def constant_text(text: str, count: int) -> pa.Array:

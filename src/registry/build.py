@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count, islice
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["Written", "build", "records_of", "samples_in_order"]
 
 _CHUNK_ROWS = 4096
+_IN_ORDER = itemgetter(*FIELDS)
 _FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
 """Columns of a samples file that may name files beside the source."""
 
@@ -186,8 +188,8 @@ def _mapped(
             yield from by_column.rows(file, source)
 
 
-Mapped = tuple[int, dict[str, Any]]
-"""The number of a record, and the fields of its sample."""
+Mapped = tuple[int, Sample | dict[str, Any]]
+"""The number of a record, and its sample or the fields of it."""
 
 
 @dataclass
@@ -207,6 +209,7 @@ class _RecordRoad:
         self.resolve = None
         if not isinstance(source, HfSource) and not is_local(source.path[0]):
             self.resolve = remote_resolver(source.path[0], source.fs_options)
+        self._fields_only = isinstance(self._mapper, FieldMapper) and self.resolve is None
 
     def samples(self, records: Iterator[Numbered]) -> Iterator[tuple[int, Sample]]:
         """Yield the samples of records, each with its record's number."""
@@ -221,31 +224,34 @@ class _RecordRoad:
 
         An error comes behind the rows of the records before it, wherever a chunk begins.
         """
-        fields = self._fields(records)
+        mapped = self._mapped(records)
         fault = None
         while fault is None:
-            chunk, fault = _gathered(fields, self.chunk)
-            if not chunk and fault is None:
+            with collection_paused():  # until the records of the chunk are gone
+                batches, fault = self._next(mapped)
+            if not batches and fault is None:
                 return
-            yield from self._batches(chunk)
+            yield from batches
         raise fault
 
-    def _batches(self, chunk: Sequence[Mapped]) -> Iterator[pa.RecordBatch]:
+    def _next(self, mapped: Iterator[Mapped]) -> tuple[list[pa.RecordBatch], RegistryError | None]:
+        """Return the rows of the next records, and the error that ended them."""
+        chunk, fault = _gathered(mapped, self.chunk)
         try:
-            whole = [self._batch(chunk)] if chunk else []
+            return [self._batch(chunk)] if chunk else [], fault
         except MappingError:  # one by one, so that the first that fails is the one that is named
-            yield from (self._batch([one]) for one in chunk)
-        else:
-            yield from whole
+            batches, first = _gathered((self._batch([one]) for one in chunk), len(chunk))
+            return batches, first or fault
 
-    def _fields(self, records: Iterator[Numbered]) -> Iterator[Mapped]:
-        if isinstance(self._mapper, FieldMapper) and self.resolve is None:
+    def _mapped(self, records: Iterator[Numbered]) -> Iterator[Mapped]:
+        if self._fields_only and isinstance(self._mapper, FieldMapper):
             return map_values(records, self._mapper, dataset=self.spec.name)
-        return ((number, fields_of(sample)) for number, sample in self.samples(records))
+        return self.samples(records)
 
     def _batch(self, chunk: Sequence[Mapped]) -> pa.RecordBatch:
-        numbers = [number for number, _ in chunk]
-        fields = {name: [values[name] for _, values in chunk] for name in FIELDS}
+        numbers, mapped = zip(*chunk, strict=True)
+        values = mapped if self._fields_only else map(fields_of, mapped)
+        fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
         if self.kinds is None:
             self.kinds = self._kinds_of(fields["metadata"])
         try:
@@ -253,7 +259,7 @@ class _RecordRoad:
         except MappingError as error:
             raise error.at(dataset=self.spec.name) from error.__cause__
 
-    def _kinds_of(self, metadata: list[dict[str, Any] | None]) -> Mapping[str, Kind]:
+    def _kinds_of(self, metadata: Sequence[dict[str, Any] | None]) -> Mapping[str, Kind]:
         """Return the kinds of the values of the first samples' metadata, if all have its keys."""
         as_json = self.as_json
         if as_json is None:
@@ -264,15 +270,17 @@ class _RecordRoad:
         }
 
 
-def _gathered(fields: Iterator[Mapped], most: int) -> tuple[list[Mapped], RegistryError | None]:
+_Item = TypeVar("_Item")
+
+
+def _gathered(items: Iterator[_Item], most: int) -> tuple[list[_Item], RegistryError | None]:
     """Return the next ones, and the error that ended them."""
-    chunk: list[Mapped] = []
+    gathered: list[_Item] = []
     try:
-        with collection_paused():
-            chunk.extend(islice(fields, most))
+        gathered.extend(islice(items, most))
     except RegistryError as error:
-        return chunk, error
-    return chunk, None
+        return gathered, error
+    return gathered, None
 
 
 class _ColumnRoad:
@@ -341,19 +349,23 @@ def records_of(source: Source, pinned: SourcePin, access: Access) -> Iterator[Da
     return chain.from_iterable(decode(file, source) for file in files)
 
 
+def _widened(source: Source, pinned: SourcePin, access: Access) -> Iterator[DatasetRecord]:
+    """Return the records of a source with its constant columns."""
+    records = records_of(source, pinned, access)
+    if not source.columns:
+        return records
+    return (with_columns(record, source.columns) for record in records)
+
+
 def _numbered(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[Numbered]:
     """Yield the records of all sources, numbered through, with the steps before mapping done."""
-    number = count(1)
-    rows = (
-        (next(number), with_columns(record, source.columns))
-        for source, pinned in zip(spec.sources, pins.sources, strict=True)
-        for record in records_of(source, pinned, access)
-    )
+    sources = zip(spec.sources, pins.sources, strict=True)
+    records = chain.from_iterable(_widened(*one, access) for one in sources)
     side: Iterable[DatasetRecord] = ()
     if spec.join is not None and pins.side is not None:
         side = records_of(spec.join.source, pins.side, access)
     try:
-        return prepare(rows, spec, side)
+        return prepare(enumerate(records, 1), spec, side)
     except ValueError as error:
         raise _uncompiled(error, spec, "$.where") from error
 

@@ -100,16 +100,18 @@ class Sample(BaseModel):
         Raises:
             pydantic.ValidationError: a value has another type (a ValueError too).
         """
-        super().__init__(
-            input=input,
-            choices=choices,
-            target=target,
-            id=id,
-            metadata=metadata,
-            sandbox=_sandbox_spec(sandbox),
-            files=files,
-            setup=setup,
-        )
+        fields = {
+            "input": input,
+            "choices": choices,
+            "target": target,
+            "id": id,
+            "metadata": metadata,
+            "sandbox": None if sandbox is None else _sandbox_spec(sandbox),
+            "files": files,
+            "setup": setup,
+        }
+        # What `BaseModel.__init__` does, without the call: a build makes a sample for each record.
+        self.__pydantic_validator__.validate_python(fields, self_instance=self)
 
     def metadata_as(self, metadata_cls: type[Metadata]) -> Metadata:
         """Return the metadata as the frozen pydantic model `metadata_cls`.

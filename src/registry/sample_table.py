@@ -8,6 +8,7 @@ whose type is the same in every sample; conversations, other metadata and the li
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any, Literal
 
 import numpy as np
@@ -141,8 +142,8 @@ def json_keys(schema: pa.Schema) -> list[str]:
 
 def kind_of(values: Sequence[Any]) -> Kind:
     """Return the kind that some values of a key have in common."""
-    types = {type(value) for value in values} - {type(None)}
-    texts = {str, type(None)}
+    types = set(map(type, values)) - {NoneType}
+    texts = {str, NoneType}
     if types == {list} and all(set(map(type, value or ())) <= texts for value in values):
         return "texts"
     return _KIND_OF_TYPE.get(types.pop(), "json") if len(types) == 1 else "json"
@@ -181,8 +182,7 @@ def batch_of(
 
 def _check_keys(metadata: Sequence[Any], kinds: Mapping[str, Kind]) -> None:
     """Raise an OtherKindError where samples have other keys, or none."""
-    keys = list(kinds)
-    if any(item is None or list(item) != keys for item in metadata):
+    if None in metadata or set(map(tuple, metadata)) - {tuple(kinds)}:
         raise OtherKindError(None)
 
 
@@ -216,6 +216,11 @@ Writer = Callable[[Sequence[Any]], dict[str, pa.Array]]
 
 def field_columns(field: str, values: Sequence[Any], records: Numbers) -> dict[str, pa.Array]:
     """Return the columns of a field; where that fails, name the value that it fails for."""
+    types = set(map(type, values))
+    if types == {NoneType}:
+        return {}
+    if types == {str} and field in _TEXT_FIELDS:
+        return _written(lambda texts: {field: _texts(texts)}, field, values, records)
     return _written(_WRITERS[field], field, values, records)
 
 
@@ -276,6 +281,9 @@ def _sandbox_json(spec: SandboxEnvironmentSpec | None) -> str | None:
         raise TypeError("a sandbox configuration in a dataset must be a file name or plain data")
     return to_json([spec.type, spec.config])
 
+
+_TEXT_FIELDS = ("input", "target", "id", "setup")
+"""Fields that have a column of their own name for text."""
 
 _WRITERS: dict[str, Writer] = {
     "input": _input_columns,

@@ -52,6 +52,17 @@ _templates = st.lists(
 ).map("".join)
 
 
+_HASH_OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "prefix": st.sampled_from(["p", {"from": "m"}, {"const": "x"}, {"template": "{q}"}]),
+    "length": st.sampled_from([1, 8, 64]),
+    "algorithm": st.sampled_from(["md5", "sha256"]),
+}
+_hashes = st.fixed_dictionaries(
+    {"hash": st.lists(st.sampled_from(["q", "q", "a", "b", "n", "m"]), min_size=1, max_size=3)},
+    optional=_HASH_OPTIONS,
+)
+
+
 def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     pipe = {"from": inner, "do": st.lists(_steps, max_size=2)}
     return st.one_of(
@@ -66,7 +77,7 @@ def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.fixed_dictionaries({"if": _conditions(inner), "then": inner}, optional={"else": inner}),
         st.fixed_dictionaries(
             {"hash": st.one_of(st.just("*"), inner, st.lists(inner, max_size=2))},
-            optional={"prefix": st.sampled_from(["p", {"const": "x"}]), "length": st.just(8)},
+            optional=_HASH_OPTIONS,
         ),
         st.fixed_dictionaries({"messages": st.lists(_turns(inner), min_size=1, max_size=2)}),
     )
@@ -121,6 +132,9 @@ _texts = st.sampled_from(
             for step in ("lower", "upper", "strip", {"replace": {"x": "é"}})
         ],
         {"from": "q", "do": ["strip", "upper"]},
+        # What is worked out once for texts that repeat.
+        *[{"from": "q", "do": [step]} for step in ({"regex": r"^(\w*)"}, "str", {"strip": "x"})],
+        {"template": "{q|}{none|-}"},
     ]
 )
 _targets = st.sampled_from(
@@ -136,6 +150,14 @@ _targets = st.sampled_from(
             {"template": "{n}"},
             {"row_number": 1},
             {"const": "A"},
+        ],
+        *[
+            {"from": name, "do": [{"regex": {"pattern": "x|(\\d)", "optional": True}}]}
+            for name in "qa"
+        ],
+        *[
+            {"from": "a", "do": [step]}
+            for step in ({"split": ","}, {"map": {"x": 1, "*": "y"}}, "len")
         ],
         *[{"from": "n", "do": ["letter"]}, {"from": "n", "do": [{"letter": {"base": 1}}]}],
     ]
@@ -166,7 +188,7 @@ _fields = st.fixed_dictionaries(
         "target": _mostly(_targets),
         "choices": _mostly(st.sampled_from(["m", "b", ["a", "b"], ["q"], ["q", "a", "b"]])),
         "id": _mostly(
-            st.sampled_from(["n", "n", "a", "q", {"row_number": 5}, {"hash": ["q"]}, None])
+            st.one_of(st.sampled_from(["n", "n", "a", "q", {"row_number": 5}, None]), _hashes)
         ),
         "metadata": _metadata,
         "sandbox": st.sampled_from(["none", "none", {"const": "docker"}, "a"]),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
-from registry.decode.bytes import SourceBytes, open_text
+import msgspec
+
+from registry.decode.bytes import SourceBytes, is_utf8, open_text
 from registry.errors import DecodeError, did_you_mean, shorten
 from registry.locations import unpacked_suffix
 
@@ -20,32 +25,54 @@ __all__ = ["LINE_SUFFIXES", "read_json"]
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 """Suffixes of files that are read line by line."""
 
+_BLOCK_BYTES = 1 << 16
+
 
 def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield one object a line, or the objects of an array; blank lines are passed over."""
     options = cast("JsonSource", source)
     with open_text(file, options.encoding) as text:
         if unpacked_suffix(file.location) in LINE_SUFFIXES:
-            yield from _read_lines(text, file)
+            yield from _read_lines(_lines_of(text), file)
         else:
             yield from _read_whole(text.read(), file, options.records)
 
 
-_DECODER: Any = json.JSONDecoder()
-_scan = _DECODER.scan_once
+def _lines_of(text: io.TextIOWrapper) -> Iterable[str | bytes]:
+    """Return the lines of a text, as bytes where that is the same and nothing has to be decoded."""
+    data = cast("io.BufferedReader", text.buffer)
+    # Where line ends are others, all of the file may be one line of bytes.
+    if not is_utf8(text.encoding) or b"\r" in data.peek():
+        return text
+    return chain.from_iterable(_blocks_of_lines(data))
 
 
-def _read_lines(lines: Iterable[str], file: SourceBytes) -> Iterator[DatasetRecord]:
+def _blocks_of_lines(data: io.BufferedReader) -> Iterator[Iterable[str | bytes]]:
+    mark = codecs.BOM_UTF8
+    while lines := data.readlines(_BLOCK_BYTES):
+        lines[0] = lines[0].removeprefix(mark)
+        mark = b""
+        whole = b"".join(lines)
+        if b"\r" in whole:  # ends lines in text, and is a blank to msgspec
+            yield io.TextIOWrapper(io.BytesIO(whole), "utf-8")
+        else:
+            yield filter(None, lines)  # a mark alone is no line
+
+
+_decode = msgspec.json.Decoder().decode
+"""Gives what `json.loads` gives, or refuses; that is not always right, as of `NaN`."""
+
+
+def _read_lines(lines: Iterable[str | bytes], file: SourceBytes) -> Iterator[DatasetRecord]:
     for number, line in enumerate(lines, 1):
         try:
-            data, end = _scan(line, 0)
-        except (StopIteration, ValueError, RecursionError):
-            data, end = None, 0
-        # Two calls and a search less than `json.loads`, which words what is wrong.
-        if type(data) is dict and line[end:] in ("\n", ""):
+            data = _decode(line)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            data = None
+        if type(data) is dict:
             yield data
-        elif not line.isspace():
-            yield _as_record(_parse(line.rstrip("\n"), file, first_line=number), file, number)
+        elif not (text := str(line, "utf-8") if isinstance(line, bytes) else line).isspace():
+            yield _as_record(_parse(text.rstrip("\n"), file, first_line=number), file, number)
 
 
 def _read_whole(text: str, file: SourceBytes, records: str | None) -> Iterator[DatasetRecord]:

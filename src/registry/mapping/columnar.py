@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.arrays import constant_text, whole_numbers
+from registry.arrays import constant_text, numbers_of, whole_numbers
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
 from registry.expressions import Expression, parse_condition, parse_expression
@@ -27,8 +27,10 @@ from registry.mapping.reads import (
     columns_of_condition,
     columns_of_expression,
     columns_of_metadata,
+    reads_number,
 )
-from registry.mapping.row import MISSING
+from registry.mapping.repeats import evaluated
+from registry.mapping.row import MISSING, Evaluator
 from registry.mapping.view import View
 from registry.sample_table import (
     METADATA_VALUES,
@@ -119,11 +121,10 @@ class ColumnarMapper:
         if self._where is None:
             return view
         try:
-            found = places_where(self._where, view).cast(pa.int64())
-            places = np.frombuffer(found.buffers()[1], np.int64, len(found), 8 * found.offset)
+            places = numbers_of(places_where(self._where, view))
         except NoKernelError:
-            rows = view.rows(columns_of_condition(self._where))
-            places = np.array([at for at, row in enumerate(rows) if self._holds(row)], np.int64)
+            reads, numbered = columns_of_condition(self._where), reads_number(self._where)
+            places = np.flatnonzero(evaluated(self._holds, reads, view, numbered=numbered))
         return view if len(places) == view.count else view.kept(places)
 
     def _field(self, name: str, view: View) -> dict[str, pa.Array]:
@@ -131,8 +132,7 @@ class ColumnarMapper:
         try:
             return FIELD_KERNELS[name](expression, view)
         except NoKernelError:
-            part = self._mapper.parts[name]
-            values = [part(row) for row in view.rows(columns_of_expression(expression))]
+            values = _evaluated(self._mapper.parts[name], expression, view)
             return field_columns(name, values, view.numbers)
 
     def _with_metadata(
@@ -178,9 +178,13 @@ class ColumnarMapper:
             column = None
         if column is not None and (kind_of_column(column) or column.null_count == view.count):
             return column
-        evaluator = self._metadata[key]
-        values = [evaluator(row) for row in view.rows(columns_of_expression(expression))]
+        values = _evaluated(self._metadata[key], expression, view)
         return [None if value is MISSING else value for value in values]
+
+
+def _evaluated(evaluator: Evaluator, expression: Expression, view: View) -> list[Any]:
+    reads, numbered = columns_of_expression(expression), reads_number(expression)
+    return evaluated(evaluator, reads, view, numbered=numbered)
 
 
 def _natural_kind(value: pa.Array | list[Any]) -> Kind:

@@ -14,20 +14,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.arrays import constant_text, text_scalar, whole_numbers
+from registry.arrays import constant_text, numbers_of, text_scalar, whole_numbers
 from registry.expressions import (
     Column,
     Comparisons,
     Condition,
     Const,
     Expression,
+    Hash,
     ListOf,
     OperationCall,
     Pipe,
     RowNumber,
     Template,
 )
-from registry.mapping.view import View
+from registry.mapping.digests import digests_of
+from registry.mapping.list_texts import text_of_lists
+from registry.mapping.view import View, python_values
 from registry.templates import Placeholder
 
 __all__ = ["NoKernelError", "as_text", "evaluate", "is_text", "is_text_list", "places_where"]
@@ -73,6 +76,8 @@ def evaluate(expression: Expression, view: View) -> pa.Array:
             return _interleaved([_required_text(item, view) for item in items])
         case Template():
             return _template(expression, view)
+        case Hash(fields=fields) if fields:
+            return _hash(expression, view)
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
             return whole_numbers(view.numbers + (start - 1))
         case Pipe(start, operations):
@@ -128,6 +133,25 @@ def _template(template: Template, view: View) -> pa.Array:
     return pc.binary_join_element_wise(*pieces, text_scalar(""))
 
 
+def _hash(expression: Hash, view: View) -> pa.Array:
+    columns = [_str(_required(field, view)) for field in expression.fields]
+    algorithm, length = expression.algorithm, expression.length
+    digests = digests_of(columns, algorithm=algorithm, length=length)
+    if expression.prefix is None:
+        return digests
+    prefix = _str(_required(expression.prefix, view))
+    return pc.binary_join_element_wise(prefix, digests, text_scalar("_"))
+
+
+def _str(column: pa.Array) -> pa.Array:
+    """Return what Python's `str` gives for each value."""
+    if is_text(column.type) or pa.types.is_integer(column.type):
+        return as_text(column)
+    if is_text_list(column.type):
+        return text_of_lists(column)
+    return pa.array(list(map(str, python_values(column))), pa.large_string())
+
+
 def _apply(call: OperationCall, values: pa.Array) -> pa.Array:
     kernel = _OPERATIONS.get(call.name)
     if kernel is None:
@@ -143,10 +167,7 @@ _BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
 def _letter(values: pa.Array, argument: Any) -> pa.Array:
     if not pa.types.is_integer(values.type) or pa.types.is_uint64(values.type):
         raise NoKernelError
-    places = values.cast(pa.int64())
-    base = (argument or {}).get("base", 0)
-    # From the buffer: `to_numpy` would import pandas.
-    numbers = np.frombuffer(places.buffers()[1], np.int64)[places.offset :][: len(places)] - base
+    numbers = numbers_of(values) - (argument or {}).get("base", 0)
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(_LETTERS)):
         raise NoKernelError
     starts = np.arange(len(_LETTERS) + 1, dtype=np.int64)

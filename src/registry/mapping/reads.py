@@ -1,13 +1,14 @@
-"""Which columns of a record expressions and conditions read."""
+"""What expressions and conditions read of a record: which columns, and whether its number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from registry.expressions import (
     AllOf,
     AnyOf,
+    Column,
     Comparisons,
     Condition,
     Expression,
@@ -19,6 +20,7 @@ from registry.expressions import (
     ObjectOf,
     OperationCall,
     Pipe,
+    RowNumber,
     Template,
     expression_columns,
     parse_expression,
@@ -26,7 +28,13 @@ from registry.expressions import (
 )
 from registry.mapping.operations import find_operation
 
-__all__ = ["Reads", "columns_of_condition", "columns_of_expression", "columns_of_metadata"]
+__all__ = [
+    "Reads",
+    "columns_of_condition",
+    "columns_of_expression",
+    "columns_of_metadata",
+    "reads_number",
+]
 
 Reads = frozenset[str] | None
 """Names as expressions write them; None where a whole record is read."""
@@ -43,47 +51,75 @@ def _union(parts: Iterable[Reads]) -> Reads:
 
 def columns_of_expression(expression: Expression) -> Reads:
     """Return the columns that an expression reads, those in arguments of operations too."""
-    match expression:
-        case Hash(fields=(), prefix=_):
-            return None
-        case Hash(fields=fields, prefix=prefix):
-            parts = (*fields, prefix) if prefix is not None else fields
-        case ListOf(items):
-            parts = items
-        case ObjectOf(pairs):
-            parts = tuple(item for _, item in pairs)
-        case Template(_, values):
-            own = frozenset(expression_columns(Template(expression.parts, {})))
-            return _union([own - values.keys(), *map(columns_of_expression, values.values())])
-        case If(condition, then, otherwise):
-            both = (columns_of_expression(then), columns_of_expression(otherwise))
-            return _union([columns_of_condition(condition), *both])
-        case Messages(turns):
-            parts = tuple(part for _, parts_of_turn in turns for _, part in parts_of_turn)
-        case Pipe(start, operations):
-            return _union([columns_of_expression(start), *map(_columns_of_call, operations)])
-        case _:
-            return frozenset(expression_columns(expression))
-    return _union(map(columns_of_expression, parts))
-
-
-def _columns_of_call(call: OperationCall) -> Reads:
-    operation = find_operation(call)
-    inner = operation.expressions(call.arguments)
-    steps = parse_operations(operation.steps(call.arguments))
-    expressions = [columns_of_expression(parse_expression(raw)) for raw in inner]
-    return _union([*expressions, *map(_columns_of_call, steps)])
+    return _union([_own_columns(expression), *map(columns_of_expression, _parts(expression))])
 
 
 def columns_of_condition(condition: Condition) -> Reads:
     """Return the columns that a condition reads."""
+    return _union(map(columns_of_expression, _compared(condition)))
+
+
+def reads_number(node: Expression | Condition) -> bool:
+    """Return whether an expression or a condition reads the number of the record."""
+    match node:
+        case RowNumber():
+            return True
+        case Comparisons() | AllOf() | AnyOf() | Not():
+            return any(map(reads_number, _compared(node)))
+        case _:
+            return any(map(reads_number, _parts(node)))
+
+
+def _own_columns(expression: Expression) -> Reads:
+    """Return the columns that an expression reads beside those that its parts read."""
+    match expression:
+        case Column(name):
+            return frozenset([name])
+        case Hash(fields=()):
+            return None
+        case Template(parts, values):
+            return frozenset(expression_columns(Template(parts, {}))) - values.keys()
+        case _:
+            return frozenset()
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    """Yield the expressions within an expression, those in arguments of operations too."""
+    match expression:
+        case Hash(fields=fields, prefix=prefix):
+            yield from fields if prefix is None else (*fields, prefix)
+        case ListOf(items):
+            yield from items
+        case ObjectOf(pairs):
+            yield from (item for _, item in pairs)
+        case Template(_, values):
+            yield from values.values()
+        case If(condition, then, otherwise):
+            yield from (*_compared(condition), then, otherwise)
+        case Messages(turns):
+            yield from (part for _, parts in turns for _, part in parts)
+        case Pipe(start, calls):
+            yield start
+            yield from _arguments(calls)
+
+
+def _arguments(calls: Iterable[OperationCall]) -> Iterator[Expression]:
+    for call in calls:
+        operation = find_operation(call)
+        yield from map(parse_expression, operation.expressions(call.arguments))
+        yield from _arguments(parse_operations(operation.steps(call.arguments)))
+
+
+def _compared(condition: Condition) -> Iterator[Expression]:
+    """Yield the expressions that a condition compares."""
     match condition:
         case Comparisons(_, value):
-            return frozenset() if value is None else columns_of_expression(value)
+            yield from () if value is None else (value,)
         case AllOf(conditions) | AnyOf(conditions):
-            return _union(map(columns_of_condition, conditions))
+            for inner in conditions:
+                yield from _compared(inner)
         case Not(inner):
-            return columns_of_condition(inner)
+            yield from _compared(inner)
 
 
 def columns_of_metadata(raw: Any) -> Reads:

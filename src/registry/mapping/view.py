@@ -17,7 +17,7 @@ from registry.mapping.row import Row
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["View"]
+__all__ = ["View", "python_values"]
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,21 @@ class View:
         if not self._rows:
             numbers = self.numbers.tolist()
             self._rows.extend(Row(dict(self.constants), number) for number in numbers)
-        for name in self.frame.batch.schema.names:
-            if name not in self._read and _is_read(name, wanted):
+        for name in self.names_read(wanted):
+            if name not in self._read:
                 self._read_column(name)
         return self._rows
+
+    def names_read(self, wanted: Iterable[str]) -> list[str]:
+        """Return the names of the frame's columns that hold what is wanted."""
+        return [name for name in self.frame.batch.schema.names if _is_read(name, wanted)]
 
     def _whole_rows(self) -> list[Row]:
         """Return the records with all columns, in the order of the file."""
         batch = self.frame.batch
         if not self.frame.null_is_value and any(column.null_count for column in batch.columns):
             raise NotColumnarError("a null, or a key that is missing")
-        records = [{**record, **self.constants} for record in _python_values(batch)]
+        records = [{**record, **self.constants} for record in python_values(batch)]
         return list(map(Row, records, self.numbers.tolist()))
 
     def _read_column(self, name: str) -> None:
@@ -89,7 +93,7 @@ class View:
             raise NotColumnarError("a null, or a key that is missing")
         self._read.add(name)
         if name not in self.constants:
-            for row, value in zip(self._rows, _python_values(column), strict=True):
+            for row, value in zip(self._rows, python_values(column), strict=True):
                 row.record[name] = value
 
     def kept(self, places: NDArray[np.int64]) -> View:
@@ -112,7 +116,8 @@ def _inner(column: pa.Array, path: str) -> pa.Array | None:
     return inner if keys[0] == path else _inner(inner, path.removeprefix(f"{keys[0]}."))
 
 
-def _python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
+def python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
+    """Return values as records hold them; a NotColumnarError for those that can't be."""
     try:
         values: list[Any] = data.to_pylist()
     except (OverflowError, ValueError) as error:
@@ -125,5 +130,5 @@ def _heads(name: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _is_read(name: str, wanted: Iterable[str] | None) -> bool:
-    return wanted is None or any(one == name or one.startswith(f"{name}.") for one in wanted)
+def _is_read(name: str, wanted: Iterable[str]) -> bool:
+    return any(one == name or one.startswith(f"{name}.") for one in wanted)

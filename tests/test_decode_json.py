@@ -1,0 +1,173 @@
+"""Lines of JSON give what `json.loads` gives for them, whichever parser reads them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry.decode import json as module
+from registry.decode.bytes import SourceBytes
+from registry.decode.json import read_json
+from registry.errors import DecodeError
+from registry.spec import JsonSource
+from tests.roads.outcome import frozen
+
+SOURCE = JsonSource(type="json", path=("d.jsonl",))
+
+
+def read(data: bytes) -> list[dict[str, Any]]:
+    file = SourceBytes("d.jsonl", lambda: nullcontext(io.BytesIO(data)))
+    return list(read_json(file, SOURCE, strict=True))
+
+
+def plainly(data: bytes) -> list[dict[str, Any]]:
+    """Read the lines by `json.loads` alone; a ValueError tells that they are no objects."""
+    lines = [line for line in io.TextIOWrapper(io.BytesIO(data), "utf-8-sig") if not line.isspace()]
+    records = [json.loads(line) for line in lines]
+    if not all(isinstance(record, dict) for record in records):
+        raise ValueError("no object")
+    return records
+
+
+def ending(parse: Callable[[bytes], list[dict[str, Any]]], data: bytes) -> Any:
+    try:
+        return frozen(parse(data))
+    except (DecodeError, ValueError, RecursionError):
+        return "an error"
+
+
+def assert_same(data: bytes) -> None:
+    assert ending(read, data) == ending(plainly, data)
+
+
+_numbers = st.from_regex(r"-?[0-9]{1,25}(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+_values = st.recursive(
+    st.one_of(
+        st.text(max_size=5).map(json.dumps),
+        st.text(max_size=5).map(lambda text: json.dumps(text, ensure_ascii=False)),
+        st.integers().map(str),
+        st.floats().map(json.dumps),
+        _numbers,
+        st.sampled_from(["null", "true", "-0", "-0.0", "1E400", "NaN", "-Infinity", '"\\ud800"']),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda parts: f"[{', '.join(parts)}]"),
+        st.lists(inner, max_size=3).map(lambda parts: f'{{"x": {", ".join(parts) or 1}}}'),
+    ),
+    max_leaves=5,
+)
+_keys = st.sampled_from(['"q"', '"a"', '"é"', '"\\u0061"', '""', '"\\ud800"', "q"])
+_objects = st.lists(st.tuples(_keys, _values).map(": ".join), max_size=3).map(
+    lambda pairs: f"{{{', '.join(pairs)}}}".encode("utf-8", "surrogatepass")
+)
+_pieces = st.sampled_from(
+    [
+        *[
+            b"",
+            b"\xff",
+            b"\xed\xa0\x80",
+            b"\xc0\x80",
+            b"\xe9",
+            b"\0",
+            b"\x1f",
+            b"\x7f",
+            b"\t",
+            b" ",
+        ],
+        *["\ufeff".encode(), "\u2028".encode(), "\u3000".encode(), "é".encode(), b"\r", b"\n"],
+        *[b"{", b"}", b"[", b"]", b'"', b"\\", b"\\u", b"\\udc00", b",", b":", b"1", b".", b"e"],
+    ]
+)
+
+
+@st.composite
+def _files(draw: st.DrawFn) -> bytes:
+    lines = draw(st.lists(_objects, min_size=1, max_size=3))
+    data = draw(st.sampled_from([b"\n", b"\n", b"\r\n", b"\r", b"\n\n"])).join(lines)
+    for _ in range(draw(st.integers(0, 2))):
+        place = draw(st.integers(0, len(data)))
+        data = data[:place] + draw(_pieces) + data[place + draw(st.integers(0, 2)) :]
+    return data
+
+
+@settings(deadline=None, max_examples=1500)
+@given(_files())
+def test_lines_are_what_the_json_module_reads(data: bytes) -> None:
+    assert_same(data)
+
+
+NUMBERS = [
+    *["0", "-0", "-0.0", "0e0", "0E+5", "01", "+1", ".5", "1.", "1.e5", "1e", "--1", "-", "1_0"],
+    *["1E400", "-1e400", "1e-400", "5e-324", "2.2250738585072011e-308", "1e23", "0.1", "1.0"],
+    *["1.7976931348623159e308", "9007199254740993", "9007199254740993.0", "1e5", "12e-1"],
+    *[str(sign * 2**power + more) for sign in (1, -1) for power in (63, 64) for more in (-1, 0, 1)],
+    *["1" * 18, "1" * 19, "9" * 19, "1" * 20, "9" * 20, "1" * 4300, "1" * 4301, "-" + "1" * 4301],
+    *["0." + "1" * 5000, "1" * 5000 + ".5", "1" * 400 + "e-390", "0" * 30 + "1"],
+    *["NaN", "Infinity", "-Infinity", "Inf", "-NaN", "nan", "True", "nul"],
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:25])
+def test_numbers_are_what_the_json_module_reads(number: str) -> None:
+    assert_same(f'{{"n": {number}}}\n{{"n": [{number}, 1]}}\n'.encode())
+    assert_same(f'{{"n": {number}}}'.encode())
+
+
+ROW = b'{"q": "x"}'
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r", b"\n\r", b"\r\r\n"])
+@pytest.mark.parametrize("last", [b"", b"\n", b"\r", b"\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf" * 2])
+def test_lines_end_as_in_text_files(end: bytes, last: bytes, mark: bytes) -> None:
+    assert_same(mark + end.join([ROW, ROW, b" ", b"", ROW]) + last)
+    assert_same(mark + end.join([ROW, b'{"q":\r1}']) + last)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b" ", b"\r", ROW])
+def test_files_of_next_to_nothing(data: bytes) -> None:
+    assert_same(data)
+
+
+@pytest.mark.parametrize(("behind", "lines"), [(b"\r\n", 1), (b"\r", 1), (b"\r\r\n", 2)])
+def test_line_ends_that_change_far_behind_the_start_are_seen(behind: bytes, lines: int) -> None:
+    before = (ROW + b"\n") * (1 << 15)
+    assert len(read(before + ROW + behind + ROW + b'\n{"q": "\xc3\xa9"}\n')) == (1 << 15) + 3
+    with pytest.raises(DecodeError, match=f"^d.jsonl:{(1 << 15) + 1 + lines}: not JSON"):
+        read(before + ROW + behind + b"x")
+
+
+def test_what_does_not_decode_is_named_with_its_line() -> None:
+    with pytest.raises(DecodeError, match=r"^d\.jsonl:2: byte 0xff is not utf-8 \(set"):
+        read(ROW + b'\n{"q": "\xff"}\n')
+
+
+@pytest.mark.parametrize(("left", "right"), [("[", "]"), ('{"a": ', "}"), ('[{"a": ', "}]")])
+def test_nesting_goes_as_deep_as_the_json_module_goes(left: str, right: str) -> None:
+    decoder: Any = json.JSONDecoder()
+
+    def goes(parse: Callable[..., Any], *arguments: Any) -> bool:
+        try:
+            parse(*arguments)
+        except RecursionError:
+            return False
+        return True
+
+    texts = [left * depth + "1" + right * depth for depth in range(1, 1100)]
+    assert [goes(module._decode, text) for text in texts] == [
+        goes(decoder.scan_once, text, 0) for text in texts
+    ]
+
+
+def test_sound_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("registry.decode.json.json.loads", lambda _: pytest.fail("read again"))
+    records = [{"q": "é\n", "n": 2**70, "l": [None, True, -0.5]}, {}]
+    data = "".join(f"{json.dumps(one, ensure_ascii=False)}\n\n" for one in records).encode()
+    assert read(data) == records
