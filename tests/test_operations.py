@@ -270,6 +270,12 @@ def test_the_keys_of_a_table_are_texts_as_in_yaml() -> None:
         map_fields({"input": "q", "target": {"from": "a", "do": [{"map": {1: "a"}}]}})
 
 
+def test_the_error_of_a_literal_is_the_same_in_each_run() -> None:
+    error = refusal({"parse": "literal"}, "name")
+    assert "malformed node or string" in str(error)
+    assert "0x" not in str(error)
+
+
 def test_reading_a_literal_does_not_warn() -> None:
     # Python warns of escapes that it does not know; data is not the place to look for them.
     assert run({"parse": "literal"}, r"'\d'") == r"\d"

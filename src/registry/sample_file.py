@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 
-from registry.arrays import list_starts, whole_numbers
+from registry.arrays import list_starts, numbers_of, whole_numbers
 from registry.errors import CacheError
 from registry.files import HashedFile
 from registry.sample_rows import Columns, metadata_of
@@ -276,10 +276,9 @@ class SampleFile:
         if "messages" in self._reader.schema.names:
             return None
         lengths = [
-            pc.utf8_length(self.batch(number).column("input")).cast(pa.int64())
-            for number in range(self.batch_count)
+            pc.utf8_length(self.batch(number).column("input")) for number in range(self.batch_count)
         ]
-        return np.concatenate([np.zeros(0, np.int64), *map(_numbers, lengths)])
+        return np.concatenate([np.zeros(0, np.int64), *map(numbers_of, lengths)])
 
     def metadata(self) -> Iterator[dict[str, Any] | None]:
         """Yield the metadata of the samples, in the order of the file."""
@@ -303,10 +302,6 @@ class SampleFile:
 
 def _without_record(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select([name for name in batch.schema.names if name != "record"])
-
-
-def _numbers(column: pa.Array) -> NDArray[np.int64]:
-    return np.frombuffer(column.buffers()[1], np.int64, len(column), 8 * column.offset)
 
 
 def _taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:

@@ -73,7 +73,9 @@ def _read_literal(text: str) -> Any:
             value = ast.literal_eval(text.strip())
         encode_value(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-        raise MappingError(f"is no Python literal: {error}", value=text) from error
+        # `ast` names a node by its address, which is another in each run.
+        reason = str(error).partition(": <ast.")[0]
+        raise MappingError(f"is no Python literal: {reason}", value=text) from error
     return list(value) if isinstance(value, tuple) else value
 
 
