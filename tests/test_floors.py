@@ -25,6 +25,8 @@ FLOORS = (
         "expressions",
         "templates",
         "spec",
+        "spec_data",
+        "spec_misfits",
         "settings",
         "rules",
     },

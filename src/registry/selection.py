@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from registry.errors import Problem, Severity, did_you_mean
 from registry.rules import ALL, FAMILIES, RULES
 from registry.spec import Validation
@@ -81,7 +83,7 @@ def configured(index: Document) -> tuple[Selection, list[Problem]]:
     problems = list(_config_problems(index, given))
     if problems:
         return Selection(), problems
-    config = Validation(**given)
+    config = msgspec.convert(given, Validation)
     wanted = _DEFAULT if config.select is None else _words_rules(config.select) | _STOPPING
     rules = wanted - (_words_rules(config.ignore) - _STOPPING)
     severities = {

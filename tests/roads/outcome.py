@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import pytest
 
 from registry import build as build_module
@@ -134,7 +135,8 @@ def _spec_of(case: Case, paths: list[Path]) -> DatasetSpec:
     source = case.source
     if source["type"] != "hf":
         source = {**source, "path": tuple(map(str, paths))}
-    return DatasetSpec(name="d", source=source, folder=paths[0].parent, **case.keys)  # type: ignore[arg-type]
+    keys = {**case.keys, "name": "d", "source": source, "folder": paths[0].parent}
+    return msgspec.convert(keys, DatasetSpec)
 
 
 @contextmanager
