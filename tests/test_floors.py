@@ -49,6 +49,7 @@ FLOORS = (
         "catalog_listing",
         "catalog_reader",
         "catalog_records",
+        "code_digest",
         "selection",
         "ignores",
         "manifest_file",

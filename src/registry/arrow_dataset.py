@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
+from msgspec.structs import replace
 
 from registry.dataset import Dataset, permute_choices
 from registry.sample import Sample, sample_input_len

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from registry.catalog_listing import ABSENT, State, is_settled, state_of
 from registry.catalog_reader import Content, content_of
 from registry.errors import Problem
 from registry.locations import has_secret
-from registry.schema import SchemaName
 from registry.yamlfile import (
     MAX_BYTES,
     DataPath,
@@ -25,6 +26,9 @@ from registry.yamlfile import (
     parse_bytes,
     unreadable,
 )
+
+if TYPE_CHECKING:
+    from registry.schema import SchemaName
 
 __all__ = [
     "Key",
@@ -38,7 +42,7 @@ __all__ = [
 
 _PROSE = {"description", "homepage"}
 
-Key = tuple[str, SchemaName]
+Key = tuple[str, "SchemaName"]
 """A file may be read as an index and as a manifest."""
 
 
@@ -207,7 +211,7 @@ def _compact(content: Content, record: Record) -> Content:
     if content.document is None:
         return content
     places = _Positions(content.document.value, record.body.splitlines()[1])
-    return replace(content, document=replace(content.document, positions=places))
+    return structs.replace(content, document=replace(content.document, positions=places))
 
 
 def _content(record: Record) -> Content:

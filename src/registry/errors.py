@@ -19,7 +19,6 @@ RegistryError
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -52,6 +51,8 @@ __all__ = [
 
 def near_names(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     """Return up to `most` of the `known` names that look like `word`, nearest first."""
+    import difflib  # only for errors
+
     by_folded: dict[str, str] = {}
     for name in known:
         by_folded.setdefault(name.casefold(), name)

@@ -6,7 +6,6 @@ It is written by `registry lock`, reviewed like code, and read with the strict r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -98,11 +97,10 @@ class Pin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.spec == spec_digest and self.format == PIN_FORMAT
 
 
-@dataclass(frozen=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """The pins of a catalog."""
 
-    pins: Mapping[str, Pin] = field(default_factory=dict)
+    pins: Mapping[str, Pin] = {}
     """By the name of the dataset."""
     version: int = 1
     """Version of the file's format."""

@@ -7,10 +7,11 @@ import glob
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec.structs import replace
 
 from registry.canonical import digest_of
 from registry.decode.bytes import SourceBytes

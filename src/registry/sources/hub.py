@@ -11,9 +11,10 @@ import contextlib
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from registry.canonical import digest_of
 from registry.decode.bytes import SourceBytes
