@@ -70,6 +70,7 @@ FLOORS = (
         "sample_table",
         "sample_rows",
         "sample_file",
+        "sample_writer",
         "duplicates",
         "sample_selection",
         "build",

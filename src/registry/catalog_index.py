@@ -15,10 +15,12 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from registry.canonical import digest_of
 from registry.catalog_listing import listing_digest, look_at
@@ -105,8 +107,7 @@ def _compiled(data: bytes) -> Compiled:
     return Compiled(data, json.loads(data[:end]), end + 1)
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A catalog in the form that is kept."""
 
     data: bytes
@@ -115,7 +116,7 @@ class Compiled:
     """What the header of `data` says, with the problems of all files."""
     start: int
     """Where the records begin."""
-    withheld: Mapping[int, Document] = field(default_factory=dict)
+    withheld: Mapping[int, Document] = {}
     """Documents that are only in memory, by their record: they may hold secrets."""
 
     def is_current(self) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.catalog_listing import Files, IndexFiles, State, included, state_at
 from registry.errors import ManifestError, Problem

@@ -19,8 +19,10 @@ RegistryError
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,8 +87,7 @@ class RegistryError(Exception):
     """Base of everything this package raises on purpose."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """One fault of a manifest or an index."""
 
     message: str
@@ -122,7 +123,7 @@ class Problem:
 
     def to_dict(self) -> dict[str, object]:
         """Return the problem as JSON data."""
-        return dict(vars(self))
+        return asdict(self)
 
 
 class ManifestError(RegistryError):
@@ -201,8 +202,7 @@ class DecodeError(RegistryError, ValueError):
         super().__init__(f"{place}: {message}")
 
 
-@dataclass(frozen=True)
-class _MappingPlace:
+class _MappingPlace(Struct, frozen=True):
     dataset: str = ""
     record: int | None = None
     field: str = ""

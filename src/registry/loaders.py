@@ -18,7 +18,7 @@ from registry.locations import is_local, local_path, public_location, unpacked_s
 from registry.mapping import map_records, record_mapper
 from registry.relative_files import resolve_files, resolver
 from registry.sample import Sample
-from registry.sources.files import open_files
+from registry.sources.fetched import open_files
 from registry.spec import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
 from registry.spec_misfits import parsed
 
@@ -267,7 +267,8 @@ def _folder_or_name(path: str) -> str:
 def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> Iterator[DatasetRecord]:
     from registry.cache import Cache
     from registry.settings import Settings
-    from registry.sources.hub import fetch_hub, pin_hub
+    from registry.sources.hub import pin_hub
+    from registry.sources.hub_records import fetch_hub
     from registry.sources.pin import Access
 
     settings = Settings.from_environment()

@@ -15,7 +15,6 @@ from msgspec import Meta, Struct
 from registry.errors import LockError, ManifestError, Problem
 from registry.files import write_whole
 from registry.lock_text import block_of, conflict_line, pieces, sides, written
-from registry.schema import validate
 from registry.spec import Count, Text
 from registry.spec_data import data_of, is_said
 from registry.yamlfile import Document, parse_yaml
@@ -226,6 +225,8 @@ def _twice(documents: Iterable[Document], shown: str) -> Iterator[Problem]:
 
 def _valid(document: Document, *, head: bool) -> Document:
     """Return a valid document whole; only the first part of a large file has a head."""
+    from registry.schema import validate  # a block that is found is not validated by it
+
     whole = document if head else _with_version(document)
     problems = validate(whole, "lock")
     if problems:

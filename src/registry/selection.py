@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec import structs
 
 from registry.errors import Problem, Severity, did_you_mean
 from registry.rules import ALL, FAMILIES, RULES
@@ -45,7 +46,7 @@ class Selection:
             if problem.rule in self.rules:
                 severity = severities.get(problem.rule, problem.severity)
                 same = severity == problem.severity
-                yield problem if same else replace(problem, severity=severity)
+                yield problem if same else structs.replace(problem, severity=severity)
 
 
 def word_fault(word: str, *, ignoring: bool, families: bool = True) -> WordFault | None:

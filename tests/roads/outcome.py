@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from registry import build as build_module
-from registry import sample_file, sources
+from registry import sample_writer
 from registry.arrow_dataset import ArrowDataset
 from registry.build import build
 from registry.cache import Cache
@@ -21,6 +21,7 @@ from registry.decode import arrow_tables, csv_tables, json_tables, tables
 from registry.decode.bytes import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError
 from registry.errors import RegistryError
+from registry.sources import hub_records
 from registry.sources.pin import Access, PinnedFile, Pins, SourcePin
 from registry.spec import DatasetSpec
 
@@ -108,7 +109,9 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
         patch.setattr(build_module, "decode_tables", decode_tables)
         for name in ("fetch_hub", "fetch_hub_part"):
-            patch.setattr(sources, name, lambda *_: SourceBytes.of_file(str(paths[0]), paths[0]))
+            patch.setattr(
+                hub_records, name, lambda *_: SourceBytes.of_file(str(paths[0]), paths[0])
+            )
         try:
             written = build(spec, pins, access, Path(made), limit=case.limit)
         except RegistryError as error:
@@ -148,7 +151,7 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
             (json_tables, "_SMALLEST_BLOCK", case.block),
             (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
             (arrow_tables, "_BATCH_ROWS", case.rows),
-            (sample_file, "_BATCH_ROWS", case.rows),
+            (sample_writer, "_BATCH_ROWS", case.rows),
             (build_module, "_CHUNK_ROWS", case.rows),
         ):
             patch.setattr(module, name, value)
