@@ -5,8 +5,6 @@ of pydantic takes a hundred times as long. A constructor checks nothing: `msgspe
 `spec_misfits` words all that it refuses.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path
