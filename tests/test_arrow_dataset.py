@@ -17,8 +17,8 @@ from registry import (
     MemoryDataset,
     arrow_dataset,
     get_dataset,
-    sample_file,
     sample_rows,
+    sample_writer,
     views,
 )
 from registry.arrays import constant_text, whole_numbers
@@ -26,8 +26,9 @@ from registry.arrow_dataset import ArrowDataset
 from registry.cache import Cache
 from registry.decode import json_tables
 from registry.mapping.view import View
-from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_file import SampleFile
 from registry.sample_table import batch_from, batch_of, schema_of
+from registry.sample_writer import SampleWriter
 
 Calls = dict[str, int]
 
@@ -70,7 +71,7 @@ def rows_of(start: int, count: int) -> pa.RecordBatch:
 def file_of(path: Path, count: int, batch: int) -> SampleFile:
     """Write samples numbered from 0, so many in each batch."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample_file, "_BATCH_ROWS", 0)
+        patch.setattr(sample_writer, "_BATCH_ROWS", 0)
         with SampleWriter(path, schema_of({}), lambda one: None) as writer:
             for start in range(0, count, batch):
                 writer.write(rows_of(start, min(batch, count - start)))
@@ -246,7 +247,7 @@ def test_a_shuffled_iteration_takes_each_batch_once_a_part(
 def test_sorting_by_the_length_of_the_input_builds_no_sample(
     tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch, reverse: bool
 ) -> None:
-    monkeypatch.setattr(sample_file, "_BATCH_ROWS", 0)
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     texts = ["bbb", "ä", "c", "\U0001f600\U0001f600", "a" * 9, "dd"]
     with SampleWriter(tmp_path / "f.arrow", schema_of({}), lambda one: None) as writer:
         for start in (0, 3):

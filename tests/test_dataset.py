@@ -46,9 +46,10 @@ from registry.content import ContentData, ContentReasoning, ContentToolUse, UrlC
 from registry.dataset import Dataset
 from registry.letters import letter_of
 from registry.messages import ToolCall, ToolCallContent, ToolCallError
-from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_file import SampleFile
 from registry.sample_rows import samples_of
 from registry.sample_table import FIELDS, Kind, batch_of, fields_of, schema_of
+from registry.sample_writer import SampleWriter
 from registry.views import ViewArrays, choice_orders
 
 modest = settings(deadline=None, max_examples=100)

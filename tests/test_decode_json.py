@@ -19,7 +19,7 @@ from registry.errors import DecodeError
 from registry.spec import JsonSource
 from tests.roads.outcome import frozen
 
-SOURCE = JsonSource(type="json", path=("d.jsonl",))
+SOURCE = JsonSource(path=("d.jsonl",))
 
 
 def read(data: bytes) -> list[dict[str, Any]]:

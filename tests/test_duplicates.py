@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry import duplicates, sample_file
+from registry import duplicates, sample_writer
 from registry.duplicates import DuplicateRule, IdWatch, ids_of, resolve_duplicates
 from registry.errors import MappingError
-from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_file import SampleFile
 from registry.sample_table import batch_of, schema_of
+from registry.sample_writer import SampleWriter
 
 Ids = Sequence[str | int | None]
 
@@ -33,7 +34,7 @@ def file_of(folder: Path, *parts: Ids) -> tuple[SampleFile, frozenset[str | int]
     watch, first = IdWatch(), 1
     path = folder / f"{len(list(folder.iterdir()))}.arrow"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample_file, "_BATCH_ROWS", 0)
+        patch.setattr(sample_writer, "_BATCH_ROWS", 0)
         with SampleWriter(path, schema_of({}), watch.add) as writer:
             for part in parts:
                 writer.write(batch(part, first))

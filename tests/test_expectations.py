@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from registry import expectations, sample_file
+from registry import expectations, sample_writer
 from registry.errors import ExpectationError
 from registry.expectations import check_samples
-from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_file import SampleFile
 from registry.sample_table import batch_of, schema_of
+from registry.sample_writer import SampleWriter
 from registry.spec import Expect
 
 Row = dict[str, Any]
@@ -20,7 +21,7 @@ Row = dict[str, Any]
 def file_of(path: Path, rows: list[Row], *, batch: int = 2) -> SampleFile:
     """Write samples, a few in each batch; records are numbered by tens."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample_file, "_BATCH_ROWS", 0)
+        patch.setattr(sample_writer, "_BATCH_ROWS", 0)
         with SampleWriter(path, schema_of({}), lambda one: None) as writer:
             for start in range(0, len(rows), batch):
                 part = rows[start : start + batch]

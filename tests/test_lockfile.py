@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from registry import LockError
+from registry import LockError, lockfile
 from registry.catalog import Catalog
 from registry.lock_text import HEAD
 from registry.lockfile import (
@@ -25,6 +25,7 @@ from registry.lockfile import (
 )
 from registry.spec import DatasetSpec
 from registry.spec_digest import asked_of, location_in, portable, spec_digest
+from registry.yamlfile import Document, parse_yaml
 
 DIGITS = "0123456789abcdef"
 
@@ -122,6 +123,45 @@ def test_what_is_written_is_read(tmp_path: Path, found: dict[str, Pin]) -> None:
     assert read_lock(path) == Lock(found)
     assert all(read_pin(path, name) == one for name, one in found.items())
     assert lock_text(Lock(dict(reversed(found.items())))) == path.read_text(encoding="utf-8")
+
+
+def test_a_pin_as_it_is_written_is_read_without_the_parser_of_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "datasets.lock"
+    write_lock(path, lock_of("qa", "qa-small"))
+    monkeypatch.setattr(lockfile, "parse_yaml", lambda *_, **__: pytest.fail("YAML was parsed"))
+    assert read_pin(path, "qa") == pin(1)
+    assert read_pin(path, "qa-small") == pin(2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    samples: 1\n", "    samples:  1\n"),
+        ("    samples: 1\n", "    samples: 0x1\n"),
+        ("    samples: 1\n", "    samples: 1 # one\n"),
+        ("    format: 1\n", "    format: 1\n\n"),
+        ("    columns: [", "    columns: [ "),
+        ("      - location: data.csv", '      - location: "data.csv"'),
+    ],
+)
+def test_a_pin_in_another_form_is_read_by_the_parser_of_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    path = tmp_path / "datasets.lock"
+    text = lock_text(lock_of("qa"))
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    parsed: list[str] = []
+
+    def parse(text: str, *, file: str) -> Document:
+        parsed.append(text)
+        return parse_yaml(text, file=file)
+
+    monkeypatch.setattr(lockfile, "parse_yaml", parse)
+    assert read_pin(path, "qa") == pin(1)
+    assert len(parsed) == 1
 
 
 def test_a_lock_of_many_thousands_is_read(tmp_path: Path) -> None:

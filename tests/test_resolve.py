@@ -12,6 +12,7 @@ from registry.errors import ManifestError
 from registry.layers import Entry, Layer
 from registry.resolve import resolve
 from registry.spec import CsvSource, DatasetSpec, Explode, HfSource, JsonSource
+from registry.spec_data import data_of, defaults_of, is_given
 from registry.yamlfile import parse_yaml
 
 FOLDER = Path("/catalog")
@@ -84,7 +85,7 @@ def test_fields_are_merged_and_expressions_replaced() -> None:
         f"{CSV}, fields: {{input: q, target: {{from: a, do: [strip]}}}}",
         "fields: {target: {from: b}, id: key}",
     )
-    given = spec.fields.model_dump(exclude_defaults=True)
+    given = data_of(spec.fields, keep=is_given)
     assert given == {"input": "q", "target": {"from": "b"}, "id": "key"}
 
 
@@ -176,7 +177,7 @@ def test_a_chain_of_three_is_applied_from_the_root() -> None:
     )
     assert (spec.name, spec.license) == ("kid", "mit")
     assert (spec.view.limit, spec.view.auto_id) == (3, True)
-    given = spec.fields.model_dump(exclude_defaults=True)
+    given = data_of(spec.fields, keep=is_given)
     assert given == {"input": "a", "target": "b", "id": "c"}
 
 
@@ -448,7 +449,7 @@ def test_null_takes_a_key_away_from_a_part_of_concat(part: str) -> None:
     )
     (found,) = resolved(f"kid: {{{source}, concat: [{part}]}}").sources
     (key,) = (name for name in ("encoding", "columns", "fs_options") if name in part)
-    assert getattr(found, key) == CsvSource.model_fields[key].default
+    assert getattr(found, key) == defaults_of(CsvSource)[key]
 
 
 def test_the_side_file_is_relative_to_the_folder_of_the_index() -> None:
@@ -531,7 +532,7 @@ def overridden(manifest: str, **overrides: Any) -> DatasetSpec:
 def test_overrides_are_the_highest_layer() -> None:
     manifest = f"kid: {{{CSV}, shuffle: true, seed: 1, limit: 5, shuffle_choices: 2}}"
     spec = overridden(manifest, seed=7, limit=None, auto_id=True, shuffle_choices=False)
-    assert spec.view.model_dump() == {
+    assert data_of(spec.view) == {
         "auto_id": True,
         "shuffle": True,
         "seed": 7,

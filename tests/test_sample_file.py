@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry import sample_file
+from registry import sample_file, sample_writer
 from registry.errors import CacheError
 from registry.files import file_sha256
-from registry.sample_file import SampleFile, SampleWriter, is_readable
+from registry.sample_file import SampleFile, is_readable
 from registry.sample_table import Kind, batch_of, schema_of
+from registry.sample_writer import SampleWriter
 
 KINDS: dict[str, Kind] = {"n": "whole", "any": "json"}
 
@@ -57,7 +58,7 @@ def written(
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleFile:
     """Write ten samples in batches of 3, 1, 0, 4 and 2."""
-    monkeypatch.setattr(sample_file, "_BATCH_ROWS", 0)
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     parts = [[0, 1, 2], [3], [], [4, 5, 6, 7], [8, 9]]
     writer = written(tmp_path / "samples.arrow", [batch(part) for part in parts])
     return SampleFile(tmp_path / "samples.arrow", writer.batches)
@@ -66,7 +67,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleFile:
 def test_a_writer_tells_rows_and_choices_of_each_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sample_file, "_BATCH_ROWS", 0)
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     watched: list[int] = []
     parts = [batch([0, 1, 2]), batch([5]), batch([6])]
     writer = written(tmp_path / "samples.arrow", parts, watched)
@@ -88,7 +89,7 @@ def test_a_writer_tells_rows_and_choices_of_each_batch(
 def test_small_batches_are_put_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, batches: list[int]
 ) -> None:
-    monkeypatch.setattr(sample_file, "_BATCH_ROWS", most)
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", most)
     writer = written(tmp_path / "samples.arrow", [batch([number]) for number in range(7)])
     assert [rows for rows, _ in writer.batches] == batches
     file = SampleFile(tmp_path / "samples.arrow", writer.batches)
@@ -115,7 +116,7 @@ def test_values_are_made_of_some_rows_at_a_time(
 def test_batches_of_many_bytes_are_not_put_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sample_file, "_BATCH_BYTES", 1)
+    monkeypatch.setattr(sample_writer, "_BATCH_BYTES", 1)
     writer = written(tmp_path / "samples.arrow", [batch([1]), batch([2])])
     assert writer.batches == [[1, 1], [1, 2]]
 
@@ -124,7 +125,7 @@ def test_batches_of_many_bytes_are_not_put_together(
 def test_columns_that_have_values_only_later_are_there_for_all_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: int
 ) -> None:
-    monkeypatch.setattr(sample_file, "_BATCH_ROWS", 0)
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     path = tmp_path / "samples.arrow"
     parts = [batch([5], choices=False)] * without + [batch([1, 2])]
     writer = written(path, [*parts, batch([5], choices=False)])
@@ -176,7 +177,7 @@ def four_batches(tmp_path_factory: pytest.TempPathFactory) -> SampleFile:
     """Write ten samples in four batches, once for all examples."""
     path = tmp_path_factory.mktemp("samples") / "samples.arrow"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample_file, "_BATCH_ROWS", 0)
+        patch.setattr(sample_writer, "_BATCH_ROWS", 0)
         return SampleFile(path, written(path, PARTS).batches)
 
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry import sample_file
+from registry import sample_writer
 from registry.errors import MappingError
-from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_file import SampleFile
 from registry.sample_selection import _shares, select
 from registry.sample_table import Kind, batch_of, schema_of
+from registry.sample_writer import SampleWriter
 from registry.spec import SampleOf
 
 KINDS: dict[str, Kind] = {"kind": "text", "deep": "json"}
@@ -25,7 +26,7 @@ def file_of(path: Path, kinds: list[Any], *, as_json: bool = False) -> SampleFil
     """Write a sample a kind, two in each batch."""
     chosen = {} if as_json else KINDS
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample_file, "_BATCH_ROWS", 0)
+        patch.setattr(sample_writer, "_BATCH_ROWS", 0)
         with SampleWriter(path, schema_of(chosen), lambda one: None) as writer:
             for start in range(0, len(kinds), 2):
                 part = kinds[start : start + 2]

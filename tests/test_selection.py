@@ -100,7 +100,7 @@ def test_every_rule_and_family_can_be_selected(word: str) -> None:
 def test_the_schema_of_the_index_has_the_keys_of_the_model() -> None:
     schema: dict[str, Any] = read_schema("index")["$defs"]["validate"]
     properties = schema["properties"]
-    assert list(properties) == list(Validation.model_fields)
+    assert list(properties) == list(Validation.__struct_fields__)
     assert schema["additionalProperties"] is False
     assert (properties["ignore"]["default"], Validation().ignore) == ([], ())
     assert properties["severity"]["default"] == Validation().severity == {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
+from msgspec.structs import replace
 
 from registry.dataset import Dataset, permute_choices
 from registry.sample import Sample, sample_input_len

@@ -33,7 +33,7 @@ from registry.mapping.view import View
 from registry.progress import Progress, Report
 from registry.relative_files import remote_resolver, resolve_files
 from registry.sample import RecordToSample, Sample
-from registry.sample_file import SampleFile, SampleWriter
+from registry.sample_file import SampleFile
 from registry.sample_selection import select
 from registry.sample_table import (
     FIELDS,
@@ -45,6 +45,7 @@ from registry.sample_table import (
     kind_of,
 )
 from registry.sample_table import schema_of as samples_schema
+from registry.sample_writer import SampleWriter
 from registry.sources import fetch
 from registry.spec import HfSource
 from registry.steps import Numbered, prepare, with_columns

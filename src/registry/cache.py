@@ -15,14 +15,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from registry.errors import CacheError
 from registry.files import (
@@ -53,8 +53,7 @@ def _unreadable(error: OSError) -> CacheError:
     return CacheError(f"can't read the cache: {error} (REGISTRY_CACHE_DIR sets another folder)")
 
 
-@dataclass(frozen=True)
-class CacheEntry:
+class CacheEntry(Struct, frozen=True):
     """One finished folder of the cache."""
 
     folder: Path
@@ -67,8 +66,7 @@ class CacheEntry:
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
 
-@dataclass(frozen=True)
-class Cache:
+class Cache(Struct, frozen=True):
     """Entries under one folder."""
 
     root: Path
@@ -212,6 +210,8 @@ class Cache:
 
     def prune(self) -> None:
         """Remove what killed processes left: temporary folders that are a day old."""
+        import shutil
+
         parent = self._top / "tmp"
         for folder in parent.iterdir() if parent.is_dir() else ():
             with contextlib.suppress(FileNotFoundError):
@@ -220,6 +220,8 @@ class Cache:
 
     def clear(self) -> int:
         """Remove everything; return the bytes that were freed."""
+        import shutil
+
         size = sum(path.stat().st_size for path in self._top.rglob("*") if path.is_file())
         shutil.rmtree(self._top, ignore_errors=True)
         return size

@@ -8,16 +8,9 @@ from typing import Any
 
 from registry.locations import has_secret, public_location
 from registry.spec import CsvSource, DatasetSpec, FieldsSpec, HfSource, JsonSource, ParquetSource
+from registry.spec_data import data_of, is_given
 
 __all__ = ["loader_call"]
-
-_VIEW_DEFAULTS = {
-    "auto_id": False,
-    "shuffle": False,
-    "seed": None,
-    "shuffle_choices": None,
-    "limit": None,
-}
 
 
 def loader_call(spec: DatasetSpec) -> str:
@@ -29,8 +22,7 @@ def loader_call(spec: DatasetSpec) -> str:
     mapping, function = _mapping(spec.fields)
     if mapping:
         arguments["sample_fields"] = _Code(mapping)
-    view = spec.view.model_dump()
-    arguments |= {key: view[key] for key, default in _VIEW_DEFAULTS.items() if view[key] != default}
+    arguments |= data_of(spec.view, keep=is_given)
     imports = ", ".join(sorted(name for name in {loader, function} if name))
     lines = [f"from registry import {imports}", ""]
     lines += [f"# get_dataset also does: {note}" for note in _notes(spec)]
@@ -51,10 +43,8 @@ def _argument(name: str, value: Any) -> str:
 
 
 def _source_call(source: Any) -> tuple[str, dict[str, Any]]:
-    given = source.model_dump(
-        exclude_defaults=True, exclude={"type", "path", "skip_rows", "records", "columns"}
-    )
-    given = {key: list(item) if isinstance(item, tuple) else item for key, item in given.items()}
+    elsewhere = {"type", "path", "skip_rows", "records", "columns"}
+    given = data_of(source, without=elsewhere, keep=is_given)
     if "fs_options" in given:
         given["fs_options"] = _Code(_with_environment(given["fs_options"]))
     match source:
@@ -82,7 +72,7 @@ def _with_environment(value: Any) -> str:
 
 def _mapping(fields: FieldsSpec) -> tuple[str, str]:
     """Return the code of `sample_fields` and the name it needs; both empty for the defaults."""
-    given = fields.model_dump(exclude_defaults=True)
+    given = data_of(fields, keep=is_given)
     if not given:
         return "", ""
     if _is_field_spec(given):

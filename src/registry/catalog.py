@@ -6,18 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from registry.catalog_index import CompiledEntries, compile_catalog, open_index
 from registry.catalog_listing import PACKAGE, State, state_at
-from registry.catalog_reader import Content, Found, Reader, content_of, defaults_of
+from registry.catalog_reader import Content, Found, Reader, content_of
 from registry.errors import DatasetNotFoundError, ManifestError, Problem, near_names
-from registry.layers import Entry, Layer
+from registry.layers import Entry, Layer, defaults_of
 from registry.resolve import resolve
-from registry.schema import SchemaName
 from registry.settings import INDEX_NAME, Settings
 from registry.spec import DatasetSpec
 from registry.yamlfile import Document, read_yaml
+
+if TYPE_CHECKING:
+    from registry.schema import SchemaName
 
 __all__ = ["Catalog", "shown"]
 

@@ -10,21 +10,21 @@ damaged, of another version or of other files, the files are read, and it is wri
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 import os
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from registry.canonical import digest_of
 from registry.catalog_listing import listing_digest, look_at
-from registry.catalog_reader import Found, Reader, defaults_of
+from registry.catalog_reader import Found, Reader
 from registry.catalog_records import (
     Key,
     Record,
@@ -33,17 +33,19 @@ from registry.catalog_records import (
     document_from,
     record_from,
 )
+from registry.code_digest import code_digest, known_code_digest
 from registry.collection import collection_paused
 from registry.errors import Problem
 from registry.files import write_whole
-from registry.layers import Entry, Layer
-from registry.schema import SCHEMAS, SchemaName, read_schema
-from registry.yamlfile import Document
+from registry.layers import Entry, Layer, defaults_of
+
+if TYPE_CHECKING:
+    from registry.schema import SchemaName
+    from registry.yamlfile import Document
 
 __all__ = [
     "Compiled",
     "CompiledEntries",
-    "code_digest",
     "compile_catalog",
     "kept_at",
     "open_index",
@@ -51,7 +53,6 @@ __all__ = [
     "write_kept",
 ]
 
-_FORMAT = 1
 _CHECKSUM = len(b"00000000")
 
 
@@ -78,18 +79,6 @@ def write_kept(path: Path, body: bytes) -> None:
         write_whole(path, lambda file: file.write(data))
 
 
-@functools.cache
-def code_digest() -> str:
-    """Return the digest of what decides how files are understood: this package, and Python."""
-    package = Path(__file__).parent
-    sources = {
-        path.relative_to(package).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(package.rglob("*.py"))
-    }
-    schemas = {name: read_schema(name) for name in SCHEMAS}
-    return digest_of([_FORMAT, sys.version, sources, schemas])
-
-
 def open_index(index: Path, cache_dir: Path) -> Compiled:
     """Return the compiled catalog of an index: the one in the cache, where it still holds.
 
@@ -110,7 +99,8 @@ def _load(path: Path) -> Compiled | None:
     """Return the catalog that is kept, None where there is none of this version."""
     data = read_kept(path)
     compiled = None if data is None else _compiled(data)
-    return compiled if compiled and compiled.header["code"] == code_digest() else None
+    code = known_code_digest(path.parent)
+    return compiled if compiled and compiled.header["code"] == code else None
 
 
 def _compiled(data: bytes) -> Compiled:
@@ -118,8 +108,7 @@ def _compiled(data: bytes) -> Compiled:
     return Compiled(data, json.loads(data[:end]), end + 1)
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A catalog in the form that is kept."""
 
     data: bytes
@@ -128,7 +117,7 @@ class Compiled:
     """What the header of `data` says, with the problems of all files."""
     start: int
     """Where the records begin."""
-    withheld: Mapping[int, Document] = field(default_factory=dict)
+    withheld: Mapping[int, Document] = {}
     """Documents that are only in memory, by their record: they may hold secrets."""
 
     def is_current(self) -> bool:

@@ -6,15 +6,15 @@ import contextlib
 import fnmatch
 import glob
 import hashlib
-import importlib.util
 import json
 import os
 import re
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from registry.settings import INDEX_NAME, builtin_root
 
@@ -63,8 +63,7 @@ def is_settled(state: State) -> bool:
     return abs(time.time() - state[1] / 1e9) > _RACY_SECONDS
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(Struct, frozen=True):
     """The files that one glob of an index stands for, in order of their names."""
 
     folder: str
@@ -80,8 +79,7 @@ class Files:
             yield folder / name, (one, two, three, four)
 
 
-@dataclass(frozen=True)
-class IndexFiles:
+class IndexFiles(Struct, frozen=True):
     """An index and the files that it includes."""
 
     path: str
@@ -180,6 +178,8 @@ def _package_index(name: str) -> str | None:
     """Return the index that an installed package ships, without importing the package."""
     if name == "registry":
         return str(builtin_root())
+    import importlib.util  # most catalogs are of no other package
+
     try:
         spec = importlib.util.find_spec(name) if name.isidentifier() else None
     except ValueError:  # a module that is no package

@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.catalog_listing import Files, IndexFiles, State, included, state_at
 from registry.errors import ManifestError, Problem
-from registry.layers import Entry, Layer
-from registry.schema import SchemaName, validate
+from registry.layers import Entry, Layer, defaults_of
 from registry.yamlfile import Document
 
-__all__ = ["Content", "Found", "Read", "Reader", "content_of", "defaults_of"]
+if TYPE_CHECKING:
+    from registry.schema import SchemaName
+
+__all__ = ["Content", "Found", "Read", "Reader", "content_of"]
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     """What one file says."""
 
     document: Document | None
@@ -28,12 +31,14 @@ class Content:
     """What is wrong with its form."""
 
 
-Read = Callable[[Path, SchemaName, State], Content]
+Read = Callable[[Path, "SchemaName", State], Content]
 """Read a file that was in this state when it was found."""
 
 
 def content_of(parse: Callable[[], Document], schema: SchemaName) -> Content:
     """Parse a file and validate what it says."""
+    from registry.schema import validate  # the warm catalog validates nothing
+
     try:
         document = parse()
     except ManifestError as error:
@@ -41,8 +46,7 @@ def content_of(parse: Callable[[], Document], schema: SchemaName) -> Content:
     return Content(document, tuple(validate(document, schema)))
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A problem, and the place that it speaks of besides its own."""
 
     problem: Problem
@@ -56,11 +60,6 @@ class Found:
         if not self.first_file:
             return shown
         return replace(shown, hint=f"by {show(self.first_file)}:{self.first_line}")
-
-
-def defaults_of(document: Document) -> Layer:
-    """Return the defaults of an index."""
-    return Layer("default", document.value.get("defaults", {}), document, ("defaults",))
 
 
 class Reader:

@@ -8,13 +8,12 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from registry.catalog_listing import ABSENT, State, is_settled, state_of
 from registry.catalog_reader import Content, content_of
 from registry.errors import Problem
 from registry.locations import has_secret
-from registry.schema import SchemaName
 from registry.yamlfile import (
     MAX_BYTES,
     Document,
@@ -22,6 +21,9 @@ from registry.yamlfile import (
     parse_bytes,
     unreadable,
 )
+
+if TYPE_CHECKING:
+    from registry.schema import SchemaName
 
 __all__ = [
     "Key",
@@ -37,7 +39,7 @@ _PROSE = {"description", "homepage"}
 # `json.dumps` makes an encoder at each call.
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
 
-Key = tuple[str, SchemaName]
+Key = tuple[str, "SchemaName"]
 """A file may be read as an index and as a manifest."""
 
 

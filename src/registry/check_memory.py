@@ -20,7 +20,7 @@ from registry.settings import lock_file_of
 __all__ = ["Checked", "check_whole"]
 
 # They judge what a manifest says, beside the code of this package.
-_JUDGES = ("jsonschema", "pydantic", "pyyaml")
+_JUDGES = ("jsonschema", "msgspec", "pyyaml")
 
 
 @dataclass(frozen=True)

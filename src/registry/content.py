@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -205,6 +204,8 @@ def _describe(document: str, given_type: str | None) -> tuple[str, str]:
         mime_type = given_type or (header[1] if header else _UNKNOWN_TYPE)
         return mime_type, f"document.{mime_type.rpartition('/')[2]}"
     path = Path(document)
+    import mimetypes  # reads tables of the system
+
     guessed, _ = mimetypes.guess_type(str(path))
     return guessed or _UNKNOWN_TYPE, path.name
 

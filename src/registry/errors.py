@@ -19,9 +19,10 @@ RegistryError
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,6 +53,8 @@ __all__ = [
 
 def near_names(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     """Return up to `most` of the `known` names that look like `word`, nearest first."""
+    import difflib  # only for errors
+
     by_folded: dict[str, str] = {}
     for name in known:
         by_folded.setdefault(name.casefold(), name)
@@ -84,8 +87,7 @@ class RegistryError(Exception):
     """Base of everything this package raises on purpose."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """One fault of a manifest or an index."""
 
     message: str
@@ -121,7 +123,7 @@ class Problem:
 
     def to_dict(self) -> dict[str, object]:
         """Return the problem as JSON data."""
-        return dict(vars(self))
+        return asdict(self)
 
 
 class ManifestError(RegistryError):
@@ -200,8 +202,7 @@ class DecodeError(RegistryError, ValueError):
         super().__init__(f"{place}: {message}")
 
 
-@dataclass(frozen=True)
-class _MappingPlace:
+class _MappingPlace(Struct, frozen=True):
     dataset: str = ""
     record: int | None = None
     field: str = ""

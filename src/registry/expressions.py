@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from registry.errors import did_you_mean
 from registry.templates import TemplatePart, parse_template, template_columns
@@ -36,45 +37,39 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of the record: the exact name first, then a dotted path into it."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class Const:
+class Const(Struct, frozen=True):
     """A value that is the same in every sample."""
 
     value: Any
 
 
-@dataclass(frozen=True)
-class ListOf:
+class ListOf(Struct, frozen=True):
     """Several expressions as one list; items that are lists are flattened into it."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class ObjectOf:
+class ObjectOf(Struct, frozen=True):
     """A map of expressions; a column that is missing gives null."""
 
     items: tuple[tuple[str, Expression], ...]
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True):
     """Text with columns put in."""
 
     parts: tuple[TemplatePart, ...]
-    values: Mapping[str, Expression] = field(default_factory=dict)
+    values: Mapping[str, Expression] = {}
     """Expressions under names of their own, before columns."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hash:
+class Hash(Struct, frozen=True, kw_only=True):
     """An id made of fields: the digest of their texts joined with NUL, `prefix_` before it."""
 
     fields: tuple[Expression, ...]
@@ -85,8 +80,7 @@ class Hash:
     algorithm: Literal["md5", "sha256"] = "md5"
 
 
-@dataclass(frozen=True)
-class RowNumber:
+class RowNumber(Struct, frozen=True):
     """The number of the record in its source."""
 
     start: int = 1
@@ -95,8 +89,7 @@ class RowNumber:
     """Digits of text with zeros in front; None gives a number."""
 
 
-@dataclass(frozen=True)
-class If:
+class If(Struct, frozen=True):
     """One expression or another."""
 
     condition: Condition
@@ -104,24 +97,21 @@ class If:
     otherwise: Expression = Const(None)
 
 
-@dataclass(frozen=True)
-class Messages:
+class Messages(Struct, frozen=True):
     """A conversation: roles with the expressions of their contents."""
 
     turns: tuple[tuple[str, tuple[tuple[str, Expression], ...]], ...]
     """Role, and parts: kind (text, image, …) and expression. A turn without a value vanishes."""
 
 
-@dataclass(frozen=True)
-class OperationCall:
+class OperationCall(Struct, frozen=True):
     """One step of a pipe: the operation's name and its argument as the manifest gives it."""
 
     name: str
     arguments: Any = None
 
 
-@dataclass(frozen=True)
-class Pipe:
+class Pipe(Struct, frozen=True):
     """An expression with operations applied to its value, in order."""
 
     start: Expression
@@ -132,8 +122,7 @@ Expression = Column | Const | ListOf | ObjectOf | Template | Hash | RowNumber | 
 """What one field of a sample is made of."""
 
 
-@dataclass(frozen=True)
-class Comparisons:
+class Comparisons(Struct, frozen=True):
     """Comparisons of one value with constants; all must hold."""
 
     tests: tuple[tuple[str, Any], ...]
@@ -142,22 +131,19 @@ class Comparisons:
     """What is compared; None where the context gives the value."""
 
 
-@dataclass(frozen=True)
-class AllOf:
+class AllOf(Struct, frozen=True):
     """Every one of several conditions."""
 
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True)
-class AnyOf:
+class AnyOf(Struct, frozen=True):
     """At least one of several conditions."""
 
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True)
-class Not:
+class Not(Struct, frozen=True):
     """The opposite of a condition."""
 
     condition: Condition

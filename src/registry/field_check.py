@@ -49,12 +49,12 @@ def unknown_columns(spec: DatasetSpec) -> Iterator[Fault]:
 
 
 def _fields(spec: DatasetSpec) -> dict[str, Any]:
-    return {name: getattr(spec.fields, name) for name in type(spec.fields).model_fields}
+    return {name: getattr(spec.fields, name) for name in FieldsSpec.__struct_fields__}
 
 
 def _only(name: str, expression: Any) -> FieldsSpec:
     """Return fields of which one alone is read."""
-    return FieldsSpec(**{**dict.fromkeys(FieldsSpec.model_fields), name: expression})
+    return FieldsSpec(**{**dict.fromkeys(FieldsSpec.__struct_fields__), name: expression})
 
 
 def _compile_fault(fields: FieldsSpec) -> str:

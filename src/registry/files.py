@@ -7,7 +7,6 @@ import errno
 import hashlib
 import io
 import os
-import shutil
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -89,6 +88,8 @@ class HashedFile(io.RawIOBase):
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
     """Give a new private folder under `parent`; whatever is left in it goes at the end."""
+    import shutil  # opening what is cached writes nothing
+
     folder = parent / uuid.uuid4().hex
     try:
         folder.mkdir(parents=True, mode=0o755)

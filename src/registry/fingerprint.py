@@ -10,6 +10,7 @@ from registry.locations import is_local, public_location
 from registry.sources import pin
 from registry.sources.pin import Pins
 from registry.spec import HfSource
+from registry.spec_data import data_of, is_given
 
 if TYPE_CHECKING:
     from registry.sources.pin import Access
@@ -26,16 +27,16 @@ def pin_all(spec: DatasetSpec, access: Access) -> Pins:
 
 def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     """Return the digest of all that determines the samples, before any view."""
-    steps = spec.model_dump(mode="json", include={"explode", "where", "fields", "sample"})
+    data = data_of(spec)
     return digest_of(
         {
-            **steps,
+            **{key: data[key] for key in ("explode", "where", "fields", "sample")},
             "format": FORMAT,
             "pins": [one.identity for one in pins.sources],
             "decode": [_decoding(source) for source in spec.sources],
             "join": _join_identity(spec, pins),
             "mapper": _mapper_identity(spec),
-            "expect": spec.expect.model_dump(exclude={"samples"}, exclude_defaults=True),
+            "expect": data_of(spec.expect, without={"samples"}, keep=is_given),
             "on_duplicate": spec.duplicate_rule,
             "remote_folder": _remote_folder(spec.source),
         }
@@ -44,8 +45,7 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
 
 def _decoding(source: Source) -> dict[str, Any]:
     """Return what determines how the bytes of a source become records."""
-    elsewhere = {"path", "fs_options", "revision", "trust", "cached"}
-    return source.model_dump(mode="json", exclude=elsewhere)
+    return data_of(source, without={"path", "fs_options", "revision", "trust", "cached"})
 
 
 def _mapper_identity(spec: DatasetSpec) -> list[str] | None:
@@ -59,7 +59,7 @@ def _mapper_identity(spec: DatasetSpec) -> list[str] | None:
 def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:
     if spec.join is None or pins.side is None:
         return None
-    how = spec.join.model_dump(mode="json", exclude={"source"})
+    how = data_of(spec.join, without={"source"})
     return [how, pins.side.identity, _decoding(spec.join.source)]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from registry.errors import LockStaleError
 from registry.locations import is_local
@@ -31,8 +32,7 @@ HEAD = "HEAD"
 _DIGEST = "sha256:"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Held:
+class Held(Struct, frozen=True, kw_only=True):
     """The pinned sources of a dataset, by what its manifest asks for."""
 
     dataset: str

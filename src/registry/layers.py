@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from registry.errors import Problem
 from registry.rules import RULES
 from registry.yamlfile import DataPath, Document, json_path
 
-__all__ = ["Entry", "Layer", "Merged", "merge"]
+__all__ = ["Entry", "Layer", "Merged", "defaults_of", "merge"]
 
 # Mappings that a later layer adds to; everything else it replaces.
 _DEEP: frozenset[DataPath] = frozenset(
@@ -27,8 +28,7 @@ _DEEP: frozenset[DataPath] = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One dataset as it stands in a file."""
 
     name: str
@@ -49,8 +49,7 @@ class Entry:
         return self.document.problem(("datasets", self.name, *path), message, hint, rule=rule)
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """Some of a dataset's keys, and where they come from."""
 
     kind: str
@@ -74,8 +73,12 @@ class Layer:
         )
 
 
-@dataclass(frozen=True)
-class Merged:
+def defaults_of(index: Document) -> Layer:
+    """Return the defaults of an index."""
+    return Layer("default", index.value.get("defaults", {}), index, ("defaults",))
+
+
+class Merged(Struct, frozen=True):
     """A dataset's keys, all layers in one, with a note of which one each value comes from."""
 
     value: dict[str, Any]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.cache import Cache, CacheEntry
 from registry.canonical import digest_of
@@ -142,8 +144,7 @@ def list_datasets(
     return [name for name in catalog if wanted <= catalog.tags_of(name)]
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A dataset, and how it was come by."""
 
     dataset: ArrowDataset

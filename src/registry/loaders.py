@@ -18,8 +18,9 @@ from registry.locations import is_local, local_path, public_location, unpacked_s
 from registry.mapping import map_records, record_mapper
 from registry.relative_files import resolve_files, resolver
 from registry.sample import Sample
-from registry.sources.files import open_files
+from registry.sources.fetched import open_files
 from registry.spec import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
+from registry.spec_misfits import parsed
 
 if TYPE_CHECKING:
     from registry.dataset import Dataset
@@ -72,15 +73,16 @@ def csv_dataset(
         MappingError: a record does not become a sample (a ValueError).
         ValueError: a negative limit.
     """
-    source = CsvSource(
-        path=csv_file,  # type: ignore[arg-type]  # the model makes a tuple of it
-        fs_options=fs_options or {},
-        encoding=encoding,
-        dialect=dialect,  # type: ignore[arg-type]  # checked by the model
+    keys = {
+        "path": [csv_file],
+        "fs_options": fs_options or {},
+        "encoding": encoding,
+        "dialect": dialect,
         # excel-tab has a delimiter of its own, which the default must not replace.
-        delimiter=None if delimiter == "," else delimiter,
-        fieldnames=None if fieldnames is None else tuple(fieldnames),
-    )
+        "delimiter": None if delimiter == "," else delimiter,
+        "fieldnames": None if fieldnames is None else tuple(fieldnames),
+    }
+    source = parsed(keys, CsvSource)
     view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
     return _read_files(source, sample_fields, view, name)
 
@@ -122,11 +124,8 @@ def json_dataset(
         MappingError: a record does not become a sample (a ValueError).
         ValueError: a negative limit.
     """
-    source = JsonSource(
-        path=json_file,  # type: ignore[arg-type]  # the model makes a tuple of it
-        fs_options=fs_options or {},
-        encoding=encoding,
-    )
+    keys = {"path": [json_file], "fs_options": fs_options or {}, "encoding": encoding}
+    source = parsed(keys, JsonSource)
     view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
     return _read_files(source, sample_fields, view, name)
 
@@ -240,16 +239,17 @@ def hf_dataset(
         MappingError: a record does not become a sample (a ValueError).
         ValueError: a negative limit.
     """
-    source = HfSource(
-        path=_folder_or_name(path),
-        split=split,
-        name=name,
-        data_dir=data_dir,
-        data_files=kwargs.pop("data_files", None),
-        revision=revision,
-        trust=trust,
-        cached=cached,
-    )
+    keys = {
+        "path": _folder_or_name(path),
+        "split": split,
+        "name": name,
+        "data_dir": data_dir,
+        "data_files": kwargs.pop("data_files", None),
+        "revision": revision,
+        "trust": trust,
+        "cached": cached,
+    }
+    source = parsed(keys, HfSource)
     view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
     records = list(_hub_records(source, kwargs))
     samples = _hub_samples(records, sample_fields, view, path)
@@ -267,7 +267,8 @@ def _folder_or_name(path: str) -> str:
 def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> Iterator[DatasetRecord]:
     from registry.cache import Cache
     from registry.settings import Settings
-    from registry.sources.hub import fetch_hub, pin_hub
+    from registry.sources.hub import pin_hub
+    from registry.sources.hub_records import fetch_hub
     from registry.sources.pin import Access
 
     settings = Settings.from_environment()

@@ -12,23 +12,24 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["block_of", "conflict_line", "pieces", "sides", "written"]
+__all__ = ["block_of", "conflict_line", "pieces", "pin_in", "sides", "written"]
 
 HEAD = """\
 # yaml-language-server: $schema=schemas/lock.schema.json
 # Written by `python -m registry lock`. Review it like code; don't edit it.
 version: 1
 """
-_BLOCK = re.compile(r"^  \S", re.MULTILINE)
-_MARKER = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$", re.MULTILINE)
+# `re` compiles these when they are first used, and keeps them; to read a pin takes two.
+_BLOCK = r"(?m)^  \S"
+_MARKER = r"(?m)^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$"
 # What YAML reads as the same text without quotes, whatever stands around it in a list.
-_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_/.+*@-]*(://[A-Za-z0-9_/.+*@-]+|:[0-9a-f]{64})?")
+_PLAIN = r"[A-Za-z_/][A-Za-z0-9_/.+*@-]*(://[A-Za-z0-9_/.+*@-]+|:[0-9a-f]{64})?"
 # Words that some version of YAML takes for something else.
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 # Digits and letters of which some, such as 12e4, are numbers: all have quotes, to look the same.
-_HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HEX = r"[0-9a-f]{40}|[0-9a-f]{64}"
 # What JSON leaves as it is, and YAML takes for a line break or refuses.
-_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNPRINTABLE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 _PIECE = 1 << 19
 
 
@@ -68,14 +69,14 @@ def _text(value: str) -> str:
     if _is_plain(value):
         return value
     quoted = json.dumps(value, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return re.sub(_UNPRINTABLE, lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
 def _is_plain(value: str) -> bool:
     return (
-        _PLAIN.fullmatch(value) is not None
+        re.fullmatch(_PLAIN, value) is not None
         and value.lower() not in _WORDS
-        and not _HEX.fullmatch(value)
+        and not re.fullmatch(_HEX, value)
     )
 
 
@@ -89,10 +90,45 @@ def block_of(text: str, name: str) -> str | None:
     found = text.find(start)
     if found < 0 or text.count(key) > 1 or not text.startswith(HEAD):
         return None
-    after = _BLOCK.search(text, found + len(start))
+    after = re.compile(_BLOCK).search(text, found + len(start))
     above = text.count("\n", 0, found + 1)
     body = text[found + 1 : after.start() if after else len(text)]
     return "\n" * (above - 1) + "datasets:\n" + body
+
+
+def pin_in(block: str, name: str) -> dict[str, Any] | None:
+    """Return what the block of a dataset says, as `block_of` gives it, without the parser of YAML.
+
+    None where its text is not to the letter what `written` makes of that, so YAML has to tell.
+    """
+    body = block.partition("datasets:\n")[2]
+    try:
+        pin = _read(body.splitlines()[1:])
+    except (ValueError, LookupError):
+        return None
+    return pin if _block(name, pin) == body else None
+
+
+def _read(lines: Sequence[str]) -> dict[str, Any]:
+    pin: dict[str, Any] = {}
+    for line in lines:
+        key, _, text = line.lstrip(" -").partition(": ")
+        if line == "    sources:":
+            pin["sources"] = []
+            continue
+        if line.startswith("      - "):
+            pin["sources"].append({})
+        place = pin["sources"][-1] if line.startswith("      ") else pin
+        place[key] = _read_value(text)
+    return pin
+
+
+def _read_value(text: str) -> Any:
+    if text.startswith("["):
+        return [_read_value(item) for item in text[1:-1].split(", ")] if text != "[]" else []
+    if text.startswith('"'):
+        return json.loads(text)
+    return int(text) if text.isdecimal() else text
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -102,7 +138,7 @@ def pieces(text: str) -> Iterator[str]:
     """
     start, line = 0, 0
     while start < len(text):
-        after = _BLOCK.search(text, start + _PIECE)
+        after = re.compile(_BLOCK).search(text, start + _PIECE)
         end = after.start() if after else len(text)
         part = text[start:end]
         yield "\n" * (line - 1) + f"datasets:\n{part}" if start else part
@@ -112,7 +148,7 @@ def pieces(text: str) -> Iterator[str]:
 
 def conflict_line(text: str) -> int | None:
     """Return the line of the first conflict marker of a merge, or None."""
-    marker = _MARKER.search(text)
+    marker = re.search(_MARKER, text)
     return None if marker is None else text.count("\n", 0, marker.start()) + 1
 
 
@@ -121,7 +157,7 @@ def sides(text: str) -> tuple[str, str]:
     kept: tuple[list[str], list[str]] = ([], [])
     taking = {0, 1}
     for line in text.splitlines(keepends=True):
-        marker = _MARKER.match(line)
+        marker = re.match(_MARKER, line)
         if marker:
             taking = {"<": {0}, "|": set(), "=": {1}, ">": {0, 1}}[line[0]]
             continue

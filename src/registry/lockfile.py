@@ -6,16 +6,17 @@ It is written by `registry lock`, reviewed like code, and read with the strict r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+import msgspec
+from msgspec import Meta, Struct
 
 from registry.errors import LockError, ManifestError, Problem
 from registry.files import write_whole
-from registry.lock_text import block_of, conflict_line, pieces, sides, written
-from registry.schema import validate
+from registry.lock_text import block_of, conflict_line, pieces, pin_in, sides, written
+from registry.spec import Count, Text
+from registry.spec_data import data_of, is_said
 from registry.yamlfile import Document, parse_yaml
 
 __all__ = [
@@ -39,27 +40,19 @@ _MAX_BYTES = 1 << 28
 _RELOCK = "take either side, or leave it, and run `python -m registry lock`"
 _MEND = "mend it, or remove the file and run `python -m registry lock`"
 
-Text = Annotated[str, Field(min_length=1)]
-Count = Annotated[int, Field(ge=0)]
-Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+# Beside `$`, because in Python that fits before a line break at the end, too.
+_END = r"$(?!\n)"
+Digest = Annotated[str, Meta(pattern=rf"^sha256:[0-9a-f]{{64}}{_END}")]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-class LockedSource(_Model):
+class LockedSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file, known by its digest, or a repository of the Hub, known by its commit."""
 
     location: Text
     """Path relative to the index, or URL without secrets."""
     asked: Text | None = None
     """What the manifest asks for where that is not the location: a glob, a folder, a branch."""
-    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    revision: Annotated[str, Meta(pattern=rf"^[0-9a-f]{{40}}{_END}")] | None = None
     """Commit of a repository."""
     etag: Text | None = None
     """ETag that the server gave with these bytes."""
@@ -67,14 +60,12 @@ class LockedSource(_Model):
     """VersionId of the object."""
     size: Count | None = None
     """Bytes of the file."""
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    sha256: Annotated[str, Meta(pattern=rf"^[0-9a-f]{{64}}{_END}")] | None = None
     """Digest of the file's bytes."""
 
-    @model_validator(mode="after")
-    def _is_pinned(self) -> Self:
+    def __post_init__(self) -> None:
         if self.revision is None and (self.size is None or self.sha256 is None):
             raise ValueError("neither a commit nor size and digest")
-        return self
 
     @property
     def short(self) -> str:
@@ -82,22 +73,22 @@ class LockedSource(_Model):
         return (self.revision or self.sha256 or "")[:7]
 
 
-class Pin(_Model):
+class Pin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one dataset was when it was pinned."""
 
     spec: Digest
     """Digest of the resolved manifest, see `spec_digest`."""
-    sources: Annotated[tuple[LockedSource, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
+    sources: Annotated[tuple[LockedSource, ...], Meta(min_length=1)]
     """What its records come from, in their order."""
     samples: Count
     """How many samples it has."""
-    columns: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+    columns: tuple[str, ...]
     """Columns of the first source's records, as far as its first records have them."""
     ordered: Digest
     """Digest of the samples in their order."""
     unordered: Digest
     """Digest of the samples in any order."""
-    format: Annotated[int, Field(ge=1)]
+    format: Annotated[int, Meta(ge=1)]
     """Version of how these digests are taken."""
 
     def agrees(self, spec_digest: str) -> bool:
@@ -105,11 +96,10 @@ class Pin(_Model):
         return self.spec == spec_digest and self.format == PIN_FORMAT
 
 
-@dataclass(frozen=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """The pins of a catalog."""
 
-    pins: Mapping[str, Pin] = field(default_factory=dict)
+    pins: Mapping[str, Pin] = {}
     """By the name of the dataset."""
     version: int = 1
     """Version of the file's format."""
@@ -139,7 +129,7 @@ def lock_of(documents: Iterable[Document]) -> Lock:
     """Return the lock that the documents of a lockfile say."""
     return Lock(
         {
-            name: Pin.model_validate(value)
+            name: msgspec.convert(value, Pin)
             for document in documents
             for name, value in document.value["datasets"].items()
         }
@@ -160,8 +150,10 @@ def read_pin(path: Path, name: str, *, shown_as: str | None = None) -> Pin | Non
     block = block_of(text, name) if conflict_line(text) is None else None
     if block is not None:
         try:
-            return Pin.model_validate(parse_yaml(block, file="").value["datasets"][name])
-        except (ManifestError, ValidationError, KeyError, TypeError):
+            # The parser of YAML takes longer to import than a whole open takes.
+            pin = pin_in(block, name) or parse_yaml(block, file="").value["datasets"][name]
+            return msgspec.convert(pin, Pin)
+        except (ManifestError, msgspec.ValidationError, KeyError, TypeError):
             pass  # what is wrong is said of the whole
     return _parse(text, shown_as or str(path)).pins.get(name)
 
@@ -234,6 +226,8 @@ def _twice(documents: Iterable[Document], shown: str) -> Iterator[Problem]:
 
 def _valid(document: Document, *, head: bool) -> Document:
     """Return a valid document whole; only the first part of a large file has a head."""
+    from registry.schema import validate  # a block that is found is not validated by it
+
     whole = document if head else _with_version(document)
     problems = validate(whole, "lock")
     if problems:
@@ -252,19 +246,7 @@ def _error(problems: list[Problem]) -> LockError:
 
 def lock_text(lock: Lock) -> str:
     """Return the text of a lock; the same lock is always the same text."""
-    return written({name: dict(_keys(pin)) for name, pin in lock.pins.items()})
-
-
-def _keys(pin: Pin) -> Iterator[tuple[str, Any]]:
-    for key, value in pin.model_dump().items():
-        if key == "sources":
-            yield key, [_without_nones(source) for source in value]
-        else:
-            yield key, value
-
-
-def _without_nones(source: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in source.items() if value is not None}
+    return written({name: data_of(pin, keep=is_said) for name, pin in lock.pins.items()})
 
 
 def write_lock(path: Path, lock: Lock) -> None:

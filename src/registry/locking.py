@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
 
 from registry.errors import (
     DigestMismatchError,

@@ -128,7 +128,7 @@ def _function_if_none(value: Any) -> Any:
     return "function" if value is None else value
 
 
-@dataclass
+@dataclass(config=DEFERRED)
 class ToolCall:
     """A call that the assistant asks for."""
 
@@ -146,7 +146,7 @@ class ToolCall:
     """Kind of call."""
 
 
-@dataclass
+@dataclass(config=DEFERRED)
 class ToolCallError:
     """Why a tool call failed."""
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from registry.arrow_dataset import ArrowDataset
 from registry.locations import is_local
-from registry.relative_files import local_resolver, resolve_files
 from registry.sample_file import SampleFile
 from registry.spec import HfSource, ParquetSource
 from registry.views import open_view
@@ -62,4 +61,6 @@ def finisher(spec: DatasetSpec) -> Callable[[Sample], Sample]:
     path = spec.source.path
     if isinstance(spec.source, HfSource) or not is_local(path[0]):
         return lambda sample: sample
+    from registry.relative_files import local_resolver, resolve_files  # few datasets name files
+
     return partial(resolve_files, resolve=local_resolver(path[0]))

@@ -9,6 +9,7 @@ from typing import Any
 from registry.layers import Entry, Layer, Merged
 from registry.resolve import merged_entry
 from registry.spec import DatasetSpec
+from registry.spec_data import data_of
 from registry.yamlfile import DataPath, json_path
 
 __all__ = ["Origin", "origins_of"]
@@ -64,11 +65,11 @@ def origins_of(spec: DatasetSpec, entries: Mapping[str, Entry]) -> tuple[Origin,
 
 def _values(spec: DatasetSpec, merged: Merged) -> Iterator[tuple[DataPath, Any]]:
     """Yield the values that determine a dataset, by their paths in a manifest."""
-    data = spec.model_dump(mode="json", exclude={"name", "folder", "view"})
+    data = data_of(spec, without={"name", "folder", "view"})
     if spec.mapper is not None:
         del data["fields"]  # not read
     parts = data.pop("concat")
-    for key, value in {**data, **spec.view.model_dump(mode="json")}.items():
+    for key, value in {**data, **data_of(spec.view)}.items():
         yield from _opened((key,), value)
     for number, part in enumerate(merged.value.get("concat", ())):
         for key in part:  # what a part does not say is said by the source

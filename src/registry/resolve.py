@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+import msgspec
+from msgspec.structs import replace
 
 from registry.errors import ManifestError, Problem, did_you_mean, near_names
 from registry.judge import faults
@@ -16,11 +16,13 @@ from registry.layers import Entry, Layer, Merged, merge
 from registry.locations import is_local, local_path, public_location, unpacked_suffix
 from registry.source_paths import with_absolute_paths, without_nulls
 from registry.spec import DatasetSpec, Source, View
-from registry.yamlfile import DataPath
+
+if TYPE_CHECKING:
+    from registry.spec_misfits import Misfit
 
 __all__ = ["merged_entry", "resolve", "source_type", "spec_of", "spec_of_source"]
 
-_VIEW_KEYS = tuple(View.model_fields)
+_VIEW_KEYS = View.__struct_fields__
 _SOURCE_KEYS = ("split", "revision")
 _SUFFIX_TYPES = {
     ".csv": "csv",
@@ -183,27 +185,45 @@ def _spec(name: str, merged: Merged, folder: Path) -> DatasetSpec:
     if view.get("shuffle_choices") is False:
         del view["shuffle_choices"]
     value["view"] = view
-    value["concat"] = tuple(_part_of(value["source"], part) for part in value.get("concat", ()))
+    parts = [_part_of(value["source"], part) for part in value.get("concat", ())]
+    value["concat"] = [_with_list(part) for part in parts]
+    value = _with_listed(value)
+    if "join" in value:
+        value["join"] = _with_listed(value["join"])
     if isinstance(value.get("explode"), str):
         value["explode"] = {"column": value["explode"]}
-    value["tags"] = tuple(value.get("tags", ()))
     try:
-        return DatasetSpec(**value)
-    except ValidationError as error:
-        raise ManifestError(_worded(merged, item) for item in error.errors()) from error
+        return msgspec.convert(value, DatasetSpec)
+    except msgspec.ValidationError as error:
+        from registry.spec_misfits import misfits  # only errors need it
+
+        found = misfits(value, DatasetSpec)
+        raise ManifestError(_worded(merged, one) for one in found) from error
 
 
-def _worded(merged: Merged, item: Any) -> Problem:
+def _with_listed(value: dict[str, Any]) -> dict[str, Any]:
+    """Return keys with their source as `_with_list` does."""
+    return {**value, "source": _with_list(value["source"])} if "source" in value else value
+
+
+def _with_list(source: dict[str, Any]) -> dict[str, Any]:
+    """Return a source of files with a list of paths, where it may have a single one."""
+    if source.get("type") == "hf" or not isinstance(source.get("path"), str):
+        return source
+    return {**source, "path": [source["path"]]}
+
+
+def _worded(merged: Merged, misfit: Misfit) -> Problem:
     """Return a problem of the model in the words of the schema's."""
-    path = _path_of(item["loc"])
-    if item["type"] == "missing":
+    path = misfit.path[1:] if misfit.path[0] == "view" else misfit.path
+    if misfit.kind == "missing":
         message = f"the key '{path[-1]}' is missing"
         return merged.problem(path[:-1], message, rule="missing-key")
-    if item["type"] == "extra_forbidden":
+    if misfit.kind == "unknown":
         kind = merged.value.get("source", {}).get("type")
         message, hint = f"unknown key '{path[-1]}'", f"not a key of the type {kind}"
         return merged.problem(path, message, hint, rule="unknown-key")
-    return merged.problem(path, item["msg"], rule="wrong-value")
+    return merged.problem(path, misfit.message, rule="wrong-value")
 
 
 def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
@@ -212,18 +232,3 @@ def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
     if source.get("columns") and part.get("columns"):
         merged["columns"] = {**source["columns"], **part["columns"]}
     return without_nulls(merged)
-
-
-def _path_of(loc: tuple[str | int, ...]) -> DataPath:
-    """Return the manifest's path of a pydantic location, which names the union's member too."""
-    match loc:
-        case ("source", _, *rest):
-            return ("source", *rest)
-        case ("concat", index, _, *rest):
-            return ("concat", index, *rest)
-        case ("join", "source", _, *rest):
-            return ("join", "source", *rest)
-        case ("view", *rest):
-            return tuple(rest)
-        case _:
-            return loc

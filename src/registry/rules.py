@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from registry.errors import Severity
 
@@ -12,8 +12,7 @@ ALL = "all"
 """The word that stands for every rule, those that are off by default too."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One thing that manifests are held to."""
 
     id: str

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from registry.canonical import to_json
 from registry.errors import MappingError
 from registry.messages import ChatMessage
 from registry.sample import Sample, SandboxEnvironmentSpec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = Sequence[int] | NDArray[np.int64]
+    """Numbers of records, from 1."""
 
 __all__ = [
     "FIELDS",
@@ -47,9 +52,6 @@ FIELDS = ("input", "choices", "target", "id", "metadata", "sandbox", "files", "s
 
 Kind = Literal["text", "texts", "whole", "number", "flag", "json"]
 """What the values of one key of the metadata are: all of a type, or anything, kept as JSON."""
-
-Numbers = Sequence[int] | NDArray[np.int64]
-"""Numbers of records, from 1."""
 
 _TEXT = pa.large_string()
 KINDS: dict[Kind, pa.DataType] = {

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import msgspec
+from msgspec import structs
+
 from registry.errors import Problem, Severity, did_you_mean
 from registry.rules import ALL, FAMILIES, RULES
 from registry.spec import Validation
@@ -43,7 +46,7 @@ class Selection:
             if problem.rule in self.rules:
                 severity = severities.get(problem.rule, problem.severity)
                 same = severity == problem.severity
-                yield problem if same else replace(problem, severity=severity)
+                yield problem if same else structs.replace(problem, severity=severity)
 
 
 def word_fault(word: str, *, ignoring: bool, families: bool = True) -> WordFault | None:
@@ -81,7 +84,7 @@ def configured(index: Document) -> tuple[Selection, list[Problem]]:
     problems = list(_config_problems(index, given))
     if problems:
         return Selection(), problems
-    config = Validation(**given)
+    config = msgspec.convert(given, Validation)
     wanted = _DEFAULT if config.select is None else _words_rules(config.select) | _STOPPING
     rules = wanted - (_words_rules(config.ignore) - _STOPPING)
     severities = {

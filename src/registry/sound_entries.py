@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from registry.catalog import Catalog
 from registry.errors import Problem
 from registry.layers import Entry
@@ -72,4 +74,4 @@ def _is_within(path: str, around: str) -> bool:
 def _without(entry: Entry, keys: set[str]) -> Entry:
     value = {key: item for key, item in entry.value.items() if key not in keys}
     document = replace(entry.document, value={"datasets": {entry.name: value}})
-    return replace(entry, document=document)
+    return structs.replace(entry, document=document)

@@ -17,23 +17,21 @@ __all__ = ["Finding", "literal_secrets", "plain_http", "secrets_in_urls", "unpin
 Finding = tuple[DataPath, str, str]
 """Where in the dataset, what is wrong, and what to do next."""
 
-_SECRET = re.compile(
-    r"(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string", re.IGNORECASE
-)
+# `re` compiles these when they are first used, and keeps them: most datasets need none.
+_SENSITIVE = r"(?i)(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string"
 # Beside those: what cloud storage signs its links with, and what services call their passwords.
-_SECRET_QUERY = re.compile(
-    rf"{_SECRET.pattern}|signature|(^|[-_])sig($|[-_])|(api|access)-?key|(^|[-_])auth([-_]|$)",
-    re.IGNORECASE,
+_SENSITIVE_QUERY = (
+    rf"{_SENSITIVE}|signature|(^|[-_])sig($|[-_])|(api|access)-?key|(^|[-_])auth([-_]|$)"
 )
 _WEB = ("http", "https", "ftp")
 # `github://owner:repository@commit/path` has the form of a password and is none.
 _NO_PASSWORD = ("github", "gist")
-_THIS_MACHINE = re.compile(r"localhost|127(\.\d+){3}|::1")
+_THIS_MACHINE = r"localhost|127(\.\d+){3}|::1"
 # Files under a revision: the part of the location that names it.
 _UNDER_REVISION = (
-    re.compile(r"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@(?P<revision>[^/]*))?/"),
-    re.compile(r"https?://huggingface\.co/(?:datasets/)?[^/]+/[^/]+/resolve/(?P<revision>[^/]+)/"),
-    re.compile(r"https?://raw\.githubusercontent\.com/[^/]+/[^/]+/(?P<revision>[^/]+)/"),
+    r"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@(?P<revision>[^/]*))?/",
+    r"https?://huggingface\.co/(?:datasets/)?[^/]+/[^/]+/resolve/(?P<revision>[^/]+)/",
+    r"https?://raw\.githubusercontent\.com/[^/]+/[^/]+/(?P<revision>[^/]+)/",
 )
 
 
@@ -41,7 +39,9 @@ def literal_secrets(merged: Merged) -> Iterator[Finding]:
     """Yield the options that hold a secret and not the name of a variable."""
     for path, item in _options(merged.value):
         inside = path[path.index("fs_options") + 1 :]
-        named = next((str(key) for key in reversed(inside) if _SECRET.search(str(key))), None)
+        named = next(
+            (str(key) for key in reversed(inside) if re.search(_SENSITIVE, str(key))), None
+        )
         if named is not None and isinstance(item, str | int | float) and not isinstance(item, bool):
             message = f"a literal secret in '{named}'"
             yield path, message, "name an environment variable: `{env: NAME}`"
@@ -66,7 +66,7 @@ def plain_http(merged: Merged) -> Iterator[Finding]:
     for path, text in (*_locations(merged.value), *_options(merged.value)):
         for part in text.split("::") if isinstance(text, str) else ():
             host = _host_of(part) if protocol_of(part).lower() == "http" else None
-            if host is not None and not _THIS_MACHINE.fullmatch(host):
+            if host is not None and not re.fullmatch(_THIS_MACHINE, host):
                 yield path, f"plain HTTP to {host}", "use https://"
                 break
 
@@ -79,7 +79,7 @@ def unpinned_revisions(merged: Merged) -> Iterator[Finding]:
             continue
         for place, location in _texts(keys.get("path"), (*path, "path")):
             for pattern in _UNDER_REVISION:
-                found = pattern.match(location)
+                found = re.match(pattern, location)
                 if found and not is_commit(found["revision"]):
                     yield place, _floating(found["revision"]), "write the full commit in its place"
 
@@ -167,7 +167,7 @@ def _secret_of(url: str) -> str:
         return "a user or password before the host"
     query = url.partition("?")[2].partition("#")[0]
     for name, item in parse_qsl(query):
-        if item and _SECRET_QUERY.search(name):
+        if item and re.search(_SENSITIVE_QUERY, name):
             return f"'{name}'"
     return ""
 

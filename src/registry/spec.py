@@ -1,19 +1,23 @@
-"""The models of manifests: what one dataset is, with nothing left open."""
+"""The models of manifests: what one dataset is, with nothing left open.
 
-from __future__ import annotations
+They are Structs of msgspec, because each process that opens a dataset makes these classes, and one
+of pydantic takes a hundred times as long. A constructor checks nothing: `msgspec.convert` does, and
+`spec_misfits` words all that it refuses.
+"""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from msgspec import Meta, Struct
 
 from registry.errors import Severity
 from registry.locations import public_location
 
 __all__ = [
     "GENERIC_BUILDERS",
+    "Count",
     "CsvSource",
     "DatasetSpec",
     "Expect",
@@ -39,26 +43,23 @@ GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
 """Paths of a Hub source that name a format of `datasets` and no repository."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+Text = Annotated[str, Meta(min_length=1)]
+Texts = Annotated[tuple[Text, ...], Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=0)]
 
 
-def _as_tuple(value: Any) -> Any:
-    if isinstance(value, str):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
+class _Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
 
 
-Text = Annotated[str, Field(min_length=1)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
-
-
-class _SourceModel(_Model):
+class _SourceModel(_Model, frozen=True, kw_only=True, tag_field="type"):
+    type: ClassVar[str]
+    """Key of a manifest that tells one kind of source from another."""
     columns: dict[str, Any] = {}
     """Columns with a constant value that each record gets."""
 
 
-class FileSource(_SourceModel):
+class FileSource(_SourceModel, frozen=True, kw_only=True):
     """Files: one path, several, or globs; local or any fsspec URL."""
 
     path: Texts
@@ -67,44 +68,42 @@ class FileSource(_SourceModel):
     """Options of the file system; a secret is written `{env: NAME}`."""
 
 
-class CsvSource(FileSource):
+class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
     """Comma-separated values; every cell is text."""
 
-    type: Literal["csv"] = "csv"
+    type = "csv"
     encoding: Text = "utf-8"
     """Text encoding; a byte-order mark is accepted."""
     dialect: Literal["unix", "excel", "excel-tab"] = "unix"
     """Dialect of Python's csv module."""
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    delimiter: Annotated[str, Meta(min_length=1, max_length=1)] | None = None
     """One character between cells; the dialect's own where not given."""
-    fieldnames: (
-        Annotated[tuple[str, ...], BeforeValidator(_as_tuple), Field(min_length=1)] | None
-    ) = None
+    fieldnames: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
     """Column names of a file without a header."""
-    skip_rows: Annotated[int, Field(ge=0)] = 0
+    skip_rows: Count = 0
     """Rows before the header that are passed over."""
 
 
-class JsonSource(FileSource):
+class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
     """JSON Lines (`.jsonl`, `.ndjson`), or JSON: an array of objects, or one object."""
 
-    type: Literal["json"] = "json"
+    type = "json"
     encoding: Text = "utf-8"
     """Text encoding; a byte-order mark is accepted."""
     records: Text | None = None
     """Key, or dotted path, of the array of objects in a JSON object."""
 
 
-class ParquetSource(FileSource):
+class ParquetSource(FileSource, frozen=True, kw_only=True, tag="parquet"):
     """Parquet files."""
 
-    type: Literal["parquet"] = "parquet"
+    type = "parquet"
 
 
-class HfSource(_SourceModel):
+class HfSource(_SourceModel, frozen=True, kw_only=True, tag="hf"):
     """A dataset of the Hugging Face Hub, a local folder, or a generic builder with files."""
 
-    type: Literal["hf"] = "hf"
+    type = "hf"
     path: Text
     """Repository `owner/name`, a local folder (`./…` or absolute), or a builder such as `json`."""
     split: Text
@@ -147,10 +146,10 @@ def data_file_list(data_files: Any) -> list[str]:
             return list(data_files or ())
 
 
-Source = Annotated[CsvSource | JsonSource | ParquetSource | HfSource, Field(discriminator="type")]
+Source = CsvSource | JsonSource | ParquetSource | HfSource
 
 
-class FieldsSpec(_Model):
+class FieldsSpec(_Model, frozen=True, kw_only=True):
     """One expression a field, as the manifest writes it; None means that it is not read."""
 
     input: Any = "input"
@@ -164,7 +163,7 @@ class FieldsSpec(_Model):
     setup: Any = "setup"
 
 
-class Join(_Model):
+class Join(_Model, frozen=True, kw_only=True):
     """A side file: the record with the same key is added as one column."""
 
     source: Source
@@ -179,7 +178,7 @@ class Join(_Model):
     """What to do with a record whose key is not in the side file."""
 
 
-class Explode(_Model):
+class Explode(_Model, frozen=True, kw_only=True):
     """One record for each item of a list."""
 
     column: Text
@@ -190,21 +189,21 @@ class Explode(_Model):
     """Column that its place goes into, from 0."""
 
 
-class SampleOf(_Model):
+class SampleOf(_Model, frozen=True, kw_only=True):
     """A fixed selection of the samples, in their order."""
 
-    n: Annotated[int, Field(ge=0)]
+    n: Count
     """How many."""
-    seed: Annotated[int, Field(ge=0)]
+    seed: Count
     """Seed of the selection."""
     stratify_by: Text | None = None
     """Key of the metadata; each value keeps its share."""
 
 
-class Expect(_Model):
+class Expect(_Model, frozen=True, kw_only=True):
     """What must hold of the built samples."""
 
-    samples: Annotated[int, Field(ge=0)] | None = None
+    samples: Count | None = None
     """How many there are, before the view's limit."""
     unique_ids: bool = False
     """Every sample has an id, and no two the same."""
@@ -214,22 +213,22 @@ class Expect(_Model):
     """Every target has text."""
 
 
-class View(_Model):
+class View(_Model, frozen=True, kw_only=True):
     """Order, choice order and limit over samples."""
 
     auto_id: bool = False
     """Number the samples from 1 in the order of the source."""
     shuffle: bool = False
     """Shuffle the samples with `seed`."""
-    seed: Annotated[int, Field(ge=0)] | None = None
+    seed: Count | None = None
     """Seed of the order."""
-    shuffle_choices: Annotated[int, Field(ge=0)] | None = None
+    shuffle_choices: Count | None = None
     """Seed of the order of choices; None keeps it."""
-    limit: Annotated[int, Field(ge=0)] | None = None
+    limit: Count | None = None
     """Samples at most; None is all of them."""
 
 
-class DatasetSpec(_Model):
+class DatasetSpec(_Model, frozen=True, kw_only=True):
     """One dataset, resolved: extends, defaults and overrides applied."""
 
     name: Text
@@ -283,12 +282,12 @@ class DatasetSpec(_Model):
         return "keep" if self.view.auto_id else self.on_duplicate
 
 
-class Validation(_Model):
+class Validation(_Model, frozen=True, kw_only=True):
     """What the root index asks of `validate`: ids of rules, or their families."""
 
-    select: Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)] | None = None
+    select: tuple[Text, ...] | None = None
     """Rules that are reported; None is those that are on by default."""
-    ignore: Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)] = ()
+    ignore: tuple[Text, ...] = ()
     """Rules of those that are not."""
     severity: dict[Text, Severity] = {}
     """Severities that differ from the rules' own."""

@@ -10,6 +10,7 @@ from registry.canonical import digest_of
 from registry.locations import is_local, local_path, public_location
 from registry.settings import builtin_root
 from registry.spec import GENERIC_BUILDERS, DatasetSpec, HfSource, Source, is_folder
+from registry.spec_data import data_of, is_given
 
 __all__ = ["asked_of", "location_in", "portable", "spec_digest"]
 
@@ -59,7 +60,7 @@ def spec_digest(spec: DatasetSpec) -> str:
     Documentation and `expect` do not count, nor do keys at their default, so that a key that a
     later version knows makes no pin stale.
     """
-    data = spec.model_dump(mode="json", exclude=_DOCUMENTATION, exclude_defaults=True)
+    data = data_of(spec, without=_DOCUMENTATION, keep=is_given)
     folder = spec.folder
     data["source"] = _source(spec.source, folder)
     data["concat"] = [_source(source, folder) for source in spec.concat]
@@ -69,8 +70,7 @@ def spec_digest(spec: DatasetSpec) -> str:
 
 
 def _source(source: Source, folder: Path) -> dict[str, Any]:
-    data = source.model_dump(mode="json", exclude_defaults=True)
-    data["type"] = source.type
+    data = {"type": source.type, **data_of(source, keep=is_given)}
     if not isinstance(source, HfSource):
         data["path"] = [asked_of(path, folder) for path in source.path]
     elif is_folder(source.path):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import structs
 
 from registry.catalog import shown
 from registry.errors import LockError, Problem
@@ -43,7 +45,7 @@ def read_checked(path: Path) -> CheckedLock:
 def _bad(problem: Problem) -> Problem:
     rule = RULES["bad-lock"]
     hint = problem.hint or "mend it, or remove the file and run `python -m registry lock`"
-    return replace(problem, rule=rule.id, severity=rule.severity, hint=hint)
+    return structs.replace(problem, rule=rule.id, severity=rule.severity, hint=hint)
 
 
 def stale_pin(entry: Entry, spec: DatasetSpec, checked: CheckedLock) -> Iterator[Problem]:

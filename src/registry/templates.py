@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 __all__ = ["Placeholder", "Section", "TemplatePart", "parse_template", "template_columns"]
 
 
-@dataclass(frozen=True)
-class Placeholder:
+class Placeholder(Struct, frozen=True):
     """A column within a template, and the text where it is missing, null or empty."""
 
     name: str
     default: str | None = None
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """A part of a template that vanishes where its column is missing, null or empty."""
 
     name: str

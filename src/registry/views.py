@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import random
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from registry.cache import FORMAT
 from registry.canonical import digest_of
@@ -34,8 +35,7 @@ Order = Literal["file", "hub"]
 """Whose shuffle: that of csv_dataset and json_dataset, or that of hf_dataset."""
 
 
-@dataclass(frozen=True)
-class ViewArrays:
+class ViewArrays(Struct, frozen=True):
     """A view's arrays; None keeps the order of the file."""
 
     rows: NDArray[np.int64] | None = None

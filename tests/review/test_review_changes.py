@@ -97,7 +97,7 @@ def test_a_key_has_a_class(key: str) -> None:
 def test_every_key_of_a_dataset_has_a_class() -> None:
     from registry.spec import DatasetSpec, View
 
-    keys = {*DatasetSpec.model_fields, *View.model_fields} - {"name", "folder", "view"}
+    keys = {*DatasetSpec.__struct_fields__, *View.__struct_fields__} - {"name", "folder", "view"}
     assert {kind_of(key) for key in keys} <= set(KINDS)
 
 

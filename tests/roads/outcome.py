@@ -9,10 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import pytest
 
 from registry import build as build_module
-from registry import sample_file, sources
+from registry import sample_writer
 from registry.arrow_dataset import ArrowDataset
 from registry.build import build
 from registry.cache import Cache
@@ -20,6 +21,7 @@ from registry.decode import arrow_tables, blocks, csv_tables, tables
 from registry.decode.bytes import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError
 from registry.errors import RegistryError
+from registry.sources import hub_records
 from registry.sources.pin import Access, PinnedFile, Pins, SourcePin
 from registry.spec import DatasetSpec
 
@@ -107,7 +109,9 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
         patch.setattr(build_module, "decode_tables", decode_tables)
         for name in ("fetch_hub", "fetch_hub_part"):
-            patch.setattr(sources, name, lambda *_: SourceBytes.of_file(str(paths[0]), paths[0]))
+            patch.setattr(
+                hub_records, name, lambda *_: SourceBytes.of_file(str(paths[0]), paths[0])
+            )
         try:
             written = build(spec, pins, access, Path(made), limit=case.limit)
         except RegistryError as error:
@@ -134,7 +138,8 @@ def _spec_of(case: Case, paths: list[Path]) -> DatasetSpec:
     source = case.source
     if source["type"] != "hf":
         source = {**source, "path": tuple(map(str, paths))}
-    return DatasetSpec(name="d", source=source, folder=paths[0].parent, **case.keys)  # type: ignore[arg-type]
+    keys = {**case.keys, "name": "d", "source": source, "folder": paths[0].parent}
+    return msgspec.convert(keys, DatasetSpec)
 
 
 @contextmanager
@@ -145,7 +150,7 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
             (blocks, "_BLOCK_BYTES", case.block),
             (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
             (arrow_tables, "_BATCH_ROWS", case.rows),
-            (sample_file, "_BATCH_ROWS", case.rows),
+            (sample_writer, "_BATCH_ROWS", case.rows),
             (build_module, "_CHUNK_ROWS", case.rows),
         ):
             patch.setattr(module, name, value)

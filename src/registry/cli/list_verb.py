@@ -9,8 +9,11 @@ import click
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.render import print_json, print_table
 from registry.errors import ManifestError
+from registry.spec_data import data_of
 
 __all__ = ["command"]
+
+_KEYS = ("name", "description", "homepage", "license", "tags")
 
 
 @click.command("list", epilog="Example: python -m registry list --tag mcq")
@@ -28,8 +31,7 @@ def command(tags: tuple[str, ...], as_json: bool, root: str | None) -> int:
             broken = True
             print(f"error: {error.problems[0]}", file=sys.stderr)
     if as_json:
-        keys = {"name", "description", "license", "homepage", "tags"}
-        print_json([spec.model_dump(mode="json", include=keys) for spec in specs])
+        print_json([{key: data_of(spec)[key] for key in _KEYS} for spec in specs])
     else:
         rows = [(spec.name, ", ".join(spec.tags), spec.description or "") for spec in specs]
         print_table(("dataset", "tags", "description"), rows)

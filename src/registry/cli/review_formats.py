@@ -9,6 +9,7 @@ from typing import Any
 
 from registry.cli.review_markdown import as_markdown
 from registry.cli.review_text import as_text
+from registry.errors import Problem
 from registry.review.model import Review
 from registry.review.summary import counts, headline
 
@@ -23,7 +24,11 @@ def _json(review: Review) -> Iterator[str]:
         "base_problems": [problem.to_dict() for problem in review.base_problems],
         "head_problems": [problem.to_dict() for problem in review.head_problems],
     }
-    yield json.dumps(data, indent=2, ensure_ascii=False, default=str)
+    yield json.dumps(data, indent=2, ensure_ascii=False, default=_as_json)
+
+
+def _as_json(value: Any) -> Any:
+    return value.to_dict() if isinstance(value, Problem) else str(value)
 
 
 FORMATS: dict[str, Callable[[Review, bool], Iterable[str]]] = {

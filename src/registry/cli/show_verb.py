@@ -20,6 +20,7 @@ from registry.lockfile import read_documents
 from registry.origins import Origin, origins_of
 from registry.review.visible import shown_value, visible
 from registry.settings import lock_file_of
+from registry.spec_data import data_of, is_said
 from registry.spec_digest import spec_digest
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def command(
 def _pin_data(spec: DatasetSpec, pin: Pin | None) -> dict[str, Any] | None:
     if pin is None:
         return None
-    return {**pin.model_dump(exclude_none=True), "stale": not pin.agrees(spec_digest(spec))}
+    return {**data_of(pin, keep=is_said), "stale": not pin.agrees(spec_digest(spec))}
 
 
 def _pin_line(spec: DatasetSpec, pin: Pin | None) -> str:
@@ -111,10 +112,10 @@ def _layer(origin: Origin) -> str:
 
 def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
     """Return the spec as a manifest writes it, without what says nothing."""
-    data = spec.model_dump(mode="json", exclude_none=True, exclude={"folder", "name"})
+    data = data_of(spec, without={"folder", "name"}, keep=is_said)
     view = {key: value for key, value in data.pop("view").items() if value is not False}
     # A field that is null is not read, where one that is left out reads its own column.
-    data["fields"] = spec.fields.model_dump(mode="json")
+    data["fields"] = data_of(spec.fields)
     data["source"] = _source_data(data["source"])
     data["concat"] = [_part_data(_source_data(part), data["source"]) for part in data["concat"]]
     if "join" in data:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from registry.catalog import Catalog
 from registry.check import check, count_checked
@@ -143,7 +144,7 @@ def _fixed_lines(fixed: Fixed) -> Iterator[str]:
 
 def _print_rules(*, as_json: bool) -> None:
     if as_json:
-        print_json([vars(rule) for rule in RULES.values()])
+        print_json([asdict(rule) for rule in RULES.values()])
         return
     rows = [
         (rule.id, rule.family, rule.severity, _notes(rule), rule.reason) for rule in RULES.values()

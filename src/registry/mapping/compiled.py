@@ -91,8 +91,8 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
         ValueError: an expression is not valid.
     """
     for key in fields:
-        if key not in FieldsSpec.model_fields:
-            hint = did_you_mean(key, FieldsSpec.model_fields)
+        if key not in FieldsSpec.__struct_fields__:
+            hint = did_you_mean(key, FieldsSpec.__struct_fields__)
             raise TypeError(f"a sample has no field '{key}' {hint}".strip())
     mapper = FieldMapper(FieldsSpec(**fields))
     for path, message in field_faults(fields):

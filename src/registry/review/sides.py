@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from msgspec import structs
+
 from registry.catalog import Catalog
 from registry.errors import LockError, ManifestError, Problem
 from registry.git_tree import matching
@@ -231,7 +233,7 @@ def _placed(origin: Origin, place: Place) -> Origin:
 
 def _shown(problem: Problem, place: Place) -> Problem:
     message, hint = place.text(problem.message), place.text(problem.hint)
-    return replace(problem, file=place.file(problem.file), message=message, hint=hint)
+    return structs.replace(problem, file=place.file(problem.file), message=message, hint=hint)
 
 
 def _is_glob(path: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.sources.files import fetch_files, glance_at_files, pin_files
-from registry.sources.hub import fetch_hub, fetch_hub_part, glance_at_hub, pin_hub
+from registry.sources.files import glance_at_files, pin_files
+from registry.sources.hub import glance_at_hub, pin_hub
 from registry.spec import HfSource, Source
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ def fetch(
     Raises:
         SourceError: what is there now is not what was pinned.
     """
+    # What is in the cache is not fetched, so opening it does without these.
+    from registry.sources.fetched import fetch_files
+    from registry.sources.hub_records import fetch_hub, fetch_hub_part
+
     if isinstance(source, HfSource):
         if rows is not None:
             return [fetch_hub_part(source, pinned, access, rows)]

@@ -1,4 +1,4 @@
-"""Files as a source: expand globs, pin by digest, fetch remote bytes once."""
+"""Files as a source: expand globs, pin by digest."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import contextlib
 import glob
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from msgspec.structs import replace
 
 from registry.canonical import digest_of
-from registry.decode.bytes import SourceBytes
 from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
 from registry.files import file_sha256
 from registry.locations import (
@@ -27,14 +26,21 @@ from registry.locations import (
 from registry.lockfile import LockedSource
 from registry.sources.filesystem import (
     filesystem,
-    open_location,
     option_errors,
     read_secrets,
     source_errors,
 )
 from registry.sources.pin import Access, PinnedFile, SourcePin, UnknownDigestError
 
-__all__ = ["expand", "fetch_files", "glance_at_files", "open_files", "pin_files"]
+__all__ = [
+    "Clients",
+    "download",
+    "expand",
+    "file_state",
+    "glance_at_files",
+    "offline_error",
+    "pin_files",
+]
 
 _MAGIC = frozenset("*?[")
 _VALIDATORS = ("ETag", "etag", "VersionId", "Last-Modified", "LastModified", "mtime", "Content-MD5")
@@ -45,7 +51,7 @@ _SMALL_LOCAL_BYTES = 1 << 26
 _SMALL_REMOTE_BYTES = 1 << 20
 
 
-class _Clients:
+class Clients:
     """File systems for one source: one a protocol, made when it is needed."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
@@ -53,6 +59,7 @@ class _Clients:
         self._made: dict[str, Any] = {}
 
     def of(self, location: str) -> Any:
+        """Return the file system of a location."""
         protocol = protocol_of(location)
         if protocol not in self._made:
             options = read_secrets(self.options, location=location)
@@ -66,11 +73,11 @@ def expand(paths: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     Raises:
         SourceError: a glob matches nothing, or can't be used with the file system.
     """
-    clients = _Clients(options)
+    clients = Clients(options)
     return [location for path in paths for location in _expand_one(path, clients)]
 
 
-def _expand_one(path: str, clients: _Clients) -> list[str]:
+def _expand_one(path: str, clients: Clients) -> list[str]:
     if not _is_glob(path) or (is_local(path) and os.path.exists(local_path(path))):
         return [path]
     if is_local(path):
@@ -86,14 +93,6 @@ def _expand_one(path: str, clients: _Clients) -> list[str]:
     return sorted(found)
 
 
-def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceBytes]:
-    """Return files to read straight from where they are, for the loaders."""
-    return [
-        SourceBytes(public_location(location), partial(open_location, location, options))
-        for location in expand(paths, options)
-    ]
-
-
 def pin_files(
     paths: Sequence[str], options: Mapping[str, Any], access: Access, *, asked: str = ""
 ) -> SourcePin:
@@ -104,7 +103,7 @@ def pin_files(
     """
     for path in paths:
         _check_credentials(path, options)
-    clients = _Clients(options)
+    clients = Clients(options)
     files = []
     for path, location, locked in _locate(paths, options, access):
         if locked is not None:
@@ -163,7 +162,7 @@ def _mismatch(pinned: PinnedFile, sha256: str, access: Access) -> SourceError:
 
 
 def _pin_loose(
-    location: str, options: Mapping[str, Any], clients: _Clients, access: Access
+    location: str, options: Mapping[str, Any], clients: Clients, access: Access
 ) -> PinnedFile:
     if is_local(location):
         return _pin_local(location, access)
@@ -187,12 +186,12 @@ def _locations(
         return found
     known = access.cache.recall(key, "found")
     if known is None:
-        raise _offline(paths[0])
+        raise offline_error(paths[0])
     return dict(known["found"])
 
 
 def _expanded(paths: Sequence[str], options: Mapping[str, Any]) -> dict[str, list[str]]:
-    clients = _Clients(options)
+    clients = Clients(options)
     return {path: _expand_one(path, clients) for path in paths}
 
 
@@ -204,7 +203,8 @@ def _is_glob(path: str) -> bool:
     return bool(_MAGIC.intersection(path)) and protocol_of(path) not in ("http", "https")
 
 
-def _offline(location: str) -> OfflineError:
+def offline_error(location: str) -> OfflineError:
+    """Return the error of a file that would have to be asked for."""
     shown = public_location(location)
     return OfflineError(f"{shown}: not in the cache, and requests are switched off (offline)")
 
@@ -228,7 +228,7 @@ def _nested(options: Mapping[str, Any]) -> Mapping[str, Any]:
 def _pin_local(location: str, access: Access) -> PinnedFile:
     path = Path(local_path(location))
     with option_errors(location):
-        state = _state(path)
+        state = file_state(path)
         key = digest_of({"local": str(path)})
         known = access.cache.recall(key, "state", "sha256", "settled")
         if known and known["state"] == state and known["settled"]:
@@ -244,7 +244,8 @@ def _is_settled(state: list[int]) -> bool:
     return abs(time.time() - state[1] / 1e9) > _RACY_SECONDS
 
 
-def _state(path: Path) -> list[int]:
+def file_state(path: Path) -> list[int]:
+    """Return what tells one content of a local file from another."""
     stat = path.stat()
     return [stat.st_size, stat.st_mtime_ns, stat.st_ino]
 
@@ -253,16 +254,16 @@ def _memory_key(location: str, options: Mapping[str, Any]) -> str:
     return digest_of({"location": location, "options": dict(options)})
 
 
-def _pin_remote(location: str, key: str, clients: _Clients, access: Access) -> PinnedFile:
+def _pin_remote(location: str, key: str, clients: Clients, access: Access) -> PinnedFile:
     if access.offline:
         known = _remembered(key, access)
         if known is None and not access.whole:
             raise UnknownDigestError(public_location(location))
         if known is None:
-            raise _offline(location)
+            raise offline_error(location)
         return _of_memory(location, known)
     with option_errors(location):
-        state = _remote_state(clients.of(location).info(location))
+        state = _remotefile_state(clients.of(location).info(location))
     known = _remembered(key, access)
     if not _is_current(known, state, access):
         if not access.whole:
@@ -292,7 +293,7 @@ def glance_at_files(
     """
     for path in paths:
         _check_credentials(path, options)
-    clients = _Clients(options)
+    clients = Clients(options)
     files, states = [], []
     for _, location, locked in _locate(paths, options, access):
         if locked is not None and access.cache.blob(locked.sha256 or "").exists():
@@ -311,21 +312,21 @@ def glance_at_files(
 
 def _local_glance(location: str) -> dict[str, Any] | None:
     with option_errors(location):
-        state = _state(Path(local_path(location)))
+        state = file_state(Path(local_path(location)))
     if state[0] < _SMALL_LOCAL_BYTES or not _is_settled(state):
         return None
     return {"size": state[0], "validators": state}
 
 
 def _remote_glance(
-    location: str, options: Mapping[str, Any], clients: _Clients, access: Access
+    location: str, options: Mapping[str, Any], clients: Clients, access: Access
 ) -> dict[str, Any] | None:
     key = digest_of({"glance": location, "options": dict(options)})
     if access.offline:
         known = access.cache.recall(key, "state")
         return known["state"] if known else None
     with option_errors(location):
-        state = _remote_state(clients.of(location).info(location))
+        state = _remotefile_state(clients.of(location).info(location))
     if not state["validators"] or (state["size"] or 0) < _SMALL_REMOTE_BYTES:
         return None
     access.cache.remember(key, {"state": state})
@@ -356,22 +357,22 @@ def _is_current(known: Any, state: dict[str, Any], access: Access) -> bool:
 
 
 def _fetch_new(
-    location: str, key: str, state: dict[str, Any], clients: _Clients, access: Access
+    location: str, key: str, state: dict[str, Any], clients: Clients, access: Access
 ) -> PinnedFile:
-    pinned = _download(location, clients, state["size"], access)
+    pinned = download(location, clients, state["size"], access)
     known = {"state": state, "sha256": pinned.sha256, "size": pinned.size}
     access.cache.remember(key, known)
     return _of_memory(location, known)
 
 
-def _remote_state(info: Mapping[str, Any]) -> dict[str, Any]:
+def _remotefile_state(info: Mapping[str, Any]) -> dict[str, Any]:
     validators = {name: str(info[name]) for name in _VALIDATORS if info.get(name)}
     return {"size": info.get("size"), "validators": validators}
 
 
-def _download(
+def download(
     location: str,
-    clients: _Clients,
+    clients: Clients,
     expected: int | None,
     access: Access,
     *,
@@ -397,45 +398,3 @@ def _download(
             raise _mismatch(pinned, sha256, access)
         access.cache.keep_blob(path, sha256)
     return PinnedFile(location, sha256, size)
-
-
-def fetch_files(options: Mapping[str, Any], pinned: SourcePin, access: Access) -> list[SourceBytes]:
-    """Return the files of a pin, remote ones from the blobs."""
-    clients = _Clients(options)
-    return [_fetch_one(file, clients, access) for file in pinned.files]
-
-
-def _fetch_one(file: PinnedFile, clients: _Clients, access: Access) -> SourceBytes:
-    shown = public_location(file.location)
-    if is_local(file.location):
-        path = Path(local_path(file.location))
-        return SourceBytes(shown, partial(_open_unchanged, path, file), str(path))
-    if not file.sha256:
-        if access.offline:
-            raise _offline(file.location)
-        name = shown.removesuffix("?…")
-        return SourceBytes(name, partial(open_location, file.location, clients.options, part=True))
-    path = access.cache.blob(file.sha256)
-    if not _is_sound(path, file):
-        if access.offline:
-            raise _offline(file.location)
-        with access.cache.working("blobs", file.sha256):
-            if not _is_sound(path, file):
-                _download(file.location, clients, None, access, pinned=file)
-    return SourceBytes.of_file(shown.removesuffix("?…"), path)
-
-
-def _is_sound(path: Path, file: PinnedFile) -> bool:
-    # A blob is read for a build, which takes longer than to hash it.
-    return path.exists() and file_sha256(path) == file.sha256
-
-
-@contextlib.contextmanager
-def _open_unchanged(path: Path, file: PinnedFile) -> Iterator[IO[bytes]]:
-    """Open a local file, and make sure at the end that it is still the one that was hashed."""
-    with source_errors(str(path)):
-        before = _state(path)
-        with path.open("rb") as opened:
-            yield opened
-        if _state(path) != before or before[0] != file.size:
-            raise SourceError(f"{path}: changed while it was read (try again)")

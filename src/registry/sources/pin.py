@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from registry.canonical import digest_of
 from registry.errors import SourceError
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Access", "PinnedFile", "Pins", "SourcePin", "UnknownDigestError"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """How sources may be looked at."""
 
     cache: Cache
@@ -36,8 +36,7 @@ class UnknownDigestError(SourceError):
     """A file would have to be read as a whole."""
 
 
-@dataclass(frozen=True)
-class PinnedFile:
+class PinnedFile(Struct, frozen=True):
     """One file of a source."""
 
     location: str
@@ -54,8 +53,7 @@ class PinnedFile:
     """The path of the source that it comes of, where that is a glob or a folder."""
 
 
-@dataclass(frozen=True)
-class SourcePin:
+class SourcePin(Struct, frozen=True):
     """What a source held: enough to tell whether a cached result is of the same data."""
 
     identity: dict[str, Any]
@@ -73,8 +71,7 @@ class SourcePin:
         return digest_of(self.identity)
 
 
-@dataclass(frozen=True)
-class Pins:
+class Pins(Struct, frozen=True):
     """What all sources of a dataset held when they were looked at."""
 
     sources: tuple[SourcePin, ...]

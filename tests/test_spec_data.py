@@ -1,0 +1,53 @@
+"""Specs and pins as JSON data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from registry.spec import CsvSource, DatasetSpec, Expect, View
+from registry.spec_data import data_of, defaults_of, is_given, is_said
+
+SPEC = DatasetSpec(
+    name="d", folder=Path("/c"), source=CsvSource(path=("x",)), where={"a": None}, tags=("t",)
+)
+
+
+def test_data_has_every_key_of_all_parts() -> None:
+    data = data_of(SPEC, without={"folder"})
+    assert list(data) == [key for key in DatasetSpec.__struct_fields__ if key != "folder"]
+    assert data["source"] == {
+        "type": "csv",
+        "columns": {},
+        "path": ["x"],
+        "fs_options": {},
+        "encoding": "utf-8",
+        "dialect": "unix",
+        "delimiter": None,
+        "fieldnames": None,
+        "skip_rows": 0,
+    }
+
+
+def test_what_is_at_its_default_can_be_left_out_wherever_it_stands() -> None:
+    # Equal texts need not be the same object, so it is not the identity that counts.
+    source = CsvSource(path=("x",), encoding=str(b"utf-8", "ascii"), columns={}, skip_rows=1)
+    spec = DatasetSpec(name="d", folder=Path("/c"), source=source, view=View(), expect=Expect())
+    assert data_of(spec, without={"folder"}, keep=is_given) == {
+        "name": "d",
+        "source": {"path": ["x"], "skip_rows": 1},
+    }
+
+
+def test_what_has_no_value_can_be_left_out_but_not_of_a_value() -> None:
+    data = data_of(SPEC, keep=is_said)
+    assert "delimiter" not in data["source"]
+    assert "join" not in data
+    assert data["where"] == {"a": None}
+
+
+def test_a_default_that_could_be_changed_is_that_of_nobody_else() -> None:
+    defaults_of(CsvSource)["columns"]["a"] = 1
+    try:
+        assert CsvSource(path=("x",)).columns == {}
+    finally:
+        del defaults_of(CsvSource)["columns"]["a"]
