@@ -118,11 +118,16 @@ def _output(arguments: list[str], place: Place, cache: Path | None = None) -> st
     return done.stdout
 
 
+def _is_left_out(name: str) -> bool:
+    # Whoever installs a package has its bytecode; without it each process compiles all it imports.
+    return name.startswith("REGISTRY_") or name == "PYTHONDONTWRITEBYTECODE"
+
+
 def _environment(place: Place, cache: Path) -> dict[str, str]:
     """Return the environment of a child: this checkout's sources, and caches of the work folder."""
     path = [str(_REPOSITORY / "src"), str(_REPOSITORY)]
     return {
-        **{name: value for name, value in os.environ.items() if not name.startswith("REGISTRY_")},
+        **{name: value for name, value in os.environ.items() if not _is_left_out(name)},
         "PYTHONPATH": os.pathsep.join(path),
         "REGISTRY_ROOT": str(place.catalog),
         "REGISTRY_CACHE_DIR": str(cache),

@@ -6,7 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from registry.decode import arrow_tables, blocks, csv_tables, json_tables
 from registry.decode.bytes import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError, decode_tables
 from registry.spec import CsvSource, HfSource, JsonSource, ParquetSource, Source
+from registry.spec_misfits import parsed
 
 Q = frozenset({"q"})
 
@@ -45,8 +46,8 @@ def read(
     """Return the records that are read by column, and why no more are."""
     path = folder / name
     path.write_bytes(data)
-    make: Mapping[str, Callable[..., Source]] = {"csv": CsvSource, "parquet": ParquetSource}
-    source = make.get(name.split(".")[1], JsonSource)(path=str(path), **options)
+    models: dict[str, type[Source]] = {"csv": CsvSource, "parquet": ParquetSource}
+    source = parsed({"path": [str(path)], **options}, models.get(name.split(".")[1], JsonSource))
     frames, why = frames_of(path, source, wanted)
     return rows_of(frames), why
 

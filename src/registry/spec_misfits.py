@@ -94,7 +94,7 @@ def _in_union(value: Any, types: Sequence[inspect.Type], path: Path) -> Iterator
 def _in_tagged(value: dict[str, Any], tagged: dict[Any, Any], path: Path) -> Iterator[Misfit]:
     if "type" not in value:
         yield Misfit(path, "wrong", "Unable to extract tag using discriminator 'type'")
-    elif value["type"] in tagged:
+    elif isinstance(value["type"], str) and value["type"] in tagged:
         yield from _in_struct(value, tagged[value["type"]], path)
     else:
         listed = ", ".join(map(repr, tagged))
