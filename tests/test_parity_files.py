@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import registry as ours
+from registry.decode.csv import end_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -455,6 +456,14 @@ def test_a_quote_that_never_closes_is_refused_where_inspect_swallows_the_rest(
     assert [sample.target for sample in theirs.csv_dataset(str(path))] == ["b", "d\ne,f\n"]
     with pytest.raises(ValueError, match=r"open\.csv:3: a quote that opens in this row is never"):
         ours.csv_dataset(str(path))
+
+
+def test_private_characters_at_the_end_of_a_row_are_text(tmp_path: Path) -> None:
+    # Ours are sent behind the last row, and can't be foretold.
+    path = tmp_path / "private.csv"
+    path.write_text("input,target\na,\ue000\ue0ff\ue000\n", encoding="utf-8")
+    assert_csv_alike(path)
+    assert len({end_of_rows() for _ in range(10)}) == 10
 
 
 # ---------------------------------------------------------------- JSON

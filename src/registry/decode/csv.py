@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, cast
 
 from registry.decode.bytes import SourceBytes, open_text
@@ -14,12 +16,10 @@ if TYPE_CHECKING:
     from registry.sample import DatasetRecord
     from registry.spec import CsvSource, Source
 
-__all__ = ["END", "read_csv"]
+__all__ = ["end_of_rows", "read_csv"]
 
-# Private characters, so that no delimiter is among them.
-END = "\ue000\ue0ff\ue000"
-"""A row that no file holds, sent behind the last line: an open quote swallows it."""
 _LARGEST_CELL = (1 << 31) - 1
+_PRIVATE = 0xE000
 
 
 class _Reader(Protocol):
@@ -74,7 +74,9 @@ def _rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with its last line's number; an open quote at the end is an error."""
     delimiter = options.delimiter or csv.get_dialect(options.dialect).delimiter
-    made = csv.reader(_with_end(lines), options.dialect, delimiter=delimiter)
+    end = end_of_rows()
+    # A line of the reader's need not end in a line break: the last one's may be missing.
+    made = csv.reader(chain(lines, [end]), options.dialect, delimiter=delimiter)
     reader = cast("_Reader", made)
     start = 1
     while True:
@@ -82,18 +84,20 @@ def _rows(
             row = next(reader)
         except csv.Error as error:
             raise DecodeError(str(error), file=file.location, line=reader.line_num) from error
-        if row == [END]:
+        if row == [end]:
             return
-        if row and row[-1].endswith(END):
+        if row and row[-1].endswith(end):
             raise _unclosed(file, start)
         yield reader.line_num, row
         start = reader.line_num + 1
 
 
-def _with_end(lines: Iterator[str]) -> Iterator[str]:
-    # A line of the reader's need not end in a line break: the last one's may be missing.
-    yield from lines
-    yield END
+def end_of_rows() -> str:
+    """Return a row that no file holds, to send behind the last line: an open quote swallows it.
+
+    It is another in each call, of private characters, so that no delimiter is among them.
+    """
+    return "".join(chr(_PRIVATE + byte) for byte in os.urandom(16))
 
 
 def _unclosed(file: SourceBytes, line: int) -> DecodeError:

@@ -14,7 +14,7 @@ import pyarrow.csv
 
 from registry.arrays import begins_visibly, holds_text, list_starts, whole_numbers
 from registry.decode.bytes import is_html, is_utf8, open_bytes
-from registry.decode.csv import END
+from registry.decode.csv import end_of_rows
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 
 if TYPE_CHECKING:
@@ -38,9 +38,10 @@ def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterat
         if is_html(stream.head[:256]):
             raise NotColumnarError("a web page")
         names = options.fieldnames or _header(stream.head, delimiter)
-        stream.tail = f"\n{delimiter.join([END] * len(names))}\n".encode()
+        end = end_of_rows()
+        stream.tail = f"\n{delimiter.join([end] * len(names))}\n".encode()
         reader = _open(stream, names, delimiter, has_header=options.fieldnames is None)
-        yield from (Frame(_as_in_text_mode(batch)) for batch in _batches(reader))
+        yield from (Frame(_as_in_text_mode(batch)) for batch in _batches(reader, end))
 
 
 class _WithTail(io.RawIOBase):
@@ -107,11 +108,11 @@ def _open(
     return reader
 
 
-def _batches(reader: pa.csv.CSVStreamingReader) -> Iterator[pa.RecordBatch]:
+def _batches(reader: pa.csv.CSVStreamingReader, end: str) -> Iterator[pa.RecordBatch]:
     held = _next_batch(reader)
     while held is not None:
         batch, held = held, _next_batch(reader)
-        yield _visible(_without_end(batch) if held is None else batch)
+        yield _visible(_without_end(batch, end) if held is None else batch)
 
 
 def _next_batch(reader: pa.csv.CSVStreamingReader) -> pa.RecordBatch | None:
@@ -126,10 +127,10 @@ def _next_batch(reader: pa.csv.CSVStreamingReader) -> pa.RecordBatch | None:
     return batch
 
 
-def _without_end(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _without_end(batch: pa.RecordBatch, end: str) -> pa.RecordBatch:
     """Take off the row that was sent behind the last line; an open quote has swallowed it."""
     last = batch.num_rows - 1
-    if any(column[last].as_py() != END for column in batch.columns):
+    if any(column[last].as_py() != end for column in batch.columns):
         raise NotColumnarError("a quote that is never closed")
     return batch.slice(0, last)
 
