@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["line_blocks", "parsed"]
 
-_BLOCK_BYTES = 1 << 21
+_BLOCK_BYTES = 1 << 22
 _MOST_BYTES = 1 << 30
 _MOST_AHEAD = 8
 
