@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 from msgspec import Struct
 
 from registry.canonical import digest_of
@@ -105,7 +105,7 @@ def _load(path: Path) -> Compiled | None:
 
 def _compiled(data: bytes) -> Compiled:
     end = data.index(b"\n")
-    return Compiled(data, json.loads(data[:end]), end + 1)
+    return Compiled(data, msgspec.json.decode(memoryview(data)[:end]), end + 1)
 
 
 class Compiled(Struct, frozen=True):
