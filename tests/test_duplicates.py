@@ -159,6 +159,14 @@ def test_a_number_that_is_taken_is_passed_over(tmp_path: Path) -> None:
     assert ids_in(numbered) == ["a", "a-2", "a-3", "a-4", "a-2-2"]
 
 
+def test_a_number_that_gets_a_suffix_is_a_number_no_longer(tmp_path: Path) -> None:
+    file, repeated = file_of(tmp_path, [1], [1], [1, 2])
+    numbered = list(resolve_duplicates(file, repeated, "suffix", dataset="d"))
+    assert ids_in(iter(numbered)) == [1, "1-2", "1-3", 2]
+    numbers = [one for batch in numbered for one in batch.column("id_number").to_pylist()]
+    assert numbers == [1, None, None, 2]
+
+
 @pytest.mark.parametrize("rule", ["drop", "suffix"])
 def test_rows_keep_the_numbers_of_their_records(tmp_path: Path, rule: DuplicateRule) -> None:
     file, repeated = file_of(tmp_path, ["a", "a"], ["b", "a"])

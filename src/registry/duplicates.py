@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from registry.arrays import whole_numbers
 from registry.errors import MappingError
 from registry.sample_file import SampleFile
-from registry.sample_table import field_columns
+from registry.sample_table import field_columns, with_all_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +29,8 @@ DuplicateRule = Literal["error", "drop", "suffix"]
 """What to do with a sample whose id was seen already."""
 
 Id = str | int | None
+_COLUMNS = ("id", "id_number")
+"""Columns of ids; one is null where the other has a value."""
 
 
 class IdWatch:
@@ -160,9 +162,9 @@ def _numbering(
             own = _free_id(one, seen) if one is not None and one in seen else one
             seen.add(own)
             ids.append(own)
-        columns = field_columns("id", ids, batch.column("record").to_pylist())
-        arrays = [columns.get(name, batch.column(name)) for name in batch.schema.names]
-        yield pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+        columns = {name: batch.column(name) for name in batch.schema.names if name not in _COLUMNS}
+        columns |= field_columns("id", ids, batch.column("record").to_pylist())
+        yield with_all_columns(pa.RecordBatch.from_pydict(columns), batch.schema)
 
 
 def _free_id(taken: str | int, seen: set[Id]) -> str:
