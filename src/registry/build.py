@@ -58,7 +58,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Written", "build", "records_of", "samples_in_order"]
 
-_CHUNK_ROWS = 4096
+_CHUNK_ROWS = 512
+"""Records whose samples are made together: so few that they stay in the processor's cache."""
+_FEW_ROWS = 4096
+"""Fewer first samples than these are read record by record, which reads less at a time."""
 _IN_ORDER = itemgetter(*FIELDS)
 _FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
 """Columns of a samples file that may name files beside the source."""
@@ -178,7 +181,7 @@ def _mapped(
     spec: DatasetSpec, pins: Pins, access: Access, as_json: AsJson, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all samples in the order of the sources."""
-    few = limit is not None and limit < _CHUNK_ROWS
+    few = limit is not None and limit < _FEW_ROWS
     by_record = _RecordRoad(spec, as_json, chunk=limit or 1 if few else _CHUNK_ROWS)
     if spec.mapper is not None or spec.join is not None or spec.explode is not None:
         yield from by_record.rows(_numbered(spec, pins, access))

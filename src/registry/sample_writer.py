@@ -41,6 +41,7 @@ class SampleWriter:
         self._schema = schema
         self._watch = watch
         self._gathered: list[pa.RecordBatch] = []
+        self._gathered_rows = self._gathered_bytes = 0
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
         self._under_way: deque[Future[None]] = deque()
         self.rows = 0
@@ -78,9 +79,10 @@ class SampleWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
         self._gathered.append(batch)
+        self._gathered_rows += batch.num_rows
+        self._gathered_bytes += batch.nbytes
         self.rows += batch.num_rows
-        rows = sum(one.num_rows for one in self._gathered)
-        if rows >= _BATCH_ROWS or sum(one.nbytes for one in self._gathered) >= _BATCH_BYTES:
+        if self._gathered_rows >= _BATCH_ROWS or self._gathered_bytes >= _BATCH_BYTES:
             self._flush()
 
     def _flush(self) -> None:
@@ -88,7 +90,7 @@ class SampleWriter:
             return
         several = len(self._gathered) > 1
         batch = pa.concat_batches(self._gathered) if several else self._gathered[0]
-        self._gathered = []
+        self._gathered, self._gathered_rows, self._gathered_bytes = [], 0, 0
         self._wait(1)
         self._under_way.append(self._pool.submit(self._write, batch))
 

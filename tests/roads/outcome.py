@@ -152,6 +152,7 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
             (arrow_tables, "_BATCH_ROWS", case.rows),
             (sample_writer, "_BATCH_ROWS", case.rows),
             (build_module, "_CHUNK_ROWS", case.rows),
+            (build_module, "_FEW_ROWS", case.rows),
         ):
             patch.setattr(module, name, value)
         yield patch
