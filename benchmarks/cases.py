@@ -61,7 +61,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
         ),
         Case(
             name="cold-by-record",
-            what=f"cold, JSONL, {sizes.rows:,} rows, a mapping with a hash and a regex",
+            what=f"cold, JSONL, {sizes.rows:,} rows, a mapping with a hash and two regexes",
             unit="s",
             runs={
                 OURS: _build("by-record", sizes.rows),

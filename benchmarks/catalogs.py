@@ -28,11 +28,15 @@ _FIELDS = {
     "id": "id",
     "metadata": ["subject"],
 }
-# What can't be done for whole columns at once: a digest, and a pattern's capture.
+# What pyarrow has no kernels for: a digest, and captures of patterns, one of them of texts that
+# hardly repeat.
 _BY_RECORD = {
     **_FIELDS,
     "id": {"hash": ["question", "choices"], "prefix": "q", "length": 12},
-    "metadata": {"area": {"from": "subject", "do": [{"regex": r"^(\w+)"}]}},
+    "metadata": {
+        "area": {"from": "subject", "do": [{"regex": r"^(\w+)"}]},
+        "asked": {"from": "question", "do": [{"regex": r"; (.*)\?$"}]},
+    },
 }
 _SHUFFLED = {"shuffle": True, "seed": SEED}
 

@@ -24,6 +24,7 @@ from benchmarks.data import LETTERS
 __all__ = ["MAPPINGS", "iterate", "load", "mapped", "read"]
 
 _AREA = re.compile(r"^(\w+)")
+_ASKED = re.compile(r"; (.*)\?$")
 
 
 def from_columns(record: dict[str, Any]) -> Sample:
@@ -38,15 +39,15 @@ def from_columns(record: dict[str, Any]) -> Sample:
 
 
 def by_record(record: dict[str, Any]) -> Sample:
-    """Return the sample of the mapping with a digest and a pattern."""
-    area = _AREA.search(record["subject"])
+    """Return the sample of the mapping with a digest and patterns."""
+    area, asked = _AREA.search(record["subject"]), _ASKED.search(record["question"])
     text = f"{record['question']}\0{record['choices']}"
     return Sample(
         input=record["question"],
         choices=record["choices"],
         target=record["answer"],
         id=f"q_{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:12]}",
-        metadata={"area": area and area[1]},
+        metadata={"area": area and area[1], "asked": asked and asked[1]},
     )
 
 
