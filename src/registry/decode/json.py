@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 import json
-from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -15,10 +14,12 @@ from registry.errors import DecodeError, did_you_mean, shorten
 from registry.locations import unpacked_suffix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from registry.sample import DatasetRecord
     from registry.spec import JsonSource, Source
+
+    Lines = Sequence[str | bytes]
 
 __all__ = ["LINE_SUFFIXES", "read_json"]
 
@@ -38,39 +39,59 @@ def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[Da
             yield from _read_whole(text.read(), file, options.records)
 
 
-def _lines_of(text: io.TextIOWrapper) -> Iterable[str | bytes]:
-    """Return the lines of a text, as bytes where that is the same and nothing has to be decoded."""
+def _lines_of(text: io.TextIOWrapper) -> Iterator[Lines]:
+    """Yield the lines of a text, as bytes where that is the same and nothing has to be decoded."""
     data = cast("io.BufferedReader", text.buffer)
     # Where line ends are others, all of the file may be one line of bytes.
     if not is_utf8(text.encoding) or b"\r" in data.peek():
-        return text
-    return chain.from_iterable(_blocks_of_lines(data))
+        return _one_by_one(text)
+    return _blocks_of_lines(data)
 
 
-def _blocks_of_lines(data: io.BufferedReader) -> Iterator[Iterable[str | bytes]]:
+def _blocks_of_lines(data: io.BufferedReader) -> Iterator[Lines]:
     mark = codecs.BOM_UTF8
     while lines := data.readlines(_BLOCK_BYTES):
         lines[0] = lines[0].removeprefix(mark)
         mark = b""
         whole = b"".join(lines)
         if b"\r" in whole:  # ends lines in text, and is a blank to msgspec
-            yield io.TextIOWrapper(io.BytesIO(whole), "utf-8")
+            yield from _one_by_one(io.TextIOWrapper(io.BytesIO(whole), "utf-8"))
         else:
-            yield filter(None, lines)  # a mark alone is no line
+            yield lines if lines[0] else lines[1:]  # a mark alone is no line
+
+
+def _one_by_one(text: io.TextIOWrapper) -> Iterator[list[str]]:
+    # What can't be decoded is told behind the lines before it.
+    return ([line] for line in text)
 
 
 _decode = msgspec.json.Decoder().decode
 """Gives what `json.loads` gives, or refuses; that is not always right, as of `NaN`."""
 
 
-def _read_lines(lines: Iterable[str | bytes], file: SourceBytes) -> Iterator[DatasetRecord]:
-    for number, line in enumerate(lines, 1):
-        try:
-            data = _decode(line)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            data = None
-        if type(data) is dict:
-            yield data
+def _read_lines(blocks: Iterable[Lines], file: SourceBytes) -> Iterator[DatasetRecord]:
+    first = 1
+    for lines in blocks:
+        records = _decoded(lines)
+        yield from _read_each(lines, first, file) if records is None else records
+        first += len(lines)
+
+
+def _decoded(lines: Lines) -> list[DatasetRecord] | None:
+    """Return the records of lines that are objects without exception."""
+    try:
+        records = list(map(_decode, lines))
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return records if set(map(type, records)) == {dict} else None
+
+
+def _read_each(lines: Lines, first: int, file: SourceBytes) -> Iterator[DatasetRecord]:
+    """Yield the records of lines, the first of which has a number, or the error of one."""
+    for number, line in enumerate(lines, first):
+        data = _decoded([line])
+        if data is not None:
+            yield from data
         elif not (text := str(line, "utf-8") if isinstance(line, bytes) else line).isspace():
             yield _as_record(_parse(text.rstrip("\n"), file, first_line=number), file, number)
 
