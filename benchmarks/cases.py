@@ -34,10 +34,14 @@ def _peer_load(place: Place, suffix: str, mapping: str) -> Call:
     return Call("benchmarks.peer:load", _peer_arguments(place, suffix, mapping))
 
 
+def _floor(peer: Call) -> Call:
+    files = {key: peer.arguments[key] for key in ("file", "tiny")}
+    return Call("benchmarks.arrow:copy", files, cache="fresh", takes_cache=True)
+
+
 def _cold(place: Place) -> tuple[Case, ...]:
     sizes = place.sizes
-    jsonl = _peer_load(place, "jsonl", "fields")
-    files = {key: jsonl.arguments[key] for key in ("file", "tiny")}
+    jsonl, csv = _peer_load(place, "jsonl", "fields"), _peer_load(place, "csv", "columns")
     return (
         Case(
             name="cold-jsonl",
@@ -46,7 +50,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
             runs={
                 OURS: _build("jsonl", sizes.rows),
                 PEER: jsonl,
-                "pyarrow": Call("benchmarks.arrow:copy", files, cache="fresh", takes_cache=True),
+                "pyarrow": _floor(jsonl),
             },
             goals=(Times(1 / 20), Times(2.5, "pyarrow")),
             needs=((sizes.rows, "jsonl"),),
@@ -55,7 +59,7 @@ def _cold(place: Place) -> tuple[Case, ...]:
             name="cold-csv",
             what=f"cold build and open, CSV, {sizes.rows:,} rows, choices from four columns",
             unit="s",
-            runs={OURS: _build("csv", sizes.rows), PEER: _peer_load(place, "csv", "columns")},
+            runs={OURS: _build("csv", sizes.rows), PEER: csv, "pyarrow": _floor(csv)},
             goals=(Times(1 / 40),),
             needs=((sizes.rows, "csv"),),
         ),
@@ -146,6 +150,9 @@ def _warm(place: Place) -> tuple[Case, ...]:
                 OURS: Program(("-c", _FIRST_OF_OURS)),
                 PEER: Program(("-c", _FIRST_OF_PEER.format(**peer))),
                 "import pyarrow": Program(("-c", "import pyarrow"), times=5),
+                "and pydantic": Program(
+                    ("-c", "import pyarrow; from pydantic import BaseModel"), times=5
+                ),
             },
             goals=(Times(1 / 12), Over(80, "import pyarrow")),
             needs=((sizes.rows, "jsonl"),),
