@@ -143,7 +143,14 @@ def test_a_pin_as_it_is_written_is_read_without_the_parser_of_yaml(
         ("    samples: 1\n", "    samples: 1 # one\n"),
         ("    format: 1\n", "    format: 1\n\n"),
         ("    columns: [", "    columns: [ "),
+        ("    sources:\n", "    sources: \n"),
+        ("    sources:\n", "    sources: # these\n"),
         ("      - location: data.csv", '      - location: "data.csv"'),
+        ("  qa:\n", "  # a comment\n  qa:\n"),
+        ("  qa:\n", "  qa :\n"),
+        ("  qa:\n", '  "q\\x61":\n'),
+        ("  qa:\n", "  'qa':\n"),
+        ("  qa:\n", "  ? qa\n  :\n"),
     ],
 )
 def test_a_pin_in_another_form_is_read_by_the_parser_of_yaml(
@@ -181,6 +188,25 @@ def test_there_need_be_no_lock(tmp_path: Path) -> None:
     assert read_lock(tmp_path / "datasets.lock") is None
     assert read_pin(tmp_path / "datasets.lock", "qa") is None
     assert read_sides(tmp_path / "datasets.lock") == ()
+
+
+@pytest.mark.parametrize("pinned", [(), ("qa", "qa-small", "2wiki")])
+def test_that_a_dataset_is_not_in_it_is_told_without_the_parser_of_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pinned: tuple[str, ...]
+) -> None:
+    path = tmp_path / "datasets.lock"
+    write_lock(path, lock_of(*pinned))
+    monkeypatch.setattr(lockfile, "parse_yaml", lambda *_, **__: pytest.fail("YAML was parsed"))
+    assert [read_pin(path, name) for name in ("q", "small", "spec", "datasets")] == [None] * 4
+
+
+@pytest.mark.parametrize("indent", [1, 3, 4])
+def test_a_pin_is_found_however_far_its_block_is_indented(tmp_path: Path, indent: int) -> None:
+    path = tmp_path / "datasets.lock"
+    head, _, body = lock_text(lock_of("qa", "zz")).partition("datasets:\n")
+    moved = [" " * indent + line.removeprefix("  ") for line in body.splitlines(keepends=True)]
+    path.write_text(head + "datasets:\n" + "".join(moved), encoding="utf-8")
+    assert read_pin(path, "qa") == pin(1)
 
 
 def test_a_dataset_that_is_not_in_it_has_no_pin(tmp_path: Path) -> None:
@@ -257,6 +283,9 @@ GOOD = lock_text(Lock({"qa": pin()}))
         ("version: 1", "version: 2", "3:1 $.version: must be 1, is 2"),
         ("  qa:", "  Q A:", "5:3 $.datasets['Q A']: 'Q A' is no name for a dataset"),
         ("format: 1", "format: 1\n  qa: {}", "16:3 $: the key 'qa' stands here a second time"),
+        ("format: 1", 'format: 1\n  "qa": {}', "16:3 $: the key 'qa' stands here a second time"),
+        ("format: 1", "format: 1\n  # more\n    more: 1", "17:5 $.datasets.qa.more: unknown key 'more'"),
+        ("        size: 1\n", "        size: 1\n        asked: null\n", "10:9 $.datasets.qa.sources[0].asked: must be text, is None"),
         ("format: 1", "format: [", "16:1 $: not YAML: "),
     ],
 )  # fmt: skip

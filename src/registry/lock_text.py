@@ -21,6 +21,8 @@ version: 1
 """
 # `re` compiles these when they are first used, and keeps them; to read a pin takes two.
 _BLOCK = r"(?m)^  \S"
+# A line of a dataset that is not just its name in one of the two spellings without escapes.
+_OTHER_KEY = r'\n  (?! )(?!(?:[a-z0-9][a-z0-9._-]*|"[a-z0-9._-]+"):\n)'
 _MARKER = r"(?m)^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$"
 # What YAML reads as the same text without quotes, whatever stands around it in a list.
 _PLAIN = r"[A-Za-z_/][A-Za-z0-9_/.+*@-]*(://[A-Za-z0-9_/.+*@-]+|:[0-9a-f]{64})?"
@@ -83,17 +85,32 @@ def _is_plain(value: str) -> bool:
 def block_of(text: str, name: str) -> str | None:
     """Return the text with nothing left in it but the block of one dataset, on its lines.
 
-    None where there is none, or where that can't be told without parsing the whole.
+    Empty where there is none; None where that can't be told without parsing the whole.
     """
-    key = f"\n  {_text(name)}:"
-    start = f"{key}\n"
+    if text == written({}):
+        return ""
+    start = f"\n  {_text(name)}:\n"
     found = text.find(start)
-    if found < 0 or text.count(key) > 1 or not text.startswith(HEAD):
+    count = sum(text.count(f"\n  {key}:\n") for key in (name, f'"{name}"'))
+    if count > 1 or count != (found >= 0) or not _keys_are_plain(text):
         return None
+    if found < 0:
+        return ""
     after = re.compile(_BLOCK).search(text, found + len(start))
     above = text.count("\n", 0, found + 1)
     body = text[found + 1 : after.start() if after else len(text)]
     return "\n" * (above - 1) + "datasets:\n" + body
+
+
+def _keys_are_plain(text: str) -> bool:
+    """Return whether each dataset stands on a line of its own, in letters that mean themselves."""
+    top = f"{HEAD}datasets:\n  "
+    return (
+        text.startswith(top)
+        and not text.startswith(" ", len(top))
+        and text.count("\ndatasets:") == 1
+        and re.search(_OTHER_KEY, text) is None
+    )
 
 
 def pin_in(block: str, name: str) -> dict[str, Any] | None:
@@ -111,14 +128,15 @@ def pin_in(block: str, name: str) -> dict[str, Any] | None:
 
 def _read(lines: Sequence[str]) -> dict[str, Any]:
     pin: dict[str, Any] = {}
+    sources: list[dict[str, Any]] = []
     for line in lines:
         key, _, text = line.lstrip(" -").partition(": ")
-        if line == "    sources:":
-            pin["sources"] = []
+        if line.startswith("    sources:"):
+            pin["sources"] = sources
             continue
         if line.startswith("      - "):
-            pin["sources"].append({})
-        place = pin["sources"][-1] if line.startswith("      ") else pin
+            sources.append({})
+        place = sources[-1] if line.startswith("      ") else pin
         place[key] = _read_value(text)
     return pin
 
@@ -148,7 +166,8 @@ def pieces(text: str) -> Iterator[str]:
 
 def conflict_line(text: str) -> int | None:
     """Return the line of the first conflict marker of a merge, or None."""
-    marker = re.search(_MARKER, text)
+    # Most have none, and a pattern takes long to find that.
+    marker = re.search(_MARKER, text) if any(one * 7 in text for one in "<|=>") else None
     return None if marker is None else text.count("\n", 0, marker.start()) + 1
 
 

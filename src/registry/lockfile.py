@@ -5,6 +5,7 @@ It is written by `registry lock`, reviewed like code, and read with the strict r
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
@@ -148,13 +149,13 @@ def read_pin(path: Path, name: str, *, shown_as: str | None = None) -> Pin | Non
     if text is None:
         return None
     block = block_of(text, name) if conflict_line(text) is None else None
-    if block is not None:
-        try:
-            # The parser of YAML takes longer to import than a whole open takes.
-            pin = pin_in(block, name) or parse_yaml(block, file="").value["datasets"][name]
+    if block == "":
+        return None
+    # The parser of YAML takes longer to import than a whole open takes.
+    pin = None if block is None else pin_in(block, name)
+    if pin is not None:
+        with contextlib.suppress(msgspec.ValidationError):  # what is wrong is said of the whole
             return msgspec.convert(pin, Pin)
-        except (ManifestError, msgspec.ValidationError, KeyError, TypeError):
-            pass  # what is wrong is said of the whole
     return _parse(text, shown_as or str(path)).pins.get(name)
 
 
