@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from registry import DatasetNotFoundError, ManifestError, list_datasets
 from registry.catalog import Catalog, _read
-from registry.catalog_index import _load, kept_at
+from registry.catalog_index import _load
 from registry.catalog_listing import Files, included, is_settled, state_at
 from registry.catalog_reader import Reader
 from registry.catalog_records import (
@@ -33,6 +33,7 @@ from registry.catalog_records import (
 from registry.check import check
 from registry.check_memory import check_whole
 from registry.errors import Problem
+from registry.kept import kept_at, write_kept
 from registry.settings import builtin_root
 from registry.yamlfile import Document
 
@@ -330,6 +331,14 @@ def test_a_damaged_index_is_made_anew(
     kept.write_bytes(damage(whole))
     assert path_of("kid") == "x.csv"
     assert "a.yaml" in parsed, "a damaged index is not trusted"
+    assert kept.read_bytes() == whole
+
+
+@pytest.mark.parametrize("body", [b"", b"[]\n", b"{}\n", b"null\n", b'{"code": 1}\n'])
+def test_a_whole_file_of_another_form_is_made_anew(kept: Path, body: bytes) -> None:
+    whole = kept.read_bytes()
+    write_kept(kept, body)
+    assert path_of("kid") == "x.csv"
     assert kept.read_bytes() == whole
 
 

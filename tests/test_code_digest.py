@@ -15,7 +15,7 @@ from registry import code_digest as module
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-whole = module.code_digest.__wrapped__
+whole = module._digest.__wrapped__
 """The digest of the bytes, which is not remembered."""
 
 FILES = ("package/a.py", "package/inner/b.py", "schemas/index.schema.json")
@@ -40,6 +40,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def use(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LOADED", time.time_ns() + 10**18)
     monkeypatch.setattr(module, "_package", lambda: top / "package")
     monkeypatch.setattr(module, "builtin_root", lambda: top / "datasets.yaml")
 
@@ -125,6 +126,19 @@ def test_code_that_was_just_written_is_read_the_next_time_too(
     assert [known()[1], known()[1]] == [True, True]
 
 
+def test_code_that_changed_after_it_was_loaded_is_that_of_this_process_alone(
+    code: Path, known: Callable[[], tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, _ = known()
+    monkeypatch.setattr(module, "_LOADED", time.time_ns())
+    time.sleep(0.05)  # the clock of files is a coarse one
+    (code / "package/a.py").write_text("new\n", encoding="utf-8")
+    own, _ = known()
+    assert own == module.code_digest()
+    assert own not in (before, whole())
+    assert known() == (own, False)
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"states": 1}', b"\xff"])
 def test_what_is_damaged_is_taken_anew(
     tmp_path: Path, known: Callable[[], tuple[str, bool]], content: bytes
@@ -134,6 +148,16 @@ def test_what_is_damaged_is_taken_anew(
     kept.write_bytes(content)
     assert known() == (whole(), True)
     assert known() == (whole(), False)
+
+
+def test_a_digest_of_which_a_digit_changed_is_taken_anew(
+    tmp_path: Path, known: Callable[[], tuple[str, bool]]
+) -> None:
+    digest, _ = known()
+    (kept,) = (tmp_path / "kept").iterdir()
+    other = digest.replace(digest[-1], "0" if digest[-1] != "0" else "1")
+    kept.write_bytes(kept.read_bytes().replace(digest.encode(), other.encode()))
+    assert [known(), known()] == [(digest, True), (digest, False)]
 
 
 def test_a_folder_that_can_not_be_written_costs_time_only(

@@ -52,6 +52,7 @@ FLOORS = (
         "catalog_reader",
         "catalog_records",
         "code_digest",
+        "kept",
         "selection",
         "ignores",
         "manifest_file",

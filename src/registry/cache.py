@@ -1,10 +1,11 @@
 """The cache folder: entries that are whole or absent, found by fingerprint.
 
     v1/samples/<fingerprint>/   samples.arrow, meta.json
-    v1/views/<fingerprint>/     order.npy, choices.npy, meta.json
+    v1/views/<fingerprint>/     rows.npy, choices.npy, meta.json
     v1/records/<fingerprint>/   records.arrow, meta.json: what the Hub's `datasets` gave
     v1/blobs/<sha256>           bytes of remote files
     v1/sources/<key>.json       what a location held when it was last looked at
+    v1/index/                   what only saves work, see `kept`
     v1/tmp/ v1/locks/ v1/quarantine/
 
 Readers take no lock and need no permission to write.

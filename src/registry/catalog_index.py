@@ -9,10 +9,6 @@ damaged, of another version or of other files, the files are read, and it is wri
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import os
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
@@ -36,7 +32,7 @@ from registry.catalog_records import (
 from registry.code_digest import code_digest, known_code_digest
 from registry.collection import collection_paused
 from registry.errors import Problem
-from registry.files import write_whole
+from registry.kept import kept_at, read_kept, write_kept
 from registry.layers import Entry, Layer, defaults_of
 
 if TYPE_CHECKING:
@@ -47,36 +43,8 @@ __all__ = [
     "Compiled",
     "CompiledEntries",
     "compile_catalog",
-    "kept_at",
     "open_index",
-    "read_kept",
-    "write_kept",
 ]
-
-_CHECKSUM = len(b"00000000")
-
-
-def kept_at(index: Path, cache_dir: Path, kind: str) -> Path:
-    """Return the file in the cache that is for something about a catalog."""
-    name = hashlib.sha256(os.fsencode(index)).hexdigest()
-    return cache_dir / "v1" / "index" / f"{name}.{kind}"
-
-
-def read_kept(path: Path) -> bytes | None:
-    """Return what `write_kept` wrote, and its checksum; None where something else is there."""
-    try:
-        data = path.read_bytes()
-        checksum = int(data[-_CHECKSUM:], 16)
-    except (OSError, ValueError):
-        return None
-    return data if zlib.crc32(memoryview(data)[:-_CHECKSUM]) == checksum else None
-
-
-def write_kept(path: Path, body: bytes) -> None:
-    """Keep lines of JSON; a folder that can't be written, or a full disk, only costs time."""
-    data = b"%s%08x" % (body, zlib.crc32(body))
-    with contextlib.suppress(OSError):
-        write_whole(path, lambda file: file.write(data))
 
 
 def open_index(index: Path, cache_dir: Path) -> Compiled:
@@ -90,7 +58,7 @@ def open_index(index: Path, cache_dir: Path) -> Compiled:
     if stored is not None and stored.is_current():
         return stored
     compiled = compile_catalog(index, stored)
-    if stored is None or compiled.data != stored.data[:-_CHECKSUM]:
+    if stored is None or not stored.data.startswith(compiled.data):
         write_kept(place, compiled.data)
     return compiled
 
@@ -98,9 +66,13 @@ def open_index(index: Path, cache_dir: Path) -> Compiled:
 def _load(path: Path) -> Compiled | None:
     """Return the catalog that is kept, None where there is none of this version."""
     data = read_kept(path)
-    compiled = None if data is None else _compiled(data)
-    code = known_code_digest(path.parent)
-    return compiled if compiled and compiled.header["code"] == code else None
+    if data is None:
+        return None
+    try:
+        compiled = _compiled(data)
+        return compiled if compiled.header["code"] == known_code_digest(path.parent) else None
+    except (ValueError, LookupError, TypeError):  # of another form
+        return None
 
 
 def _compiled(data: bytes) -> Compiled:

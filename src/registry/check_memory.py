@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,10 +12,10 @@ from pathlib import Path
 
 from registry.canonical import digest_of
 from registry.catalog import Catalog
-from registry.catalog_index import kept_at, read_kept, write_kept
 from registry.catalog_records import compact_json
 from registry.check import check, count_checked
 from registry.errors import Problem
+from registry.kept import kept_at, read_kept, write_kept
 from registry.settings import lock_file_of
 
 __all__ = ["Checked", "check_whole"]
@@ -63,9 +64,10 @@ def _key(
     """Return the digest of all that determines what a check finds, None for more than files."""
     if catalog.content is None:
         return None
-    # Problems name files as they are seen from the working directory.
+    # Problems name files as they are seen from the working directory; paths may begin with `~`.
+    places = [str(Path.cwd()), os.path.expanduser("~")]
     judges = {one: version(one) for one in _JUDGES}
-    asked = [str(Path.cwd()), judges, list(select), list(ignore), locked]
+    asked = [*places, judges, list(select), list(ignore), locked]
     return digest_of([catalog.content, _lock_digest(catalog), *asked])
 
 

@@ -8,12 +8,14 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+import time
+import uuid
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from registry.canonical import digest_of
 from registry.catalog_listing import State, is_settled, state_of
-from registry.files import write_whole
+from registry.kept import named_after, read_kept, write_kept
 from registry.settings import builtin_root
 
 __all__ = ["code_digest", "known_code_digest"]
@@ -21,14 +23,34 @@ __all__ = ["code_digest", "known_code_digest"]
 _FORMAT = 1
 
 
-@functools.cache
+_LOADED = time.time_ns()
+"""When this process loaded its code, or began to."""
+
+
 def code_digest() -> str:
-    """Return the digest of Python's version and of this package's modules and schemas."""
+    """Return the digest of Python's version and of this package's modules and schemas.
+
+    Where one of them has changed since this process loaded its code, it is one that no other
+    process has: what it runs is not what lies there.
+    """
+    if _are_loaded(_files()):
+        return _digest()
+    known_code_digest.cache_clear()
+    return _own_digest()
+
+
+@functools.cache
+def _digest() -> str:
     files = {
         os.path.relpath(path, _package()): hashlib.sha256(Path(path).read_bytes()).hexdigest()
         for path in _files()
     }
     return digest_of([_FORMAT, sys.version, files])
+
+
+@functools.cache
+def _own_digest() -> str:
+    return digest_of([_FORMAT, uuid.uuid4().hex])
 
 
 @functools.cache
@@ -39,19 +61,25 @@ def known_code_digest(folder: Path) -> str:
     anything else that opens a dataset. The digest itself is of bytes, so that machines with other
     copies of the same code share what is kept.
     """
-    place = folder / f"{hashlib.sha256(os.fsencode(_package())).hexdigest()}.code"
     states = _files()
+    if not _are_loaded(states):
+        return _own_digest()
+    place = named_after(_package(), folder, "code")
     known = digest_of([_FORMAT, sys.version, [[path, *state] for path, state in states.items()]])
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        kept = json.loads(place.read_bytes())
+    with contextlib.suppress(ValueError, LookupError, TypeError):  # of another form
+        kept = json.loads((read_kept(place) or b"null").splitlines()[0])
         if kept["states"] == known:
             return str(kept["digest"])
     digest = code_digest()
     if all(is_settled(state) for state in states.values()):
-        text = json.dumps({"states": known, "digest": digest}).encode()
-        with contextlib.suppress(OSError):
-            write_whole(place, lambda file: file.write(text))
+        write_kept(place, f"{json.dumps({'states': known, 'digest': digest})}\n".encode())
     return digest
+
+
+def _are_loaded(states: Mapping[str, State]) -> bool:
+    """Return whether files are as they were when this process loaded its code."""
+    # The time of the inode: that of the content may be set to anything.
+    return all(inode_time < _LOADED for _, _, inode_time, _ in states.values())
 
 
 def _files() -> dict[str, State]:
