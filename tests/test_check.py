@@ -66,6 +66,28 @@ def test_columns_are_not_known_where_the_file_names_them(problems: Problems) -> 
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
+        ("source: data.csv", ["source: must be a mapping, is 'data.csv'"]),
+        ("fields: question", ["fields: must be a mapping, is 'question'"]),
+        ("join: side.csv", ["join: must be a mapping, is 'side.csv'"]),
+        ("extends: [a]", ["extends: must be text, is ['a']"]),
+        ("source: {type: [csv], path: x}", ["source.type: "]),
+        ("source: {type: csv, path: x}, shuffle: true", ["shuffle: `shuffle` without `seed` "]),
+    ],
+)
+def test_a_name_that_is_none_hides_nothing(tmp_path: Path, keys: str, expected: list[str]) -> None:
+    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n", encoding="utf-8")
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/a.yaml").write_text(f"datasets:\n  MMLU: {{{keys}}}\n", encoding="utf-8")
+    found = check(Catalog.open(tmp_path), ignore=["description"])
+    places = [f"{one.path.removeprefix('$.datasets.MMLU')}: {one.message}" for one in found]
+    assert places[0] == ": 'MMLU' is no name for a dataset"
+    for wanted in expected:
+        assert any(place.startswith(f".{wanted}") for place in places), places
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
         (
             "source: {type: csv, path: x}, limitt: 1, shuffle: true",
             ["limitt: unknown key 'limitt'", "shuffle: `shuffle` without `seed` gives another order on every machine"],

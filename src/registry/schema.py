@@ -89,12 +89,41 @@ def validate(document: Document, name: SchemaName) -> list[Problem]:
     try:
         problems = [
             document.problem(path, message, hint, rule=rule)
-            for error in _validator(name).iter_errors(document.value)
+            for error in _errors(name, document.value)
             for path, message, hint, rule in _reports(error)
         ]
     except RecursionError:
         return [document.problem((), "nested too deeply to be checked", rule="yaml-limit")]
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
+
+
+_NAMED = {"lock": "pin", "manifest": "dataset"}
+"""What has a name in the documents of a schema."""
+
+
+def _errors(name: SchemaName, value: Any) -> Iterator[ValidationError]:
+    """Yield the errors of a document, those of datasets with a bad name too."""
+    validator: Any = _validator(name)
+    kind: SchemaName = "lock" if name == "lock" else "manifest"
+    schema = {"$ref": f"{read_schema(kind)['$id']}#/$defs/{_NAMED[kind]}"}
+    for error in validator.iter_errors(value):
+        yield error
+        for key in _bad_names(error):
+            for inner in validator.evolve(schema=schema).iter_errors(error.instance[key]):
+                inner.relative_path.extendleft(reversed([*error.absolute_path, key]))
+                yield inner
+
+
+def _bad_names(error: ValidationError) -> list[str]:
+    """Return the keys of a mapping from names that are none."""
+    if error.validator != "additionalProperties":
+        return []
+    node: Any = error.schema
+    patterns = node.get("patternProperties", {})
+    instance: Any = error.instance
+    return [
+        key for key in instance if patterns and not any(re.search(one, key) for one in patterns)
+    ]
 
 
 def _levels(value: Any) -> int:
@@ -131,17 +160,15 @@ def _reports(error: ValidationError) -> Iterator[_Report]:
 
 
 def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[_Report]:
+    bad = _bad_names(error)
+    for key in bad:
+        hint = "use lower-case letters, digits, '.', '-' and '_'"
+        yield (*path, key), f"'{key}' is no name for a dataset", hint, "bad-name"
     schema: Any = error.schema
     instance: Any = error.instance
     known = schema.get("properties", {})
-    patterns = schema.get("patternProperties", {})
-    for key in instance:
-        if key in known or any(re.search(pattern, key) for pattern in patterns):
-            continue
-        if patterns:
-            hint = "use lower-case letters, digits, '.', '-' and '_'"
-            yield (*path, key), f"'{key}' is no name for a dataset", hint, "bad-name"
-        else:
+    for key in instance if not bad else ():
+        if key not in known:
             hint = did_you_mean(key, known) or f"known keys: {', '.join(known)}"
             yield (*path, key), f"unknown key '{key}'", hint, "unknown-key"
 
