@@ -84,7 +84,17 @@ Severity = Literal["error", "warning"]
 
 
 class RegistryError(Exception):
-    """Base of everything this package raises on purpose."""
+    """Base of everything this package raises on purpose; it can be sent to another process."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _received, (type(self), self.args, self.__dict__)
+
+
+def _received(kind: type[RegistryError], args: tuple[object], state: dict[str, object]) -> object:
+    """Return an error that came from another process, without the arguments it was made of."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class Problem(Struct, frozen=True, kw_only=True):
