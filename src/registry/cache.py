@@ -23,6 +23,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from registry.errors import CacheError
@@ -43,11 +44,41 @@ FORMAT = 1
 Kind = Literal["samples", "views", "records"]
 _META = "meta.json"
 _STALE_SECONDS = 24 * 60 * 60
-_KEYS: dict[Kind, tuple[str, ...]] = {
-    "samples": ("fingerprint", "name", "samples", "source", "batches", "columns"),
-    "views": ("fingerprint", "first_bad"),
-    "records": ("fingerprint", "rows"),
-}
+
+
+class _File(Struct):
+    size: int
+    sha256: str
+
+
+class _Entry(Struct):
+    """What `meta.json` says of any entry."""
+
+    fingerprint: str
+    files: dict[str, _File]
+
+
+class _Samples(_Entry):
+    name: str
+    samples: int
+    source: str
+    batches: list[tuple[int, int]]
+    columns: list[str]
+
+    def __post_init__(self) -> None:
+        if sum(rows for rows, _ in self.batches) != self.samples:
+            raise ValueError("the batches are not those of the samples")
+
+
+class _View(_Entry):
+    first_bad: int | None
+
+
+class _Records(_Entry):
+    rows: int
+
+
+_FORMS: dict[Kind, type[_Entry]] = {"samples": _Samples, "views": _View, "records": _Records}
 
 
 def _unreadable(error: OSError) -> CacheError:
@@ -82,15 +113,12 @@ class Cache(Struct, frozen=True):
         folder = self._folder(kind, fingerprint)
         try:
             meta = json.loads((folder / _META).read_bytes())
-            whole = all(
-                (folder / name).stat().st_size == file["size"]
-                for name, file in meta["files"].items()
-            )
-            whole = whole and all(key in meta for key in _KEYS[kind])
+            files = msgspec.convert(meta, _FORMS[kind]).files
+            whole = all((folder / name).stat().st_size == one.size for name, one in files.items())
         except FileNotFoundError:
             whole = not folder.is_dir()
             meta = None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, msgspec.ValidationError):
             whole = False
         except OSError as error:
             raise _unreadable(error) from error

@@ -143,6 +143,11 @@ def writing(text: str) -> Callable[[Path], object]:
     return lambda path: path.write_text(text)
 
 
+def saying(**keys: object) -> Callable[[Path], object]:
+    """Return what writes other values of keys into a file of JSON."""
+    return lambda path: path.write_text(json.dumps({**json.loads(path.read_bytes()), **keys}))
+
+
 DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "samples cut": ("samples.arrow", cut),
     "samples empty": ("samples.arrow", empty),
@@ -156,6 +161,10 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "meta without files": ("meta.json", writing('{"files": {}}')),
     "meta without content": ("meta.json", writing('{"files": null}')),
     "meta of another kind": ("meta.json", writing("[]")),
+    "meta of no batches": ("meta.json", saying(batches=[])),
+    "meta of other batches": ("meta.json", saying(batches=[1])),
+    "meta of more samples": ("meta.json", saying(samples=2999)),
+    "meta of no columns": ("meta.json", saying(columns=None)),
 }
 
 
