@@ -119,6 +119,14 @@ def test_an_index_of_another_name_is_an_index(write: Callable[..., Path]) -> Non
     assert list(Catalog.open(other)) == ["two"]
 
 
+@pytest.mark.parametrize("pattern", ["m\\0/*.yaml", "m/\\0*.yaml", "\\0", "m\\0/**/*.yaml"])
+def test_a_pattern_that_is_no_name_of_a_file_matches_nothing(
+    write: Callable[..., Path], pattern: str
+) -> None:
+    (problem,) = Catalog.open(write(f'include: ["{pattern}"]\n')).problems
+    assert "matches nothing" in problem.message
+
+
 def test_includes_that_match_nothing_are_problems(write: Callable[..., Path]) -> None:
     root = write("include: [m/*.yaml, none/*.yaml, 'package:no_such_package_anywhere']\n")
     assert [str(problem) for problem in Catalog.open(root).problems] == [

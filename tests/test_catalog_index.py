@@ -645,6 +645,9 @@ def test_a_whole_check_is_remembered_until_something_changes(
     monkeypatch.setattr("registry.check_memory.version", lambda name: "other")
     check_whole(Catalog.open(), cache_dir)
     assert len(counted) == 4
+    monkeypatch.setenv("HOME", str(root))  # where paths with `~` lie
+    check_whole(Catalog.open(), cache_dir)
+    assert len(counted) == 5
 
 
 def test_a_damaged_memory_of_a_check_is_made_anew(root: Path, cache_dir: Path) -> None:

@@ -125,7 +125,9 @@ def listing_digest(indexes: Iterable[IndexFiles]) -> str:
 def _find(pattern: str, folder: Path) -> Files:
     """Return what `glob` finds, with states; ordered as whole paths are."""
     above, last = os.path.split(pattern)
-    if glob.has_magic(above) or not glob.has_magic(last) or last == "**":
+    if "\0" in pattern:  # is in no name
+        place, names = str(folder), list[str]()
+    elif glob.has_magic(above) or not glob.has_magic(last) or last == "**":
         place, names = str(folder), glob.glob(pattern, root_dir=folder, recursive=True)
     else:  # the common form: files of one folder
         place = str(folder / above)
