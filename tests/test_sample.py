@@ -276,6 +276,11 @@ def test_short_forms_of_a_sandbox_are_those_of_inspect(sandbox: Any) -> None:
     assert ours.sandbox is None or isinstance(ours.sandbox, SandboxEnvironmentSpec)
 
 
+def test_a_sandbox_as_data_may_have_more_keys() -> None:
+    data: Any = {"type": "docker", "config": "c.yaml", "other": 1}
+    assert Sample("x", sandbox=data).sandbox == SandboxEnvironmentSpec("docker", "c.yaml")
+
+
 @pytest.mark.parametrize("arguments", [("docker",), ("docker", "c.yaml"), ("docker", Compose())])
 def test_a_sandbox_spec_is_kept_as_it_is(arguments: tuple[Any, ...]) -> None:
     spec = SandboxEnvironmentSpec(*arguments)

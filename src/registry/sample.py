@@ -43,8 +43,8 @@ def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:
             return SandboxEnvironmentSpec(sandbox)
         case (str(kind), config):
             return SandboxEnvironmentSpec(kind, config)
-        case {"type": str(), "config": _}:  # what model_dump made of one
-            return SandboxEnvironmentSpec(**sandbox)
+        case {"type": str(kind), "config": config}:  # what model_dump made of one
+            return SandboxEnvironmentSpec(kind, config)
         case SandboxEnvironmentSpec():
             return sandbox
         case _:
