@@ -37,14 +37,14 @@ def line_blocks(data: IO[bytes]) -> Iterator[bytearray]:
         filled = _fill(data, block, len(kept))
         if filled == len(kept):
             break
+        if filled > _MOST_BYTES:  # pyarrow counts the bytes of a block in 32 bits
+            raise NotColumnarError("a line of more than 1 GiB")
         del block[filled:]
         end = block.rfind(b"\n") + 1
         kept = bytes(memoryview(block)[end:])
         if end:
             del block[end:]
             yield block
-        elif filled > _MOST_BYTES:
-            raise NotColumnarError("a line of more than 1 GiB")
     if kept:
         yield bytearray(kept)
 
