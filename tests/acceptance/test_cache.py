@@ -29,6 +29,7 @@ from registry import (
     MappingError,
     OfflineError,
     RegistryError,
+    SourceError,
     get_dataset,
 )
 from registry.cli import main
@@ -277,6 +278,27 @@ def test_a_local_file_changed_in_place_is_noticed(
     after = file.stat()
     assert (after.st_size, after.st_ino) == (before.st_size, before.st_ino)
     assert questions(get_dataset("data", root=root)) == ["What is 9?", *QUESTIONS[1:]]
+
+
+def test_a_local_file_changed_between_its_pin_and_its_opening_is_an_error(
+    one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, cache_dir: Path
+) -> None:
+    root = one_dataset({"type": "json", "path": ["first.jsonl", "second.jsonl"]})
+    second = root / "second.jsonl"
+    write_settled(root / "first.jsonl", jsonl(ROWS[:5]))
+    write_settled(second, jsonl(ROWS[5:]))
+    build = registry.load.build_samples
+
+    def edit_and_build(*arguments: Any, **options: Any) -> Any:
+        second.write_bytes(jsonl(ROWS[5:]).replace(b"What", b"When"))
+        return build(*arguments, **options)
+
+    monkeypatch.setattr(registry.load, "build_samples", edit_and_build)
+    with pytest.raises(
+        SourceError, match=r"second\.jsonl: changed while it was read \(try again\)"
+    ):
+        get_dataset("data", root=root)
+    assert entries(cache_dir) == []
 
 
 FAILURES: dict[str, tuple[bytes, dict[str, Any], type[RegistryError]]] = {
