@@ -196,6 +196,20 @@ def test_a_damaged_view_is_computed_again(
     assert questions(get_dataset("data", root=root, **view)) == first
 
 
+@pytest.mark.parametrize("name", ["rows.npy", "choices.npy"])
+def test_a_damaged_view_that_can_not_be_put_aside_is_computed_each_time(
+    root: Path, cache_dir: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view: dict[str, Any] = {"shuffle": True, "seed": 1, "shuffle_choices": 2}
+    first = questions(get_dataset("data", root=root, **view))
+    damaged = the_entry(cache_dir, "views") / name
+    zero(damaged)
+    monkeypatch.setattr(registry.cache.Cache, "quarantine", lambda *_: None)
+    for _ in range(2):
+        assert questions(get_dataset("data", root=root, **view)) == first
+    assert not any(damaged.read_bytes())
+
+
 @pytest.mark.parametrize("harm", [cut, empty, Path.unlink, zero])
 def test_damaged_records_of_the_hub_are_fetched_again(
     hub: HubEmulator,
