@@ -69,6 +69,7 @@ FLOORS = (
         "cache",
         "dataset",
         "views",
+        "conversations",
         "sample_table",
         "sample_rows",
         "sample_file",
