@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
@@ -157,6 +157,47 @@ def test_a_number_that_is_taken_is_passed_over(tmp_path: Path) -> None:
     file, repeated = file_of(tmp_path, ["a", "a-2", "a"], ["a", "a-2"])
     numbered = resolve_duplicates(file, repeated, "suffix", dataset="d")
     assert ids_in(numbered) == ["a", "a-2", "a-3", "a-4", "a-2-2"]
+
+
+_numbered = st.sampled_from([None, 1, 2, "1", "1-2", "a", "a-2", "a-3", "a-2-2", "a-2-2-2", "b-2"])
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.lists(_numbered, max_size=8), max_size=4))
+def test_each_id_gets_the_first_number_that_is_free(parts: list[Ids]) -> None:
+    with TemporaryDirectory() as folder:
+        file, repeated = file_of(Path(folder), *parts)
+        found = ids_in(resolve_duplicates(file, repeated, "suffix", dataset="d"))
+    seen: list[str | int | None] = []
+    for one in (one for part in parts for one in part):
+        names = [one, *(f"{one}-{number}" for number in range(2, len(found) + 3))]
+        seen.append(one if one is None else next(name for name in names if name not in seen))
+    assert found == seen
+
+
+class _Text(str):
+    """A text that counts how often it is formatted: once for each name that is tried."""
+
+    __slots__ = ()
+    formatted: ClassVar[list[int]] = [0]
+
+    def __format__(self, spec: str) -> str:
+        self.formatted[0] += 1
+        return str(self)
+
+
+def test_the_repeats_of_one_id_do_not_look_for_a_number_from_two_on() -> None:
+    numbers = duplicates._Numbers(frozenset({"a"}))
+    one = _Text("a")
+    assert [numbers.own(one) for _ in range(1000)][-1] == "a-1000"
+    assert one.formatted[0] < 3000
+
+
+def test_of_ids_that_never_come_again_none_is_kept() -> None:
+    numbers = duplicates._Numbers(frozenset({"a", 1}))
+    for one in ("a", 1, "b", 2, "b-2", "a-x", "-2", "1-2", "a-2-3"):
+        numbers.own(one)
+    assert numbers._seen == {"a", 1, "1-2", "a-2-3"}
 
 
 def test_a_number_that_gets_a_suffix_is_a_number_no_longer(tmp_path: Path) -> None:

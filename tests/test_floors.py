@@ -70,6 +70,7 @@ FLOORS = (
         "cache",
         "dataset",
         "views",
+        "conversations",
         "sample_table",
         "sample_rows",
         "sample_file",

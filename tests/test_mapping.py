@@ -6,6 +6,7 @@ import hashlib
 import math
 from typing import Any
 
+import inspect_ai.dataset as theirs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -463,6 +464,39 @@ def test_a_function_that_makes_no_sample_is_a_mapping_error() -> None:
     with pytest.raises(MappingError, match=r"^sales: record 3: not a sample: ") as caught:
         next(mapped)
     assert caught.value.value == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("made", "gave"),
+    [
+        (None, "None; {rule}, value: None"),
+        ({"input": "q"}, "a dict; {rule}, value: {{'input': 'q'}}"),
+        ("q", "a str; {rule}, value: 'q'"),
+        ((Sample(input="q"),), "a tuple; {rule}, value: "),
+        ((Sample(input=text) for text in "ab"), "a generator; {rule}, value: "),
+        (FieldSpec(), "a FieldSpec; {rule}, value: "),
+        ([Sample(input="q"), None], "a list with None; {rule}, value: None"),
+        ([[Sample(input="q")]], "a list with a list; {rule}, value: "),
+    ],
+)
+def test_a_function_that_gives_no_sample_is_a_mapping_error(made: Any, gave: str) -> None:
+    mapped = map_records([(3, {"a": 1})], lambda _: made, dataset="sales")
+    with pytest.raises(MappingError) as caught:
+        list(mapped)
+    told = gave.format(rule="a mapper returns a Sample or a list of them")
+    assert str(caught.value).startswith(f"sales: record 3: the mapper gave {told}")
+
+
+class _OwnSample(Sample):
+    """A sample of a class of one's own."""
+
+
+@pytest.mark.parametrize("kind", [Sample, _OwnSample, theirs.Sample])
+def test_a_function_may_give_any_class_of_sample_alone_or_in_a_list(kind: Any) -> None:
+    for made in (kind(input="q"), [kind(input="q"), kind(input="r")], []):
+        several = made if isinstance(made, list) else [made]
+        mapped = map_records([(3, {"a": 1})], lambda _, made=made: made, dataset="sales")  # type: ignore[misc]
+        assert list(mapped) == [(3, sample) for sample in several]
 
 
 # --- what can not be compiled ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from registry import ExpectationError, ManifestError, MappingError, get_dataset
+from registry import DecodeError, ExpectationError, ManifestError, MappingError, get_dataset
 
 Write = Callable[[str, list[dict[str, Any]]], Path]
 
@@ -119,6 +120,53 @@ def test_a_key_that_the_side_file_lacks(
             get_dataset("d", root=root)
     else:
         assert len(get_dataset("d", root=root)) == 2
+
+
+SIDE_FAULTS: dict[str, tuple[dict[str, str], str]] = {
+    "no key": (
+        {"1.jsonl": '{"kind": "x"}\n{"kin": "y"}'},
+        r"1\.jsonl: record 2 can't be joined: no column 'kind' \(did you mean 'kin'\?\)$",
+    ),
+    "a list": (
+        {"1.jsonl": '{"kind": ["x"]}'},
+        r"1\.jsonl: record 1 can't be joined: a key must be text or a number, value: \['x'\]$",
+    ),
+    "a key twice": (
+        {"1.jsonl": '{"kind": "x"}\n{"kind": "y"}\n{"kind": "x"}'},
+        r"1\.jsonl: record 3 can't be joined: the key 'x' is that of record 1 already$",
+    ),
+    "a key of two files": (
+        {"1.jsonl": '{"kind": 0}\n{"kind": 1}', "2.jsonl": '{"kind": 1.0}'},
+        r"2\.jsonl: record 1 can't be joined: the key 1.0 is that of record 2 of .*1\.jsonl already$",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", SIDE_FAULTS)
+def test_a_fault_of_a_side_file_names_the_file_and_its_record(
+    write: Write, tmp_path: Path, fault: str
+) -> None:
+    texts, message = SIDE_FAULTS[fault]
+    (tmp_path / "side").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "side" / name).write_text(text, encoding="utf-8")
+    root = write("join: {source: {type: json, path: side/*}, on: kind, into: side}", rows(1))
+    with pytest.raises(DecodeError, match=message):
+        get_dataset("d", root=root)
+
+
+def test_keys_are_told_apart_as_conditions_tell_values_apart(write: Write, tmp_path: Path) -> None:
+    side = [True, 1, False, 0.0, "1", None, math.nan, math.nan]
+    lines = (json.dumps({"key": key, "place": place}) for place, key in enumerate(side))
+    (tmp_path / "side.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    keys = """
+join: {source: {type: json, path: side.jsonl}, on: key, into: side, missing: 'null'}
+fields: {metadata: [side]}
+"""
+    asked = [True, 1.0, False, 0, "1", None, math.nan]
+    dataset = get_dataset("d", root=write(keys, [{"input": "q", "key": key} for key in asked]))
+    found = [sample.metadata["side"] for sample in dataset if sample.metadata]
+    assert [one and one["place"] for one in found] == [0, 1, 2, 3, 4, 5, None]
 
 
 def test_a_changed_side_file_is_another_dataset(write: Write, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ from registry.sample_table import schema_of as samples_schema
 from registry.sample_writer import SampleWriter
 from registry.sources import fetch
 from registry.spec import HfSource
-from registry.steps import Numbered, prepare, with_columns
+from registry.steps import Numbered, SideRecord, prepare, with_columns
 
 if TYPE_CHECKING:
     from registry.decode.bytes import SourceBytes
@@ -365,13 +365,19 @@ def _numbered(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[Numbere
     """Yield the records of all sources, numbered through, with the steps before mapping done."""
     sources = zip(spec.sources, pins.sources, strict=True)
     records = chain.from_iterable(_widened(*one, access) for one in sources)
-    side: Iterable[DatasetRecord] = ()
+    side: Iterable[SideRecord] = ()
     if spec.join is not None and pins.side is not None:
-        side = records_of(spec.join.source, pins.side, access)
+        side = _side_records(spec.join.source, pins.side, access)
     try:
         return prepare(enumerate(records, 1), spec, side)
     except ValueError as error:
         raise _uncompiled(error, spec, "$.where") from error
+
+
+def _side_records(source: Source, pinned: SourcePin, access: Access) -> Iterator[SideRecord]:
+    for file in fetch(source, pinned, access):
+        for number, record in enumerate(decode(file, source), 1):
+            yield SideRecord(file.location, number, record)
 
 
 def samples_in_order(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, Sample]]:

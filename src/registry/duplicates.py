@@ -7,7 +7,7 @@ the ids themselves looked at.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
@@ -113,9 +113,6 @@ def resolve_duplicates(
     return change(file, repeated, dataset)
 
 
-Change = Callable[[SampleFile, frozenset[str | int], str], Iterator[pa.RecordBatch]]
-
-
 def _batches(file: SampleFile) -> Iterator[pa.RecordBatch]:
     return (file.whole_batch(number) for number in range(file.batch_count))
 
@@ -155,20 +152,51 @@ def _dropping(
 def _numbering(
     file: SampleFile, repeated: frozenset[str | int], dataset: str
 ) -> Iterator[pa.RecordBatch]:
-    seen: set[Id] = {None}
+    numbers = _Numbers(repeated)
     for batch in _batches(file):
-        ids = []
-        for one in ids_of(batch):
-            own = _free_id(one, seen) if one is not None and one in seen else one
-            seen.add(own)
-            ids.append(own)
+        ids = list(map(numbers.own, ids_of(batch)))
         columns = {name: batch.column(name) for name in batch.schema.names if name not in _COLUMNS}
         columns |= field_columns("id", ids, batch.column("record").to_pylist())
         yield with_all_columns(pa.RecordBatch.from_pydict(columns), batch.schema)
 
 
-def _free_id(taken: str | int, seen: set[Id]) -> str:
-    number = 2
-    while f"{taken}-{number}" in seen:
-        number += 1
-    return f"{taken}-{number}"
+class _Numbers:
+    """Gives an id that was seen already the first number behind it that makes it its own.
+
+    Of the ids that were seen, only those are kept that may come again: the repeated ones, those
+    that were made, and those that are a repeated one with numbers behind it.
+    """
+
+    def __init__(self, repeated: frozenset[str | int]) -> None:
+        self._repeated = repeated
+        self._stems = {str(one) for one in repeated}
+        self._seen: set[str | int] = set()
+        self._next: dict[str | int, int] = {}
+        """Id → a number; those below it are taken."""
+
+    def own(self, one: Id) -> Id:
+        """Return an id if it is new, else one that is."""
+        if one is None:
+            return None
+        if one in self._seen:
+            one = self._numbered(one)
+            self._seen.add(one)
+        elif one in self._repeated or self._may_be_made(one):
+            self._seen.add(one)
+        return one
+
+    def _numbered(self, taken: str | int) -> str:
+        number = self._next.get(taken, 2)
+        while f"{taken}-{number}" in self._seen:
+            number += 1
+        self._next[taken] = number + 1
+        return f"{taken}-{number}"
+
+    def _may_be_made(self, one: str | int) -> bool:
+        """Return whether an id is a repeated one with numbers behind it."""
+        stem, dash, number = str(one).rpartition("-")
+        while dash and number.isdecimal():
+            if stem in self._stems:
+                return True
+            stem, dash, number = stem.rpartition("-")
+        return False

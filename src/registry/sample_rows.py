@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from registry.canonical import from_json
-from registry.messages import ChatMessage
+from registry.conversations import conversation_from_json
 from registry.sample import Sample, SandboxEnvironmentSpec
 
 __all__ = ["Columns", "metadata_of", "samples_of"]
 
 Columns = Mapping[str, Sequence[Any]]
 """Column → its values in some rows; a column that is null in all of them may be left out."""
-
-
-@functools.cache
-def _messages() -> TypeAdapter[list[ChatMessage]]:
-    """Return what reads conversations; it takes long to make, and most datasets have none."""
-    return TypeAdapter(list[ChatMessage])
 
 
 def samples_of(columns: Columns, count: int, json_keys: Sequence[str] = ()) -> Iterator[Sample]:
@@ -101,8 +92,7 @@ def _read_input(columns: Columns, count: int) -> Sequence[Any]:
     texts = columns.get("messages")
     if texts is None:
         return columns["input"]
-    read = _messages().validate_python
-    turns = [None if text is None else read(from_json(text)) for text in texts]
+    turns = [None if text is None else conversation_from_json(text) for text in texts]
     return _either({**columns, "messages": turns}, "input", "messages", count)
 
 

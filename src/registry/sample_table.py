@@ -16,6 +16,7 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from registry.canonical import to_json
+from registry.conversations import conversation_to_json
 from registry.errors import MappingError
 from registry.messages import ChatMessage
 from registry.sample import Sample, SandboxEnvironmentSpec
@@ -255,10 +256,7 @@ def _unwritable(error: Exception, field: str, value: Any, record: int) -> Mappin
 
 def _input_columns(values: Sequence[str | list[ChatMessage]]) -> dict[str, pa.Array]:
     texts = [value if isinstance(value, str) else None for value in values]
-    turns = [
-        None if isinstance(value, str) else to_json([message.model_dump() for message in value])
-        for value in values
-    ]
+    turns = [None if isinstance(value, str) else conversation_to_json(value) for value in values]
     return {"input": _texts(texts), "messages": _texts(turns)}
 
 

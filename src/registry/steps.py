@@ -6,11 +6,11 @@ The order is fixed: decode → columns → join → explode → where → map �
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.errors import DecodeError, MappingError
 from registry.expressions import parse_condition
-from registry.mapping.condition import Holds, compile_condition
+from registry.mapping.condition import Holds, compile_condition, same
 from registry.mapping.expression import compile_expression
 from registry.mapping.row import MISSING, Row, look_up, no_column
 
@@ -18,10 +18,24 @@ if TYPE_CHECKING:
     from registry.sample import DatasetRecord
     from registry.spec import DatasetSpec, Explode, Join
 
-__all__ = ["Numbered", "prepare", "with_columns"]
+__all__ = ["Numbered", "SideRecord", "prepare", "with_columns"]
 
 Numbered = tuple[int, "DatasetRecord"]
 """A record and its number in the source, from 1."""
+
+
+class SideRecord(NamedTuple):
+    """A record of the side file of `join`."""
+
+    file: str
+    """Location of the file, without secrets."""
+    number: int
+    """Number of the record in the file, from 1."""
+    record: DatasetRecord
+
+    def fault(self, message: str) -> DecodeError:
+        """Return the error of a record that can't be joined."""
+        return DecodeError(f"record {self.number} can't be joined: {message}", file=self.file)
 
 
 def with_columns(record: DatasetRecord, columns: Mapping[str, Any]) -> DatasetRecord:
@@ -30,12 +44,13 @@ def with_columns(record: DatasetRecord, columns: Mapping[str, Any]) -> DatasetRe
 
 
 def prepare(
-    rows: Iterator[Numbered], spec: DatasetSpec, side: Iterable[DatasetRecord]
+    rows: Iterator[Numbered], spec: DatasetSpec, side: Iterable[SideRecord]
 ) -> Iterator[Numbered]:
     """Apply join, explode and where to the records of a dataset.
 
     Raises:
         MappingError: a key, list or column is not there; it names the record.
+        DecodeError: a record of the side file has no key, or that of another one.
         ValueError: the condition does not compile.
     """
     if spec.join is not None:
@@ -48,31 +63,46 @@ def prepare(
     return rows
 
 
-def _join(
-    rows: Iterator[Numbered], join: Join, side: Iterable[DatasetRecord]
-) -> Iterator[Numbered]:
-    by_key: dict[Any, DatasetRecord] = {}
-    for record in side:
-        key = _key(record, join.key or join.on, 0)
-        if key in by_key:
-            raise DecodeError(f"the key {key!r} stands twice in the side file", file=join.into)
-        by_key[key] = record
+def _join(rows: Iterator[Numbered], join: Join, side: Iterable[SideRecord]) -> Iterator[Numbered]:
+    by_key = _by_key(side, join.key or join.on)
     for number, record in rows:
-        key = _key(record, join.on, number)
-        if key not in by_key and join.missing == "error":
+        try:
+            key = _key(record, join.on)
+        except MappingError as error:
+            raise error.at(record=number, field="join") from error.__cause__
+        found = by_key.get(_told_apart(key))
+        if found is None and join.missing == "error":
             message = "the side file has no record with this key (missing: null allows it)"
             raise MappingError(message, record=number, field="join", value=key)
-        yield number, {**record, join.into: by_key.get(key)}
+        yield number, {**record, join.into: None if found is None else found.record}
 
 
-def _key(record: DatasetRecord, name: str, number: int) -> Any:
+def _by_key(side: Iterable[SideRecord], name: str) -> dict[Any, SideRecord]:
+    by_key: dict[Any, SideRecord] = {}
+    for one in side:
+        try:
+            key = _key(one.record, name)
+        except MappingError as error:
+            raise one.fault(str(error)) from error
+        other = by_key.setdefault(_told_apart(key), one)
+        if other is not one:
+            place = "" if other.file == one.file else f" of {other.file}"
+            raise one.fault(f"the key {key!r} is that of record {other.number}{place} already")
+    return by_key
+
+
+def _key(record: DatasetRecord, name: str) -> Any:
     key = look_up(record, name)
     if key is MISSING:
-        raise no_column(name, record).at(record=number or None, field="join")
+        raise no_column(name, record)
     if isinstance(key, list | dict):
-        message = "a key must be text or a number"
-        raise MappingError(message, record=number or None, field="join", value=key)
+        raise MappingError("a key must be text or a number", value=key)
     return key
+
+
+def _told_apart(key: Any) -> Any:
+    """Return what dicts tell apart as `same` does: true is not 1, and NaN is not itself."""
+    return (isinstance(key, bool), key) if same(key, key) else object()
 
 
 def _explode(rows: Iterator[Numbered], explode: Explode) -> Iterator[Numbered]:

@@ -78,19 +78,16 @@ def open_view(
     key = {"format": FORMAT, "samples": samples, "choices": choice_seed}
     fingerprint = digest_of({**key, "order": None if seed is None else [order, seed]})
     entry = cache.find("views", fingerprint)
-    if entry is None:
-        rows = None if seed is None else row_order(file.rows, order, seed)
-        choices, bad = choice_orders(file, rows, choice_seed)
-        arrays = ViewArrays(rows, choices, bad)
-        _publish(cache, fingerprint, arrays)
-        return arrays
-    try:
-        return _read(entry)
-    except (ValueError, OSError):
-        cache.quarantine("views", fingerprint)
-        return open_view(
-            file, cache, samples=samples, order=order, seed=seed, choice_seed=choice_seed
-        )
+    if entry is not None:
+        try:
+            return _read(entry)
+        except (ValueError, OSError):
+            cache.quarantine("views", fingerprint)
+    rows = None if seed is None else row_order(file.rows, order, seed)
+    choices, bad = choice_orders(file, rows, choice_seed)
+    arrays = ViewArrays(rows, choices, bad)
+    _publish(cache, fingerprint, arrays)
+    return arrays
 
 
 def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:

@@ -29,6 +29,7 @@ from registry import (
     MappingError,
     OfflineError,
     RegistryError,
+    SourceError,
     get_dataset,
 )
 from registry.cli import main
@@ -204,6 +205,20 @@ def test_a_damaged_view_is_computed_again(
     assert questions(get_dataset("data", root=root, **view)) == first
 
 
+@pytest.mark.parametrize("name", ["rows.npy", "choices.npy"])
+def test_a_damaged_view_that_can_not_be_put_aside_is_computed_each_time(
+    root: Path, cache_dir: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view: dict[str, Any] = {"shuffle": True, "seed": 1, "shuffle_choices": 2}
+    first = questions(get_dataset("data", root=root, **view))
+    damaged = the_entry(cache_dir, "views") / name
+    zero(damaged)
+    monkeypatch.setattr(registry.cache.Cache, "quarantine", lambda *_: None)
+    for _ in range(2):
+        assert questions(get_dataset("data", root=root, **view)) == first
+    assert not any(damaged.read_bytes())
+
+
 @pytest.mark.parametrize("harm", [cut, empty, Path.unlink, zero])
 def test_damaged_records_of_the_hub_are_fetched_again(
     hub: HubEmulator,
@@ -286,6 +301,27 @@ def test_a_local_file_changed_in_place_is_noticed(
     after = file.stat()
     assert (after.st_size, after.st_ino) == (before.st_size, before.st_ino)
     assert questions(get_dataset("data", root=root)) == ["What is 9?", *QUESTIONS[1:]]
+
+
+def test_a_local_file_changed_between_its_pin_and_its_opening_is_an_error(
+    one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, cache_dir: Path
+) -> None:
+    root = one_dataset({"type": "json", "path": ["first.jsonl", "second.jsonl"]})
+    second = root / "second.jsonl"
+    write_settled(root / "first.jsonl", jsonl(ROWS[:5]))
+    write_settled(second, jsonl(ROWS[5:]))
+    build = registry.load.build_samples
+
+    def edit_and_build(*arguments: Any, **options: Any) -> Any:
+        second.write_bytes(jsonl(ROWS[5:]).replace(b"What", b"When"))
+        return build(*arguments, **options)
+
+    monkeypatch.setattr(registry.load, "build_samples", edit_and_build)
+    with pytest.raises(
+        SourceError, match=r"second\.jsonl: changed while it was read \(try again\)"
+    ):
+        get_dataset("data", root=root)
+    assert entries(cache_dir) == []
 
 
 FAILURES: dict[str, tuple[bytes, dict[str, Any], type[RegistryError]]] = {

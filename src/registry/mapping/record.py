@@ -39,17 +39,37 @@ def map_records(
     number, record = 0, None
     try:
         for number, record in records:
-            samples = mapper(record)
-            if isinstance(samples, list):
-                for sample in samples:
-                    yield number, sample
-            else:
-                yield number, samples
+            made = mapper(record)
+            if type(made) is Sample:  # nearly always
+                yield number, made
+                continue
+            for sample in _samples_in(made):
+                yield number, sample
     except MappingError as error:
         raise error.at(dataset=dataset, record=number) from error.__cause__
     except ValidationError as error:
         message = f"not a sample: {error}"
         raise MappingError(message, dataset=dataset, record=number, value=record) from error
+
+
+def _samples_in(made: Any) -> list[Sample]:
+    """Return what a mapper gave as a list of samples; anything else is a MappingError."""
+    samples: list[Sample] = made if isinstance(made, list) else [made]
+    for sample in samples:
+        if not _is_sample(sample):
+            what = "None" if sample is None else f"a {type(sample).__name__}"
+            gave = f"a list with {what}" if samples is made else what
+            message = f"the mapper gave {gave}; a mapper returns a Sample or a list of them"
+            raise MappingError(message, value=sample)
+    return samples
+
+
+def _is_sample(value: Any) -> bool:
+    """Return whether a value is a sample: ours, or Inspect's own, which has the same fields."""
+    if isinstance(value, Sample):
+        return True
+    theirs = type(value).model_fields if isinstance(value, BaseModel) else {}
+    return Sample.model_fields.keys() <= theirs.keys()
 
 
 def map_values(

@@ -9,10 +9,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from registry.decode.bytes import SourceBytes
-from registry.errors import SourceError
 from registry.files import file_sha256
 from registry.locations import is_local, local_path, public_location
-from registry.sources.files import Clients, download, expand, file_state, offline_error
+from registry.sources.files import (
+    Clients,
+    changed_error,
+    download,
+    expand,
+    file_state,
+    offline_error,
+)
 from registry.sources.filesystem import open_location, source_errors
 from registry.sources.pin import Access, PinnedFile, SourcePin
 
@@ -60,10 +66,12 @@ def _is_sound(path: Path, file: PinnedFile) -> bool:
 
 @contextlib.contextmanager
 def _open_unchanged(path: Path, file: PinnedFile) -> Iterator[IO[bytes]]:
-    """Open a local file, and make sure at the end that it is still the one that was hashed."""
+    """Open a local file that is still what was pinned, and make sure that it stays so."""
     with source_errors(str(path)):
         before = file_state(path)
+        if before[0] != file.size or file.state not in (None, tuple(before)):
+            raise changed_error(str(path))
         with path.open("rb") as opened:
             yield opened
-        if file_state(path) != before or before[0] != file.size:
-            raise SourceError(f"{path}: changed while it was read (try again)")
+        if file_state(path) != before:
+            raise changed_error(str(path))

@@ -34,6 +34,7 @@ from registry.sources.pin import Access, PinnedFile, SourcePin, UnknownDigestErr
 
 __all__ = [
     "Clients",
+    "changed_error",
     "download",
     "expand",
     "file_state",
@@ -146,13 +147,14 @@ def _pin_held(location: str, locked: LockedSource, access: Access) -> PinnedFile
         found = _pin_local(location, access)
         if found.sha256 != pinned.sha256:
             raise _mismatch(pinned, found.sha256, access)
+        return replace(pinned, size=found.size, state=found.state)
     return pinned
 
 
 def _mismatch(pinned: PinnedFile, sha256: str, access: Access) -> SourceError:
     shown = public_location(pinned.location)
     if access.held is None:
-        return SourceError(f"{shown}: changed while it was read (try again)")
+        return changed_error(shown)
     return DigestMismatchError(
         shown,
         dataset=access.held.dataset,
@@ -209,6 +211,11 @@ def offline_error(location: str) -> OfflineError:
     return OfflineError(f"{shown}: not in the cache, and requests are switched off (offline)")
 
 
+def changed_error(shown: str) -> SourceError:
+    """Return the error of a file that is not what it was when it was looked at."""
+    return SourceError(f"{shown}: changed while it was read (try again)")
+
+
 def _check_credentials(path: str, options: Mapping[str, Any]) -> None:
     """Refuse to send this machine's own credentials to a server that a manifest names."""
     endpoint = options.get("endpoint_url") or _nested(options).get("endpoint_url")
@@ -232,12 +239,12 @@ def _pin_local(location: str, access: Access) -> PinnedFile:
         key = digest_of({"local": str(path)})
         known = access.cache.recall(key, "state", "sha256", "settled")
         if known and known["state"] == state and known["settled"]:
-            return PinnedFile(location, known["sha256"], state[0])
+            return PinnedFile(location, known["sha256"], state[0], state=tuple(state))
         if not access.whole:
             raise UnknownDigestError(str(path))
         sha256 = file_sha256(path)
     access.cache.remember(key, {"state": state, "sha256": sha256, "settled": _is_settled(state)})
-    return PinnedFile(location, sha256, state[0])
+    return PinnedFile(location, sha256, state[0], state=tuple(state))
 
 
 def _is_settled(state: list[int]) -> bool:
@@ -305,7 +312,8 @@ def glance_at_files(
         )
         if state is None or (locked and not _is_pinned(location, state, locked, access)):
             return None
-        files.append(PinnedFile(location, "", state["size"]))
+        seen = tuple(state["validators"]) if is_local(location) else None
+        files.append(PinnedFile(location, "", state["size"], state=seen))
         states.append([_memory_key(location, options), state])
     return SourcePin({"glance": states}, tuple(files))
 

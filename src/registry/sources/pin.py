@@ -51,6 +51,8 @@ class PinnedFile(Struct, frozen=True):
     """VersionId of the object."""
     asked: str = ""
     """The path of the source that it comes of, where that is a glob or a folder."""
+    state: tuple[int, ...] | None = None
+    """State of the local file that was looked at; None where none was."""
 
 
 class SourcePin(Struct, frozen=True):
