@@ -185,6 +185,14 @@ def test_a_date_beyond_what_python_holds_is_an_error_of_the_file() -> None:
     assert "d.parquet: a value is beyond what Python holds" in outcome.error[1]
 
 
+def test_text_that_is_not_utf8_is_an_error_of_the_file() -> None:
+    text = pa.Array.from_buffers(pa.string(), 2, pa.array([b"x", b"\xe9"]).buffers())
+    fields = {"input": "q", "target": {"from": "q", "do": [{"replace": {"x": "y"}}]}}
+    outcome, rows = by_both(parquet_case(pa.table({"q": text}), fields))
+    assert (rows, outcome.error is None) == (0, False)
+    assert "d.parquet: row 2, column 'q': a text that is not UTF-8" in str(outcome.error)
+
+
 def test_damage_within_a_parquet_file_is_an_error_of_the_file() -> None:
     case = parquet_case(pa.table({"q": ["x", "y"]}), {"input": "q"})
     data = case.data[:20] + b"\xff" * 20 + case.data[40:]

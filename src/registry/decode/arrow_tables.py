@@ -37,7 +37,7 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
             dotted = any("." in name for name in names)
             batches = opened.iter_batches(_rows_of(opened), columns=None if dotted else names)
             for batch in batches:
-                yield Frame(batch.select(names))
+                yield _frame(batch.select(names))
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # not of pyarrow's
                 raise
@@ -62,10 +62,19 @@ def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iter
             waiting.append(reader.get_batch(number).select(names))
             rows = sum(batch.num_rows for batch in waiting)
             if rows >= _BATCH_ROWS or sum(batch.nbytes for batch in waiting) >= _BATCH_BYTES:
-                yield Frame(pa.concat_batches(waiting))
+                yield _frame(pa.concat_batches(waiting))
                 waiting = []
         if waiting:
-            yield Frame(pa.concat_batches(waiting))
+            yield _frame(pa.concat_batches(waiting))
+
+
+def _frame(batch: pa.RecordBatch) -> Frame:
+    """Return rows as a frame, if their texts are UTF-8: neither format has its readers check it."""
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise NotColumnarError("a value that is not of its type") from error
+    return Frame(batch)
 
 
 def _chosen(names: Sequence[str], wanted: Wanted) -> list[str]:
