@@ -69,6 +69,14 @@ def parquet_case(table: pa.Table, fields: dict[str, Any], **keys: Any) -> Case:
     return Case(sink.getvalue(), "d.parquet", {"type": "parquet"}, {"fields": fields, **keys})
 
 
+def hub_case(table: pa.Table, fields: dict[str, Any]) -> Case:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    source = {"type": "hf", "path": "o/d", "split": "test"}
+    return Case(bytes(sink.getvalue()), "records.arrow", source, {"fields": fields})
+
+
 def value_of(sample: Any, field: str) -> Any:
     """Return one field of a frozen sample."""
     return dict(sample[1:])["str", repr(field)]
@@ -137,6 +145,14 @@ def test_row_numbers_begin_anywhere(start: int) -> None:
     fields = {"input": "q", "id": {"row_number": start}, "metadata": {"n": {"row_number": start}}}
     outcome, _ = by_both(csv_case(b"q\nx\ny\n", fields))
     assert (outcome.error is None) == (-(2**63) <= start < 2**63 - 1)
+
+
+def test_a_null_list_with_items_has_no_choices() -> None:
+    mask = pa.array([False, True, False])
+    lists = pa.ListArray.from_arrays([0, 2, 4, 6], pa.array(list("abcdef")), mask=mask)
+    table = pa.table({"q": ["x", "y", "z"], "c": lists})
+    outcome, rows = by_both(hub_case(table, {"input": "q", "choices": "c", "metadata": ["c"]}))
+    assert (rows, outcome.choice_starts) == (3, (0, 2, 2, 4))
 
 
 HALF = "\ud800"
