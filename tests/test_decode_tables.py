@@ -315,6 +315,27 @@ def test_row_groups_are_read_in_batches_of_bounded_size(
     assert [row["q"] for row in rows_of(frames)] == [str(number) for number in range(200)]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int8(), pa.string())])
+def test_batches_are_bounded_by_values_however_small_they_are_encoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: pa.DataType
+) -> None:
+    monkeypatch.setattr(arrow_tables, "_BATCH_BYTES", 1 << 20)
+    path = tmp_path / "d.parquet"
+    texts = [letter * 10_000 for letter in "ab"] * 500
+    source = parquet(path, pa.table({"q": pa.array(texts, kind)}))
+    assert path.stat().st_size < 10_000
+    frames, _ = frames_of(path, source)
+    assert [frame.batch.num_rows for frame in frames] == [512, 104, 104, 104, 104, 72]
+    assert [row["q"] for row in rows_of(frames)] == texts
+
+
+def test_batches_of_ordinary_rows_are_large(tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"
+    source = parquet(path, pa.table({"q": [str(number) for number in range(40_000)]}))
+    frames, _ = frames_of(path, source)
+    assert [frame.batch.num_rows for frame in frames] == [512, 2048, 8192, 16384, 12864]
+
+
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all"])
 def test_what_is_no_parquet_is_told_by_records(tmp_path: Path, data: bytes) -> None:
     assert read(tmp_path, data, "d.parquet") == ([], "a file that must be complained of")

@@ -152,6 +152,7 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
             (blocks, "_BLOCK_BYTES", case.block),
             (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
             (arrow_tables, "_BATCH_ROWS", case.rows),
+            (arrow_tables, "_FIRST_ROWS", 2),
             (sample_writer, "_BATCH_ROWS", case.rows),
             (build_module, "_CHUNK_ROWS", case.rows),
             (build_module, "_FEW_ROWS", case.rows),
