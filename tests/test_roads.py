@@ -201,6 +201,24 @@ def test_a_date_beyond_what_python_holds_is_an_error_of_the_file() -> None:
     assert "d.parquet: a value is beyond what Python holds" in outcome.error[1]
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")])
+def test_a_time_finer_than_microseconds_is_an_error_where_it_is_kept(kind: pa.DataType) -> None:
+    table = pa.table({"q": ["x", "y"], "t": pa.array([1000, 2001], kind)})
+    outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["t"]}))
+    place = "d: record 2, field metadata: can't be cached"
+    assert outcome.error is not None
+    assert f"{place}: a time finer than microseconds can't be kept" in outcome.error[1]
+    outcome, _ = by_both(parquet_case(table[:1], {"input": "q", "metadata": ["t"]}))
+    kept = pa.scalar(1, pa.duration("us") if kind == pa.duration("ns") else pa.timestamp("us"))
+    (_, value), *_ = [value_of(sample, "metadata")[1] for sample in outcome.samples]
+    assert value[0] == type(kept.as_py()).__name__
+    outcome, _ = by_both(parquet_case(table, {"input": "q"}))
+    assert len(outcome.samples) == 2
+    turns = {"messages": [{"role": "user", "content": "t"}]}
+    outcome, _ = by_both(parquet_case(table[1:], {"input": turns}))
+    assert outcome.error is not None
+
+
 def test_text_that_is_not_utf8_is_an_error_of_the_file() -> None:
     text = pa.Array.from_buffers(pa.string(), 2, pa.array([b"x", b"\xe9"]).buffers())
     fields = {"input": "q", "target": {"from": "q", "do": [{"replace": {"x": "y"}}]}}

@@ -41,6 +41,7 @@ _VALUES: tuple[tuple[pa.DataType, st.SearchStrategy[Any]], ...] = (
     (pa.null(), st.none()),
     (pa.date32(), _dates),
     (pa.timestamp("us"), _moments),
+    (pa.timestamp("ns"), st.sampled_from([0, 1000, 1001])),
     (pa.timestamp("ms", tz="UTC"), _moments),
     (pa.time64("us"), _moments.map(datetime.time)),
     (pa.duration("us"), st.just(timedelta(days=1, microseconds=1))),
