@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from registry.arrays import list_starts
 from registry.decode.frame import Frame
 from registry.expressions import parse_condition, parse_expression
 from registry.mapping.compiled import FieldMapper
@@ -252,6 +253,18 @@ def test_a_field_has_the_columns_of_the_values_of_the_records(
 def test_a_field_of_other_values_has_no_kernel(name: str, raw: str) -> None:
     with pytest.raises(NoKernelError):
         FIELD_KERNELS[name](parse_expression(raw), view_of())
+
+
+def test_a_null_list_takes_no_items_with_it() -> None:
+    items, mask = pa.array(list("abcdef")), pa.array([False, True, False])
+    masked = pa.ListArray.from_arrays([0, 2, 4, 6], items, mask=mask)
+    whole = pa.ListArray.from_arrays([0, 2, 4, 6], items)
+    view = view_of(v=masked, a=pa.StructArray.from_arrays([whole], ["v"], mask=mask))
+    for raw in ("v", "a.v"):
+        choices = FIELD_KERNELS["choices"](parse_expression(raw), view)["choices"]
+        assert list_starts(choices).tolist() == [0, 2, 2, 4]
+        assert choices.to_pylist() == [["a", "b"], None, ["e", "f"]]
+    assert list_starts(of_kind(masked, "texts")).tolist() == [0, 2, 2, 4]
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,14 @@ def parquet_case(table: pa.Table, fields: dict[str, Any], **keys: Any) -> Case:
     return Case(sink.getvalue(), "d.parquet", {"type": "parquet"}, {"fields": fields, **keys})
 
 
+def hub_case(table: pa.Table, fields: dict[str, Any]) -> Case:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    source = {"type": "hf", "path": "o/d", "split": "test"}
+    return Case(bytes(sink.getvalue()), "records.arrow", source, {"fields": fields})
+
+
 def value_of(sample: Any, field: str) -> Any:
     """Return one field of a frozen sample."""
     return dict(sample[1:])["str", repr(field)]
@@ -139,6 +147,14 @@ def test_row_numbers_begin_anywhere(start: int) -> None:
     assert (outcome.error is None) == (-(2**63) <= start < 2**63 - 1)
 
 
+def test_a_null_list_with_items_has_no_choices() -> None:
+    mask = pa.array([False, True, False])
+    lists = pa.ListArray.from_arrays([0, 2, 4, 6], pa.array(list("abcdef")), mask=mask)
+    table = pa.table({"q": ["x", "y", "z"], "c": lists})
+    outcome, rows = by_both(hub_case(table, {"input": "q", "choices": "c", "metadata": ["c"]}))
+    assert (rows, outcome.choice_starts) == (3, (0, 2, 2, 4))
+
+
 HALF = "\ud800"
 
 
@@ -183,6 +199,32 @@ def test_a_date_beyond_what_python_holds_is_an_error_of_the_file() -> None:
     outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["d"]}))
     assert outcome.error is not None
     assert "d.parquet: a value is beyond what Python holds" in outcome.error[1]
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")])
+def test_a_time_finer_than_microseconds_is_an_error_where_it_is_kept(kind: pa.DataType) -> None:
+    table = pa.table({"q": ["x", "y"], "t": pa.array([1000, 2001], kind)})
+    outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["t"]}))
+    place = "d: record 2, field metadata: can't be cached"
+    assert outcome.error is not None
+    assert f"{place}: a time finer than microseconds can't be kept" in outcome.error[1]
+    outcome, _ = by_both(parquet_case(table[:1], {"input": "q", "metadata": ["t"]}))
+    kept = pa.scalar(1, pa.duration("us") if kind == pa.duration("ns") else pa.timestamp("us"))
+    (_, value), *_ = [value_of(sample, "metadata")[1] for sample in outcome.samples]
+    assert value[0] == type(kept.as_py()).__name__
+    outcome, _ = by_both(parquet_case(table, {"input": "q"}))
+    assert len(outcome.samples) == 2
+    turns = {"messages": [{"role": "user", "content": "t"}]}
+    outcome, _ = by_both(parquet_case(table[1:], {"input": turns}))
+    assert outcome.error is not None
+
+
+def test_text_that_is_not_utf8_is_an_error_of_the_file() -> None:
+    text = pa.Array.from_buffers(pa.string(), 2, pa.array([b"x", b"\xe9"]).buffers())
+    fields = {"input": "q", "target": {"from": "q", "do": [{"replace": {"x": "y"}}]}}
+    outcome, rows = by_both(parquet_case(pa.table({"q": text}), fields))
+    assert (rows, outcome.error is None) == (0, False)
+    assert "d.parquet: row 2, column 'q': a text that is not UTF-8" in str(outcome.error)
 
 
 def test_damage_within_a_parquet_file_is_an_error_of_the_file() -> None:

@@ -40,7 +40,7 @@ _DECODERS = {tag: decode for _, tag, _, decode in _TAGGED}
 
 
 def encode_value(value: Any) -> Any:
-    """Return `value` as plain JSON data; a TypeError names a type that has no form."""
+    """Return `value` as plain JSON data; a TypeError says why it has no form."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, float) and math.isfinite(value):
@@ -53,6 +53,9 @@ def encode_value(value: Any) -> Any:
         return _encode_dict(value)
     for kind, tag, encode, _ in _TAGGED:
         if isinstance(value, kind):
+            # What pyarrow gives for times in nanoseconds, of types that Python's lie beneath.
+            if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
+                raise TypeError("a time finer than microseconds can't be kept")
             return {tag: encode(value)}
     if isinstance(value, str):  # a subclass, such as an enum's member
         return str.__str__(value)

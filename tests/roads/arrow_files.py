@@ -41,6 +41,7 @@ _VALUES: tuple[tuple[pa.DataType, st.SearchStrategy[Any]], ...] = (
     (pa.null(), st.none()),
     (pa.date32(), _dates),
     (pa.timestamp("us"), _moments),
+    (pa.timestamp("ns"), st.sampled_from([0, 1000, 1001])),
     (pa.timestamp("ms", tz="UTC"), _moments),
     (pa.time64("us"), _moments.map(datetime.time)),
     (pa.duration("us"), st.just(timedelta(days=1, microseconds=1))),
@@ -110,16 +111,29 @@ _KINDS = st.sampled_from([*_VALUES, *[(pa.string(), texts), (pa.int64(), _small)
 
 
 def _array(draw: st.DrawFn, name: str, count: int) -> pa.Array:
+    if name == "m" and draw(st.sampled_from([False, False, True])):
+        return _masked(draw, count)
     if name == "q":
         one = texts if draw(rarely) else st.sampled_from(["x", "y", "zé", "A b"])
         kind = draw(st.sampled_from([pa.string(), pa.large_string(), pa.string_view()]))
-        values = draw(st.lists(one, min_size=count, max_size=count))
+        values = draw(_lists(one, count))
     else:
         kind, one = _typed(draw)
         nullable = draw(st.booleans())
-        each = _with_nulls(one) if nullable else one
-        values = draw(st.lists(each, min_size=count, max_size=count))
+        values = draw(_lists(_with_nulls(one) if nullable else one, count))
     return pa.array(values, kind)
+
+
+def _lists(values: st.SearchStrategy[Any], count: int) -> st.SearchStrategy[list[Any]]:
+    return st.lists(values, min_size=count, max_size=count)
+
+
+def _masked(draw: st.DrawFn, count: int) -> pa.ListArray:
+    """Draw lists of texts, some of them null with items where they are."""
+    plain = st.lists(st.sampled_from(["x", "A b", "1"]), min_size=1, max_size=2)
+    lists = pa.array(draw(_lists(plain, count)), pa.list_(pa.string()))
+    mask = pa.array(draw(_lists(st.booleans(), count)), pa.bool_())
+    return pa.ListArray.from_arrays(lists.offsets, lists.values, mask=mask)
 
 
 def _parquet(draw: st.DrawFn, table: pa.Table) -> bytes:

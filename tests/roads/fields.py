@@ -186,7 +186,7 @@ _fields = st.fixed_dictionaries(
     {"input": _mostly(_texts)},
     optional={
         "target": _mostly(_targets),
-        "choices": _mostly(st.sampled_from(["m", "b", ["a", "b"], ["q"], ["q", "a", "b"]])),
+        "choices": _mostly(st.sampled_from([*["m"] * 6, "b", ["a", "b"], ["q"], ["q", "a", "b"]])),
         "id": _mostly(
             st.one_of(st.sampled_from(["n", "n", "a", "q", {"row_number": 5}, None]), _hashes)
         ),

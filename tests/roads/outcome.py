@@ -56,6 +56,8 @@ class Outcome:
     records: tuple[int, ...] = ()
     """Number of each sample's record."""
     repeated: frozenset[str | int] = frozenset()
+    choice_starts: tuple[int, ...] = (0,)
+    """Where the choices of each sample start among those of all, which a shuffle of them reads."""
     error: tuple[str, str] | None = None
     """Class and text of what it raises."""
 
@@ -121,7 +123,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
         samples = tuple(frozen(vars(sample)) for sample in dataset)
         batches = [file.whole_batch(number) for number in range(file.batch_count)]
         records = tuple(one for batch in batches for one in batch.column("record").to_pylist())
-        return Outcome(samples, records, written.repeated)
+        return Outcome(samples, records, written.repeated, tuple(file.choice_starts()))
 
 
 def _written(case: Case, folder: Path) -> list[Path]:
@@ -150,6 +152,7 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
             (blocks, "_BLOCK_BYTES", case.block),
             (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
             (arrow_tables, "_BATCH_ROWS", case.rows),
+            (arrow_tables, "_FIRST_ROWS", 2),
             (sample_writer, "_BATCH_ROWS", case.rows),
             (build_module, "_CHUNK_ROWS", case.rows),
             (build_module, "_FEW_ROWS", case.rows),

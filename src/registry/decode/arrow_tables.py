@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read_arrow_tables", "read_parquet_tables"]
 
-_BATCH_ROWS = 1 << 16
+_FIRST_ROWS = 1 << 9
+_BATCH_ROWS = 1 << 14
 _BATCH_BYTES = 1 << 25
 
 
@@ -35,21 +36,43 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
             # Parquet reads columns by path; a dotted name of a column of its own has none.
             names = _chosen(opened.schema_arrow.names, wanted)
             dotted = any("." in name for name in names)
-            batches = opened.iter_batches(_rows_of(opened), columns=None if dotted else names)
-            for batch in batches:
-                yield Frame(batch.select(names))
+            columns = None if dotted else names
+            most = _most_rows(opened)
+            rows = min(_FIRST_ROWS, most)
+            for read in opened.iter_batches(rows, columns=columns):
+                batch = _decoded(_sound(read.select(names)))
+                yield Frame(batch)
+                rows = min(_next_rows(batch, rows), most)
+                opened.reader.set_batch_size(rows)  # of the batches that are not read yet
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # not of pyarrow's
                 raise
             raise NotColumnarError("a file that must be complained of") from error
 
 
-def _rows_of(opened: pq.ParquetFile) -> int:
-    """Return how many rows make a batch of bounded size."""
+def _most_rows(opened: pq.ParquetFile) -> int:
+    """Return how many rows make a batch of bounded size, as far as encoded sizes tell."""
     groups = [opened.metadata.row_group(at) for at in range(opened.metadata.num_row_groups)]
     size: int = sum(group.total_byte_size for group in groups)
     rows: int = opened.metadata.num_rows
     return max(64, min(_BATCH_ROWS, _BATCH_BYTES * rows // max(size, 1)))
+
+
+def _next_rows(batch: pa.RecordBatch, rows: int) -> int:
+    """Return how many rows to read behind a batch for which `rows` were asked for.
+
+    A text that stands in many rows is encoded once, so that only what was read tells the size.
+    """
+    fitting: int = _BATCH_BYTES * batch.num_rows // max(batch.nbytes, 1)
+    return max(1, min(4 * rows, fitting))
+
+
+def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with the values of a dictionary in their places."""
+    for place, column in enumerate(batch.columns):
+        if pa.types.is_dictionary(column.type):
+            batch = batch.set_column(place, batch.schema.names[place], column.dictionary_decode())
+    return batch
 
 
 def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
@@ -62,10 +85,19 @@ def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iter
             waiting.append(reader.get_batch(number).select(names))
             rows = sum(batch.num_rows for batch in waiting)
             if rows >= _BATCH_ROWS or sum(batch.nbytes for batch in waiting) >= _BATCH_BYTES:
-                yield Frame(pa.concat_batches(waiting))
+                yield Frame(_sound(pa.concat_batches(waiting)))
                 waiting = []
         if waiting:
-            yield Frame(pa.concat_batches(waiting))
+            yield Frame(_sound(pa.concat_batches(waiting)))
+
+
+def _sound(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows whose texts are UTF-8: neither format has its readers check it."""
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise NotColumnarError("a value that is not of its type") from error
+    return batch
 
 
 def _chosen(names: Sequence[str], wanted: Wanted) -> list[str]:

@@ -8,7 +8,9 @@ from registry.decode.bytes import SourceBytes, open_bytes
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
 
     from registry.sample import DatasetRecord
     from registry.spec import Source
@@ -25,15 +27,11 @@ def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator
 
     with open_bytes(file) as data:
         try:
-            for batch in pq.ParquetFile(data).iter_batches(_BATCH_ROWS):
-                yield from batch.to_pylist()
+            yield from _records(pq.ParquetFile(data).iter_batches(_BATCH_ROWS), file)
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # not of pyarrow's
                 raise
             message = f"not a Parquet file, or a damaged one: {error}"
-            raise DecodeError(message, file=file.location) from error
-        except (OverflowError, ValueError) as error:
-            message = f"a value is beyond what Python holds: {error}"
             raise DecodeError(message, file=file.location) from error
 
 
@@ -43,5 +41,33 @@ def read_arrow(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[D
 
     with pa.memory_map(file.local_path or file.location) as data:
         reader = pa.ipc.open_file(data)
-        for index in range(reader.num_record_batches):
-            yield from reader.get_batch(index).to_pylist()
+        batches = map(reader.get_batch, range(reader.num_record_batches))
+        yield from _records(batches, file)
+
+
+def _records(batches: Iterable[pa.RecordBatch], file: SourceBytes) -> Iterator[DatasetRecord]:
+    """Yield the rows of batches; one that Python can't hold is a DecodeError."""
+    before = 0
+    for batch in batches:
+        try:
+            records = batch.to_pylist()
+        except UnicodeDecodeError as error:
+            row, name = _first_undecodable(batch)
+            message = f"row {before + row}, column '{name}': a text that is not UTF-8"
+            raise DecodeError(message, file=file.location) from error
+        except (OverflowError, ValueError) as error:
+            message = f"a value is beyond what Python holds: {error}"
+            raise DecodeError(message, file=file.location) from error
+        yield from records
+        before += batch.num_rows
+
+
+def _first_undecodable(batch: pa.RecordBatch) -> tuple[int, str]:
+    """Return the first row, from 1, with a text that is not UTF-8, and its column."""
+    for row in range(batch.num_rows):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                column[row].as_py()
+            except UnicodeDecodeError:
+                return row + 1, name
+    raise AssertionError("every text is UTF-8")

@@ -18,7 +18,7 @@ __all__ = ["FIELD_KERNELS", "kind_of_column", "of_kind"]
 
 Columns = dict[str, pa.Array]
 
-_TEXTS = pa.large_list(pa.large_string())
+_TEXTS = KINDS["texts"]
 
 
 def _input(expression: Expression, view: View) -> Columns:
@@ -36,7 +36,7 @@ def _target(expression: Expression, view: View) -> Columns:
     if column.null_count == view.count:
         return {"target": constant_text("", view.count)}
     if is_text_list(column.type):
-        texts = column.cast(_TEXTS)
+        texts = _as_lists(column)
         if texts.null_count or texts.flatten().null_count:
             raise NoKernelError
         return {"target": pa.nulls(view.count, pa.large_string()), "targets": texts}
@@ -49,7 +49,7 @@ def _choices(expression: Expression, view: View) -> Columns:
         return {}
     if not is_text_list(column.type):
         raise NoKernelError
-    texts = column.cast(_TEXTS)
+    texts = _as_lists(column)
     items = texts.flatten()
     if items.null_count:
         raise NoKernelError
@@ -61,11 +61,17 @@ def _choices(expression: Expression, view: View) -> Columns:
     return {"choices": _without_blank_ends(texts, items, blank) if blank.any() else texts}
 
 
+def _as_lists(column: pa.Array) -> pa.LargeListArray:
+    """Return lists of texts whose nulls span no items: those of a row are told by its place."""
+    texts = column.cast(_TEXTS)
+    return texts.take(whole_numbers(np.arange(len(texts)))) if texts.null_count else texts
+
+
 def _without_blank_ends(
     texts: pa.LargeListArray, items: pa.Array, blank: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> pa.LargeListArray:
     """Leave out the blank items at the end of each list."""
-    if texts.null_count:  # their places may span items
+    if texts.null_count:
         raise NoKernelError
     starts = list_starts(texts) - list_starts(texts)[0]
     lengths = np.diff(starts)
@@ -131,4 +137,4 @@ def of_kind(column: pa.Array, kind: Kind) -> pa.Array | None:
         return pa.nulls(len(column), KINDS[kind])
     if kind == "json" or kind_of_column(column) != kind:
         return None
-    return column.cast(KINDS[kind])
+    return _as_lists(column) if kind == "texts" else column.cast(KINDS[kind])

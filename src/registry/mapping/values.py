@@ -73,11 +73,11 @@ def _read_message(value: Any, index: int) -> ChatMessage:
         raise MappingError(message, field=field, value=role)
     make, names = _MESSAGES[role]
     extra = {name: value.get(name) for name in names}
-    # The same conversation has the same ids on every machine; Inspect's are random.
-    identifier = digest_of([index, role, content, extra]).removeprefix("sha256:")[:22]
     try:
+        # The same conversation has the same ids on every machine; Inspect's are random.
+        identifier = digest_of([index, role, content, extra]).removeprefix("sha256:")[:22]
         return make(id=identifier, content=content, source="input", **extra)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise MappingError(f"not a message: {error}", field=field, value=value) from error
 
 
