@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_csv_tables"]
 
-_BLOCK_BYTES = 1 << 21
+_BLOCK_BYTES = 1 << 20
 _DELIMITERS = frozenset(",;\t|")
 
 
@@ -73,7 +73,7 @@ def _header(head: bytes, delimiter: str) -> tuple[str, ...]:
     """Return the names of the first row, as the csv module reads them."""
     try:
         # A byte-order mark goes, and line ends become those of text mode.
-        text = io.StringIO(head[: 1 << 20].decode("utf-8-sig", "ignore"), newline=None)
+        text = io.StringIO(head[: 1 << 16].decode("utf-8-sig", "ignore"), newline=None)
         names = tuple(next(csv.reader(text, "unix", delimiter=delimiter), ()))
     except csv.Error as error:
         raise NotColumnarError("a header that is no CSV") from error
