@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -240,12 +240,13 @@ def _rows_of(view: ViewArrays, count: int, part: slice) -> NDArray[np.int64]:
 def _composed(
     before: NDArray[np.int32],
     after: NDArray[np.int32],
-    starts: Sequence[int],
+    starts: NDArray[np.int64],
     rows: NDArray[np.int64],
 ) -> NDArray[np.int32]:
-    """Return the orders of shuffling `before`, then `after`."""
-    composed = np.array(before)
-    for row in rows.tolist():
-        part = slice(starts[row], starts[row + 1])
-        composed[part] = before[part][after[part]]
-    return composed
+    """Return the orders of shuffling `before`, then, in some rows, `after`."""
+    counts = np.diff(starts)
+    again = np.zeros(len(counts), bool)
+    again[rows] = True
+    return np.where(
+        np.repeat(again, counts), before[np.repeat(starts[:-1], counts) + after], before
+    )

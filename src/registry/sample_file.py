@@ -111,14 +111,13 @@ class SampleFile:
         base = int(self._choice_starts[number]) - first
         return base + start, base + end
 
-    def choice_starts(self) -> list[int]:
+    def choice_starts(self) -> NDArray[np.int64]:
         """Return where the choices of each row start among those of all, and where they end."""
-        starts = [0]
+        starts = [np.zeros(1, np.int64)]
         for number in range(self.batch_count):
-            base = int(self._choice_starts[number])
             own = list_starts(self.whole_batch(number).column("choices"))
-            starts.extend((own[1:] - own[0] + base).tolist())
-        return starts
+            starts.append(own[1:] - own[0] + self._choice_starts[number])
+        return np.concatenate(starts)
 
     def read(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, Columns]]:
         """Yield the values of rows, in the order asked for, some at a time with their number.

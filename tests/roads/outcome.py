@@ -123,7 +123,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
         samples = tuple(frozen(vars(sample)) for sample in dataset)
         batches = [file.whole_batch(number) for number in range(file.batch_count)]
         records = tuple(one for batch in batches for one in batch.column("record").to_pylist())
-        return Outcome(samples, records, written.repeated, tuple(file.choice_starts()))
+        return Outcome(samples, records, written.repeated, tuple(file.choice_starts().tolist()))
 
 
 def _written(case: Case, folder: Path) -> list[Path]:
