@@ -9,7 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.arrays import begins_visibly, constant_text, list_starts, text_scalar, whole_numbers
+from registry.arrays import (
+    begins_visibly,
+    constant_text,
+    list_starts,
+    places_within,
+    text_scalar,
+    whole_numbers,
+)
 
 TEXT = pa.large_string()
 LISTS = pa.large_list(TEXT)
@@ -72,6 +79,12 @@ def test_a_scalar_holds_its_text() -> None:
 )
 def test_where_the_items_of_each_row_start(column: pa.Array, starts: list[int]) -> None:
     assert list_starts(column).tolist() == starts
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [3], [2, 0, 1, 4]])
+def test_each_item_has_a_place_in_its_own_list(lengths: list[int]) -> None:
+    places = [place for length in lengths for place in range(length)]
+    assert places_within(np.array(lengths, np.int64)).tolist() == places
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,7 @@ COMPLAINED = "a header that must be complained of"
         (b"q,q\n1,2\n", {}, COMPLAINED),
         (b"q,\xff\n1,2\n", {}, "not CSV"),
         (b"q\n\xff\n", {}, "not CSV"),
+        (b"q," + b"x" * (1 << 16) + b"\n1,2\n", {}, "another header"),
         (b"1,2\n", {"fieldnames": ["q", "q"]}, "a name that stands twice"),
         (b"q,a\n1\n", {}, "not CSV"),
         (b"q,a\n1,2,3\n", {}, "not CSV"),

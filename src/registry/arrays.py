@@ -21,6 +21,7 @@ __all__ = [
     "list_starts",
     "numbers_of",
     "places_of",
+    "places_within",
     "text_scalar",
     "whole_numbers",
 ]
@@ -60,6 +61,12 @@ def list_starts(column: pa.Array) -> NDArray[np.int64]:
     if buffer is None:  # nulls only
         return np.zeros(len(column) + 1, np.int64)
     return np.frombuffer(buffer, np.int64, len(column) + 1, 8 * column.offset)
+
+
+def places_within(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of each item of some lists, which stand one behind the other, in its own."""
+    ends = np.cumsum(lengths)
+    return np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths)
 
 
 def begins_visibly(column: pa.Array) -> NDArray[np.bool_]:

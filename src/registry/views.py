@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import random
+from array import array
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.arrays import list_starts, numbers_of
+from registry.arrays import list_starts, numbers_of, places_within
 from registry.cache import FORMAT
 from registry.canonical import digest_of
 from registry.dataset import shuffle_positions
@@ -97,8 +98,6 @@ def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:
     """Return the rows in the order that a loader's shuffle gives; no seed gives any order."""
     if order == "hub":
         return np.random.default_rng(_global_seed() if seed is None else seed).permutation(count)
-    from array import array  # what is stored already needs none
-
     rows = array("q", range(count))  # a fifth of what a list of numbers takes
     random.Random(seed).shuffle(rows)
     return np.asarray(rows)
@@ -127,8 +126,7 @@ def choice_orders(
         part = rows[first : first + _ROWS_AT_ONCE]
         counts = starts[part + 1] - starts[part]
         drawn = [place for count in counts.tolist() for place in shuffle_positions(count, rng)]
-        within = np.arange(len(drawn)) - np.repeat(np.cumsum(counts) - counts, counts)
-        orders[np.repeat(starts[part], counts) + within] = drawn
+        orders[np.repeat(starts[part], counts) + places_within(counts)] = drawn
     bad = _misfits(file, np.diff(starts))[rows]
     return orders, int(bad.argmax()) if bad.any() else None
 

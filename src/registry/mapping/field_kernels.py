@@ -8,7 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.arrays import begins_visibly, constant_text, list_starts, text_scalar, whole_numbers
+from registry.arrays import (
+    begins_visibly,
+    constant_text,
+    list_starts,
+    places_within,
+    text_scalar,
+    whole_numbers,
+)
 from registry.expressions import Expression
 from registry.mapping.kernels import NoKernelError, as_text, evaluate, is_text, is_text_list
 from registry.mapping.view import View
@@ -74,15 +81,15 @@ def _without_blank_ends(
     if texts.null_count:
         raise NoKernelError
     starts = list_starts(texts) - list_starts(texts)[0]
-    lengths = np.diff(starts)
+    whole = np.diff(starts)
+    lengths = whole.copy()
     while True:
         last = np.maximum(starts[:-1] + lengths - 1, 0)
         ends_blank = (lengths > 0) & blank[last]
         if not ends_blank.any():
             break
         lengths[ends_blank] -= 1
-    within = np.arange(len(items)) - np.repeat(starts[:-1], np.diff(starts))
-    kept = np.flatnonzero(within < np.repeat(lengths, np.diff(starts)))
+    kept = np.flatnonzero(places_within(whole) < np.repeat(lengths, whole))
     ends = whole_numbers(np.concatenate([[0], np.cumsum(lengths)]))
     return pa.LargeListArray.from_arrays(ends, items.take(whole_numbers(kept)))
 
