@@ -348,7 +348,7 @@ BETTER = ("limit beyond the end", "limit beyond the end, shuffled", "negative li
 ERRORS = {
     "negative limit": "ValueError: limit must be 0 or more, is -1",
     "bad record": "MappingError: org/forms: record 2, field input: No input in dataset",
-    "bad letter": "ValueError: org/forms: sample 1: the target 'Z' is not a letter",
+    "bad letter": "MappingError: org/forms: sample 1: the target 'Z' is not a letter",
     "other columns": "MappingError: org/mcq: record 1, field input: No input in dataset",
     "no rows of a split": "SourceError: org/mcq: ",
     "unknown split": "SourceError: org/mcq: ",

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from registry.errors import MappingError
 from registry.letters import index_of, letter_of
 from registry.sample import Sample, sample_input_len
 
@@ -88,7 +89,7 @@ class Dataset(Sequence[Sample], abc.ABC):
                 from the operating system.
 
         Raises:
-            ValueError: the target of a sample with choices is no letter; the message names it.
+            MappingError: the target of a sample with choices is no letter; the message names it.
         """
 
 
@@ -103,7 +104,7 @@ def permute_choices(sample: Sample, positions: Sequence[int], *, where: str) -> 
     """Put a sample's choices in a new order, and its target's letters with them.
 
     Raises:
-        ValueError: the target is no letter of a choice; the message says `where` it is.
+        MappingError: the target is no letter of a choice; the message says `where` it is.
     """
     choices = sample.choices or []
     letters = {old: letter_of(new) for new, old in enumerate(positions)}
@@ -114,8 +115,8 @@ def permute_choices(sample: Sample, positions: Sequence[int], *, where: str) -> 
         else:
             sample.target = letters[index_of(target)]
     except (KeyError, ValueError) as error:
-        known = f"a letter of its {len(choices)} choices"
-        raise ValueError(f"{where}: the target {sample.target!r} is not {known}") from error
+        known = f"a letter of its {len(choices)} choices, which `shuffle_choices` needs"
+        raise MappingError(f"{where}: the target {sample.target!r} is not {known}") from error
     sample.choices = [choices[old] for old in positions]
 
 

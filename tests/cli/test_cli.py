@@ -665,6 +665,20 @@ def test_a_record_that_does_not_map_is_named(run: Run, own: Path) -> None:
     )
 
 
+def test_a_target_that_a_shuffle_of_choices_can_not_follow_is_named(run: Run, own: Path) -> None:
+    (own / "mc.csv").write_text("q,x,y,t\nOne?,1,2,A\nTwo?,3,4,Q\n", encoding="utf-8")
+    fields = "fields: {input: q, choices: [x, y], target: t}"
+    keys = f"source: {{type: csv, path: mc.csv}}, {fields}, shuffle_choices: 1"
+    write(own, "d", f"datasets:\n  d: {{{keys}}}\n")
+    for verb in ("sync", "preview"):
+        said = run(verb, "d")
+        assert said.code == 1
+        assert said.err.splitlines()[-1] == (
+            "error: d: sample 1: the target 'Q' is not a letter of its 2 choices,"
+            " which `shuffle_choices` needs"
+        )
+
+
 def test_a_condition_that_does_not_compile_is_no_fault_of_registry(run: Run, own: Path) -> None:
     keys = "source: {type: csv, path: qa.csv}, where: {value: q, regex: '('}"
     write(own, "d", f"datasets:\n  d: {{{keys}}}\n")
