@@ -47,7 +47,7 @@ format: .venv/.dev  ## format the code and mend what ruff can
 	$(BIN)/ruff check --fix src tests benchmarks
 
 docs: .venv/.run  ## write the pages of the operations and the rules
-	$(BIN)/python -m registry.reference
+	$(BIN)/python -m registry.docgen
 
 clean:  ## remove the environment and what tools left
 	rm -rf .venv .venv-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

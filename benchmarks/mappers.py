@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from registry import Sample
-from registry.sample import DatasetRecord
+from registry.samples.sample import DatasetRecord
 
 __all__ = ["to_sample"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.arrays import (
+from registry.base.arrow import (
     begins_visibly,
     constant_text,
     list_starts,
@@ -116,7 +116,7 @@ def test_nothing_here_imports_pandas() -> None:
     code = """
 import sys
 import numpy as np
-from registry.arrays import *
+from registry.base.arrow import *
 whole_numbers(np.arange(3)); column = constant_text("x", 3); text_scalar("y")
 list_starts(column); begins_visibly(column)
 assert "pandas" not in sys.modules, "pandas is imported"

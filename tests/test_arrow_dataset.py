@@ -12,23 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry import (
-    ChatMessageUser,
-    MemoryDataset,
-    arrow_dataset,
-    get_dataset,
-    sample_rows,
-    sample_writer,
-    views,
-)
-from registry.arrays import constant_text, whole_numbers
-from registry.arrow_dataset import ArrowDataset
+from registry import ChatMessageUser, MemoryDataset, get_dataset
+from registry.base.arrow import constant_text, whole_numbers
 from registry.cache import Cache
 from registry.decode import json_tables
-from registry.mapping.view import View
-from registry.sample_file import SampleFile
-from registry.sample_table import batch_from, batch_of, schema_of
-from registry.sample_writer import SampleWriter
+from registry.mapping.columnar.record_batch import View
+from registry.store import arrow_dataset, views
+from registry.store import rows as sample_rows
+from registry.store import writer as sample_writer
+from registry.store.arrow_dataset import ArrowDataset
+from registry.store.reader import SampleFile
+from registry.store.schema import batch_from, batch_of, schema_of
+from registry.store.writer import SampleWriter
 
 Calls = dict[str, int]
 

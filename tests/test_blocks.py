@@ -8,8 +8,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from registry.decode import blocks
-from registry.decode.blocks import line_blocks
+from registry.decode import chunks as blocks
+from registry.decode.chunks import line_blocks
 from registry.decode.frame import NotColumnarError
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from registry import DatasetNotFoundError, ManifestError, get_dataset, list_datasets
-from registry.catalog import Catalog
-from registry.check import check as check_all
+from registry.catalog.catalog import Catalog
 from registry.errors import Problem
+from registry.lint.runner import check as check_all
 from registry.settings import builtin_root, find_root
 
 if TYPE_CHECKING:

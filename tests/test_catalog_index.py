@@ -19,23 +19,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry import DatasetNotFoundError, ManifestError, list_datasets
-from registry.catalog import Catalog, _read
-from registry.catalog_index import _load
-from registry.catalog_listing import Files, included, is_settled, state_at
-from registry.catalog_reader import Reader
-from registry.catalog_records import (
+from registry.base.best_effort import kept_at, write_kept
+from registry.catalog.cache import _load
+from registry.catalog.cached_files import (
     Record,
     _may_hold_secret,
     compact_json,
     document_from,
     holds_secret,
 )
-from registry.check import check
-from registry.check_memory import check_whole
+from registry.catalog.catalog import Catalog, _read
+from registry.catalog.discovery import Files, included, is_settled, state_at
+from registry.catalog.reader import Reader
 from registry.errors import Problem
-from registry.kept import kept_at, write_kept
+from registry.lint.result_cache import check_whole
+from registry.lint.runner import check
 from registry.settings import builtin_root
-from registry.yamlfile import Document
+from registry.yamldoc.reader import Document
 
 ROOT = Path(__file__).parents[1]
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
@@ -68,7 +68,7 @@ def write(path: Path, text: str, *, age: float = 60) -> None:
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the names of the files that are parsed from now on."""
-    from registry import yamlfile
+    from registry.yamldoc import reader as yamlfile
 
     names: list[str] = []
     parse_yaml = yamlfile.parse_yaml
@@ -118,7 +118,7 @@ def test_a_warm_lookup_decodes_the_files_of_the_dataset_and_its_ancestors(
         decoded.append(file)
         return document_from(record, file)
 
-    monkeypatch.setattr("registry.catalog_index.document_from", counted)
+    monkeypatch.setattr("registry.catalog.cache.document_from", counted)
     assert Catalog.open()["kid"]
     assert sorted(decoded) == ["datasets.yaml", "m/a.yaml", "m/c.yaml"]
 
@@ -263,7 +263,7 @@ def test_a_file_that_has_just_changed_is_read_again(
 def test_a_file_is_read_to_its_end_whatever_size_it_had(
     root: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr("registry.catalog_records.state_of", lambda stat: (size, 0, 0, 0))
+    monkeypatch.setattr("registry.catalog.cached_files.state_of", lambda stat: (size, 0, 0, 0))
     assert path_of("kid") == "x.csv"
 
 
@@ -297,7 +297,7 @@ def test_other_code_or_another_schema_reads_the_files_again(
 ) -> None:
     Catalog.open()
     parsed.clear()
-    monkeypatch.setattr("registry.catalog_index.known_code_digest", lambda folder: "other")
+    monkeypatch.setattr("registry.catalog.cache.known_code_digest", lambda folder: "other")
     Catalog.open()
     assert "a.yaml" in parsed
 
@@ -467,7 +467,7 @@ def test_files_are_named_as_they_are_seen_from_the_working_directory(
 
 
 def _keys() -> list[str]:
-    from registry.schema import read_schema
+    from registry.manifest.schema import read_schema
 
     return list(read_schema("manifest")["$defs"]["dataset"]["properties"])
 
@@ -629,7 +629,7 @@ def test_a_whole_check_is_remembered_until_something_changes(
         counted.append(catalog)
         return check(catalog, **choice)
 
-    monkeypatch.setattr("registry.check_memory.check", count)
+    monkeypatch.setattr("registry.lint.result_cache.check", count)
     first = check_whole(Catalog.open(), cache_dir)
     assert first == check_whole(Catalog.open(), cache_dir)
     assert (first.problems, first.datasets, len(counted)) == (check(Catalog.open()), 3, 1)
@@ -642,7 +642,7 @@ def test_a_whole_check_is_remembered_until_something_changes(
     elsewhere = check_whole(Catalog.open(), cache_dir)
     errors = [problem for problem in elsewhere.problems if problem.severity == "error"]
     assert {problem.file for problem in errors} == {"a.yaml", "b.yaml"}
-    monkeypatch.setattr("registry.check_memory.version", lambda name: "other")
+    monkeypatch.setattr("registry.lint.result_cache.version", lambda name: "other")
     check_whole(Catalog.open(), cache_dir)
     assert len(counted) == 4
     monkeypatch.setenv("HOME", str(root))  # where paths with `~` lie
@@ -680,7 +680,7 @@ def test_a_lookup_imports_nothing_heavy(root: Path, age: int) -> None:
     if age:
         Catalog.open()
     code = (
-        "import sys; from registry.catalog import Catalog; Catalog.open()['kid'];"
+        "import sys; from registry.catalog.catalog import Catalog; Catalog.open()['kid'];"
         f"print(sorted(set(sys.modules) & set({HEAVY})))"
     )
     done = subprocess.run(

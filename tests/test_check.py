@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from registry.catalog import Catalog
-from registry.check import check
+from registry.catalog.catalog import Catalog
+from registry.lint.runner import check
 
 Problems = Callable[[str], list[str]]
 

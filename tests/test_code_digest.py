@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from registry import code_digest as module
+from registry.catalog import code_version as module
 
 if TYPE_CHECKING:
     from collections.abc import Callable

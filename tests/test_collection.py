@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from registry.collection import collection_paused
+from registry.base.gc import collection_paused
 
 
 def test_it_is_paused_within_and_goes_on_behind_even_an_error() -> None:

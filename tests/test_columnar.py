@@ -12,13 +12,13 @@ import pytest
 
 from registry.decode.frame import Frame, NotColumnarError
 from registry.errors import MappingError
-from registry.mapping import columnar
-from registry.mapping.columnar import ColumnarMapper
-from registry.mapping.view import View
-from registry.sample_file import SampleFile
-from registry.sample_rows import metadata_of
-from registry.sample_table import Kind, OtherKindError, json_keys
-from registry.spec import FieldsSpec
+from registry.manifest.models import FieldsSpec
+from registry.mapping.columnar import mapper as columnar
+from registry.mapping.columnar.mapper import ColumnarMapper
+from registry.mapping.columnar.record_batch import View
+from registry.store.reader import SampleFile
+from registry.store.rows import metadata_of
+from registry.store.schema import Kind, OtherKindError, json_keys
 from tests.roads import outcome
 from tests.roads.outcome import Case, frozen
 

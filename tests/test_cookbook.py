@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from registry import get_dataset
-from registry.catalog import Catalog
-from registry.schema import validate
-from registry.spec import DatasetSpec
-from registry.yamlfile import parse_yaml
+from registry.catalog.catalog import Catalog
+from registry.manifest.models import DatasetSpec
+from registry.manifest.schema import validate
+from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")

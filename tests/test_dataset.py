@@ -41,16 +41,16 @@ from registry import (
     Sample,
     SandboxEnvironmentSpec,
 )
-from registry.arrow_dataset import ArrowDataset
-from registry.content import ContentData, ContentReasoning, ContentToolUse, UrlCitation
-from registry.dataset import Dataset
-from registry.letters import index_of, letter_of
-from registry.messages import ToolCall, ToolCallContent, ToolCallError
-from registry.sample_file import SampleFile
-from registry.sample_rows import samples_of
-from registry.sample_table import FIELDS, Kind, batch_of, fields_of, schema_of
-from registry.sample_writer import SampleWriter
-from registry.views import ViewArrays, choice_orders
+from registry.samples.content import ContentData, ContentReasoning, ContentToolUse, UrlCitation
+from registry.samples.dataset import Dataset
+from registry.samples.letters import index_of, letter_of
+from registry.samples.messages import ToolCall, ToolCallContent, ToolCallError
+from registry.store.arrow_dataset import ArrowDataset
+from registry.store.reader import SampleFile
+from registry.store.rows import samples_of
+from registry.store.schema import FIELDS, Kind, batch_of, fields_of, schema_of
+from registry.store.views import ViewArrays, choice_orders
+from registry.store.writer import SampleWriter
 
 modest = settings(deadline=None, max_examples=100)
 
@@ -436,7 +436,7 @@ def test_choices_are_drawn_alike_however_many_rows_are_taken_at_once(
     samples = [Sample("q", choices=["x"] * (row % 4) or None, target="A") for row in range(50)]
     rows = np.arange(len(samples))[::-1]
     whole = choice_orders(file_of(samples), rows, 3)[0]
-    monkeypatch.setattr("registry.views._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("registry.store.views._ROWS_AT_ONCE", 7)
     parts = choice_orders(file_of(samples), rows, 3)[0]
     assert whole is not None
     assert parts is not None

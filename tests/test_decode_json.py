@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.decode import json as module
-from registry.decode.bytes import SourceBytes
-from registry.decode.json import read_json
+from registry.decode import json_records as module
+from registry.decode.json_records import read_json
+from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
-from registry.spec import JsonSource
+from registry.manifest.models import JsonSource
 from tests.roads.outcome import frozen
 
 SOURCE = JsonSource(path=("d.jsonl",))
@@ -167,7 +167,9 @@ def test_nesting_goes_as_deep_as_the_json_module_goes(left: str, right: str) -> 
 
 
 def test_sound_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("registry.decode.json.json.loads", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr(
+        "registry.decode.json_records.json.loads", lambda _: pytest.fail("read again")
+    )
     records = [{"q": "é\n", "n": 2**70, "l": [None, True, -0.5]}, {}]
     data = "".join(f"{json.dumps(one, ensure_ascii=False)}\n\n" for one in records).encode()
     assert read(data) == records

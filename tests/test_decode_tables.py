@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry.decode import arrow_tables, blocks, csv_tables, decode, json_tables
-from registry.decode.bytes import SourceBytes
+from registry.decode import arrow_tables, csv_tables, decode, json_tables
+from registry.decode import chunks as blocks
+from registry.decode.stream import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError, decode_tables
 from registry.errors import DecodeError
-from registry.spec import CsvSource, HfSource, JsonSource, ParquetSource, Source
-from registry.spec_misfits import parsed
+from registry.manifest.conversion import parsed
+from registry.manifest.models import CsvSource, HfSource, JsonSource, ParquetSource, Source
 
 Q = frozenset({"q"})
 

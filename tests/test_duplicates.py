@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry import duplicates, sample_writer
-from registry.duplicates import DuplicateRule, IdWatch, ids_of, resolve_duplicates
+from registry.build import deduplicate as duplicates
+from registry.build.deduplicate import DuplicateRule, IdWatch, ids_of, resolve_duplicates
 from registry.errors import MappingError
-from registry.sample_file import SampleFile
-from registry.sample_table import batch_of, schema_of
-from registry.sample_writer import SampleWriter
+from registry.store import writer as sample_writer
+from registry.store.reader import SampleFile
+from registry.store.schema import batch_of, schema_of
+from registry.store.writer import SampleWriter
 
 Ids = Sequence[str | int | None]
 

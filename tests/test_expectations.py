@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from registry import expectations, sample_writer
+from registry.build import expectations
+from registry.build.expectations import check_samples
 from registry.errors import ExpectationError
-from registry.expectations import check_samples
-from registry.sample_file import SampleFile
-from registry.sample_table import batch_of, schema_of
-from registry.sample_writer import SampleWriter
-from registry.spec import Expect
+from registry.manifest.models import Expect
+from registry.store import writer as sample_writer
+from registry.store.reader import SampleFile
+from registry.store.schema import batch_of, schema_of
+from registry.store.writer import SampleWriter
 
 Row = dict[str, Any]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from registry.catalog import Catalog
-from registry.check import check
+from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError
-from registry.fixes import FIXES, Fixed, fix
-from registry.key_order import DATASET_KEYS, SOURCE_KEYS
+from registry.lint.fixes.apply import FIXES, Fixed, fix
+from registry.lint.fixes.key_order import DATASET_KEYS, SOURCE_KEYS
+from registry.lint.runner import check
+from registry.manifest.schema import read_schema
 from registry.rules import RULES
-from registry.schema import read_schema
-from registry.yamlfile import parse_yaml
+from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = "datasets:\n  d:\n    limit: 1\n    source: {type: csv, path: x.csv}\n"
@@ -131,7 +131,7 @@ def test_a_file_that_can_not_be_written_is_an_error(
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("registry.manifest_file.write_whole", refuse)
+    monkeypatch.setattr("registry.lint.fixes.source_file.write_whole", refuse)
     with pytest.raises(ManifestError, match=r"datasets\.yaml: can't write the file: Permission"):
         fixed()
 

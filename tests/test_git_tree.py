@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.errors import RevisionError
-from registry.git_tree import (
+from registry.diff.git import (
     Tree,
     commit_of,
     fork_point,
@@ -15,6 +14,7 @@ from registry.git_tree import (
     open_tree,
     repository_of,
 )
+from registry.errors import RevisionError
 from tests.git_repository import git
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from registry.catalog import Catalog
-from registry.check import check
-from registry.ignores import IgnoreComment, read_ignores
+from registry.catalog.catalog import Catalog
+from registry.lint.runner import check
+from registry.lint.suppressions import IgnoreComment, read_ignores
 
 COMMENT = "# registry: ignore plain-http -- ours"
 

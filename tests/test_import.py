@@ -37,10 +37,31 @@ NOT_WHEN_WARM = (
 """Packages, and modules of Python that only take time, which a warm open does without."""
 
 OURS_NOT_WHEN_WARM = (
-    *("build", "check", "duplicates", "expectations", "jobs", "loaders", "locking", "mapping"),
-    *("relative_files", "sample_selection", "sample_writer", "samples_digest", "schema"),
-    *("schema_check", "spec_misfits", "steps", "sync", "yaml_composer"),
-    *("decode", "sources.fetched", "sources.hub_records", "sources.transfer"),
+    *(
+        "build.builder",
+        "lint.runner",
+        "build.deduplicate",
+        "build.expectations",
+        "base.threads",
+        "loaders",
+        "workflows.lock",
+        "mapping",
+    ),
+    *(
+        "build.file_references",
+        "build.subsample",
+        "store.writer",
+        "store.digest",
+        "manifest.schema",
+    ),
+    *(
+        "manifest.schema_compiler",
+        "manifest.conversion",
+        "build.transforms",
+        "workflows.sync",
+        "yamldoc.parser",
+    ),
+    *("decode", "sources.fetch", "sources.hub_download", "sources.callback"),
 )
 """Modules of this package for what a warm open does not do: decode, map, write, word errors."""
 

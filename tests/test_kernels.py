@@ -8,18 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.arrays import list_starts
+from registry.base.arrow import list_starts
 from registry.decode.frame import Frame
-from registry.expressions import parse_condition, parse_expression
-from registry.mapping.compiled import FieldMapper
-from registry.mapping.condition import compile_condition
-from registry.mapping.expression import compile_expression
-from registry.mapping.field_kernels import FIELD_KERNELS, kind_of_column, of_kind
-from registry.mapping.kernels import NoKernelError, evaluate, places_where
+from registry.manifest.expressions import parse_condition, parse_expression
+from registry.manifest.models import FieldsSpec
+from registry.mapping.columnar.expressions import NoKernelError, evaluate, places_where
+from registry.mapping.columnar.fields import FIELD_KERNELS, kind_of_column, of_kind
+from registry.mapping.columnar.record_batch import View
+from registry.mapping.conditions import compile_condition
+from registry.mapping.evaluate import compile_expression
+from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import MISSING, Row
-from registry.mapping.view import View
-from registry.sample_table import KINDS, Kind, batch_from, field_columns
-from registry.spec import FieldsSpec
+from registry.store.schema import KINDS, Kind, batch_from, field_columns
 
 TEXTS = pa.large_list(pa.large_string())
 ODD = ["x", "", " \x1f\tÄ ", "\u3000", "ß", "aXbX", "\0", "\U0001f600", "10"]

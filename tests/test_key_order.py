@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from registry.key_order import DATASET_KEYS, SOURCE_KEYS, misplaced_keys, order_keys
-from registry.manifest_file import ManifestFile
-from registry.schema import read_schema
-from registry.spec import CsvSource, HfSource, JsonSource, ParquetSource
-from registry.yamlfile import json_path, parse_yaml
+from registry.lint.fixes.key_order import DATASET_KEYS, SOURCE_KEYS, misplaced_keys, order_keys
+from registry.lint.fixes.source_file import ManifestFile
+from registry.manifest.models import CsvSource, HfSource, JsonSource, ParquetSource
+from registry.manifest.schema import read_schema
+from registry.yamldoc.reader import json_path, parse_yaml
 
 ROOT = Path(__file__).parents[1]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.mapping.list_texts import PLAIN_LETTERS, text_of_lists
+from registry.mapping.columnar.list_texts import PLAIN_LETTERS, text_of_lists
 
 _items = st.one_of(
     st.none(),
@@ -35,5 +35,5 @@ def test_python_writes_the_letters_as_they_are_that_are_taken_to_be_plain() -> N
 def test_plain_lists_are_written_without_a_look_at_their_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("registry.mapping.list_texts.str", None, raising=False)
+    monkeypatch.setattr("registry.mapping.columnar.list_texts.str", None, raising=False)
     assert text_of_lists(pa.array([["résumé", "x"]])).to_pylist() == ["['résumé', 'x']"]

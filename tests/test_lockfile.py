@@ -10,10 +10,10 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from registry import LockError, lockfile
-from registry.catalog import Catalog
-from registry.lock_text import HEAD
-from registry.lockfile import (
+from registry import LockError
+from registry.catalog.catalog import Catalog
+from registry.lockfile import models as lockfile
+from registry.lockfile.models import (
     Lock,
     LockedSource,
     Pin,
@@ -23,9 +23,10 @@ from registry.lockfile import (
     read_sides,
     write_lock,
 )
-from registry.spec import DatasetSpec
-from registry.spec_digest import asked_of, location_in, portable, spec_digest
-from registry.yamlfile import Document, parse_yaml
+from registry.lockfile.spec_digest import asked_of, location_in, portable, spec_digest
+from registry.lockfile.text import HEAD
+from registry.manifest.models import DatasetSpec
+from registry.yamldoc.reader import Document, parse_yaml
 
 DIGITS = "0123456789abcdef"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from registry.catalog import Catalog
-from registry.mapping.compiled import FieldMapper
+from registry.catalog.catalog import Catalog
+from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 
 ROOT = Path(__file__).parents[1]

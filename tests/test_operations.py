@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from registry.errors import MappingError
+from registry.manifest.schema import read_schema
 from registry.mapping import map_fields, map_records
 from registry.mapping.operations import OPERATIONS
-from registry.schema import read_schema
 
 if TYPE_CHECKING:
-    from registry.mapping.operations.operation import Operation
+    from registry.mapping.operations.base import Operation
 
 SCHEMA = read_schema("manifest")
 

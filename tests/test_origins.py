@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from registry.catalog import Catalog
-from registry.lock_origins import lock_origins
-from registry.lockfile import read_documents
-from registry.origins import Origin, origins_of
+from registry.catalog.catalog import Catalog
+from registry.lockfile.models import read_documents
+from registry.lockfile.provenance import lock_origins
+from registry.manifest.provenance import Origin, origins_of
 from tests.conftest import CatalogRoot
 
 MANIFEST = """\

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import registry as ours
-from registry.decode.csv import end_of_rows
+from registry.decode.csv_records import end_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from registry.lockfile import Lock, LockedSource, Pin
-from registry.manifest_file import ManifestFile
-from registry.pinned_revisions import pin_revisions
-from registry.yamlfile import parse_yaml
+from registry.lint.fixes.pin_revisions import pin_revisions
+from registry.lint.fixes.source_file import ManifestFile
+from registry.lockfile.models import Lock, LockedSource, Pin
+from registry.yamldoc.reader import parse_yaml
 
 COMMIT = "c30699e8356da336a370243923dbaf21066bb9fe"
 OTHER = "d" * 40

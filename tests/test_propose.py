@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from registry.propose import propose
+from registry.scaffold.infer import propose
 
 
 def fields(*records: dict[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from registry.schema import validate
-from registry.yamlfile import parse_yaml
+from registry.manifest.schema import validate
+from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

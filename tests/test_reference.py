@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.reference import operations_page, rules_page
+from registry.docgen import operations_page, rules_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 

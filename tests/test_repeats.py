@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from registry.decode.frame import Frame
-from registry.expressions import parse_condition, parse_expression
-from registry.mapping.expression import compile_expression
-from registry.mapping.reads import columns_of_expression, reads_number
-from registry.mapping.repeats import evaluated
+from registry.manifest.expressions import parse_condition, parse_expression
+from registry.mapping.columnar.memoize import evaluated
+from registry.mapping.columnar.record_batch import View
+from registry.mapping.columns_used import columns_of_expression, reads_number
+from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
-from registry.mapping.view import View
 
 COUNT = 12
 COLUMNS: dict[str, pa.Array] = {
@@ -73,7 +73,7 @@ def test_it_is_evaluated_only_as_often_as_there_are_texts(raw: Any, least: int) 
 def test_few_rows_tell_that_texts_do_not_repeat(
     looked_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.mapping.repeats._LOOKED_AT", looked_at)
+    monkeypatch.setattr("registry.mapping.columnar.memoize._LOOKED_AT", looked_at)
     assert found({"from": "few", "do": "lines"})[1] == (COUNT if looked_at == 1 else 2)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from registry.errors import ManifestError
-from registry.layers import Entry, Layer
-from registry.resolve import resolve
-from registry.spec import CsvSource, DatasetSpec, Explode, HfSource, JsonSource
-from registry.spec_data import data_of, defaults_of, is_given
-from registry.yamlfile import parse_yaml
+from registry.manifest.merge import Entry, Layer
+from registry.manifest.models import CsvSource, DatasetSpec, Explode, HfSource, JsonSource
+from registry.manifest.resolve import resolve
+from registry.manifest.serialize import data_of, defaults_of, is_given
+from registry.yamldoc.reader import parse_yaml
 
 FOLDER = Path("/catalog")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from registry.cli import main
-from registry.review.kinds import KINDS
+from registry.diff.severity import KINDS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ValidationError
 
 import registry
 from registry import Sample, SandboxEnvironmentSpec
-from registry.dataset import Dataset
-from registry.sample import sample_input_len
+from registry.samples.dataset import Dataset
+from registry.samples.sample import sample_input_len
 
 modest = settings(deadline=None, max_examples=100)
 

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry import sample_file, sample_writer
+from registry.base.fs import file_sha256
 from registry.errors import CacheError
-from registry.files import file_sha256
-from registry.sample_file import SampleFile, is_readable
-from registry.sample_table import Kind, batch_of, schema_of
-from registry.sample_writer import SampleWriter
+from registry.store import reader as sample_file
+from registry.store import writer as sample_writer
+from registry.store.reader import SampleFile, is_readable
+from registry.store.schema import Kind, batch_of, schema_of
+from registry.store.writer import SampleWriter
 
 KINDS: dict[str, Kind] = {"n": "whole", "any": "json"}
 

@@ -25,10 +25,10 @@ from registry import (
     Sample,
     SandboxEnvironmentSpec,
 )
-from registry.content import ContentCitation, UrlCitation
-from registry.messages import ToolCall, ToolCallContent
-from registry.sample_rows import metadata_of, samples_of
-from registry.sample_table import FIELDS, Kind, batch_of, fields_of, json_keys
+from registry.samples.content import ContentCitation, UrlCitation
+from registry.samples.messages import ToolCall, ToolCallContent
+from registry.store.rows import metadata_of, samples_of
+from registry.store.schema import FIELDS, Kind, batch_of, fields_of, json_keys
 
 TALK = [
     ChatMessageSystem(id="a", content="Be brief."),

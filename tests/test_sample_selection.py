@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry import sample_writer
+from registry.build.subsample import _shares, select
 from registry.errors import MappingError
-from registry.sample_file import SampleFile
-from registry.sample_selection import _shares, select
-from registry.sample_table import Kind, batch_of, schema_of
-from registry.sample_writer import SampleWriter
-from registry.spec import SampleOf
+from registry.manifest.models import SampleOf
+from registry.store import writer as sample_writer
+from registry.store.reader import SampleFile
+from registry.store.schema import Kind, batch_of, schema_of
+from registry.store.writer import SampleWriter
 
 KINDS: dict[str, Kind] = {"kind": "text", "deep": "json"}
 

@@ -12,14 +12,11 @@ from jsonschema import Draft202012Validator
 from msgspec import NODEFAULT, Struct
 from referencing import Registry, Resource
 
-from registry.catalog import Catalog
-from registry.check import check
-from registry.expressions import COMPARISONS
-from registry.lockfile import Lock, LockedSource, Pin
-from registry.mapping import map_fields
-from registry.mapping.operations import OPERATIONS
-from registry.schema import SCHEMAS, SchemaName, read_schema, validate
-from registry.spec import (
+from registry.catalog.catalog import Catalog
+from registry.lint.runner import check
+from registry.lockfile.models import Lock, LockedSource, Pin
+from registry.manifest.expressions import COMPARISONS
+from registry.manifest.models import (
     CsvSource,
     DatasetSpec,
     Expect,
@@ -32,8 +29,11 @@ from registry.spec import (
     SampleOf,
     View,
 )
-from registry.spec_data import data_of, defaults_of
-from registry.yamlfile import parse_yaml, read_yaml
+from registry.manifest.schema import SCHEMAS, SchemaName, read_schema, validate
+from registry.manifest.serialize import data_of, defaults_of
+from registry.mapping import map_fields
+from registry.mapping.operations import OPERATIONS
+from registry.yamldoc.reader import parse_yaml, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from registry.schema import SCHEMAS, _fits, _validator, read_schema, validate
-from registry.schema_check import compile_schema
-from registry.yamlfile import read_yaml
+from registry.manifest.schema import SCHEMAS, _fits, _validator, read_schema, validate
+from registry.manifest.schema_compiler import compile_schema
+from registry.yamldoc.reader import read_yaml
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = sorted((ROOT / "registry").glob("*.yaml"))
@@ -84,7 +84,7 @@ def test_changed_manifests_get_the_same_answer(path: Path) -> None:
 
 
 def validate_value(value: Any) -> list[Any]:
-    from registry.yamlfile import Document, Positions
+    from registry.yamldoc.reader import Document, Positions
 
     return validate(Document(value, "m.yaml", Positions(None, (1, 1))), "manifest")
 

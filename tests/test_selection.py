@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from registry.lint.selection import Selection, configured, selected, word_fault
+from registry.manifest.models import Validation
+from registry.manifest.schema import read_schema, validate
 from registry.rules import FAMILIES, RULES
-from registry.schema import read_schema, validate
-from registry.selection import Selection, configured, selected, word_fault
-from registry.spec import Validation
-from registry.yamlfile import parse_yaml
+from registry.yamldoc.reader import parse_yaml
 
 DEFAULT = {rule.id for rule in RULES.values() if rule.default}
 STOPPING = {rule.id for rule in RULES.values() if rule.stops}

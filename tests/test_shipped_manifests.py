@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from registry.catalog import Catalog
-from registry.mapping.compiled import FieldMapper
+from registry.build.transforms import prepare
+from registry.catalog.catalog import Catalog
+from registry.manifest.models import DatasetSpec, HfSource, Source
+from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
-from registry.sample import DatasetRecord, Sample
-from registry.spec import DatasetSpec, HfSource, Source
-from registry.steps import prepare
+from registry.samples.sample import DatasetRecord, Sample
 
 ROOT = Path(__file__).parents[1]
 CATALOG = Catalog.open(ROOT / "datasets.yaml")

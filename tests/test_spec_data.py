@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from registry.spec import CsvSource, DatasetSpec, Expect, View
-from registry.spec_data import data_of, defaults_of, is_given, is_said
+from registry.manifest.models import CsvSource, DatasetSpec, Expect, View
+from registry.manifest.serialize import data_of, defaults_of, is_given, is_said
 
 SPEC = DatasetSpec(
     name="d", folder=Path("/c"), source=CsvSource(path=("x",)), where={"a": None}, tags=("t",)

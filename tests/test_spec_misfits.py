@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.loaders import csv_dataset
-from registry.spec import CsvSource, DatasetSpec, HfSource, Join, View
-from registry.spec_misfits import misfits
+from registry.manifest.conversion import misfits
+from registry.manifest.models import CsvSource, DatasetSpec, HfSource, Join, View
 
 SOURCE = {"type": "csv", "path": ["x"]}
 SPEC = {"name": "d", "folder": Path(), "source": SOURCE}

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import ManifestError
-from registry.yaml_composer import MAX_DEPTH, MAX_NODES, compose
-from registry.yaml_plain import compose_plain
+from registry.yamldoc.fast_parser import compose_plain
+from registry.yamldoc.parser import MAX_DEPTH, MAX_NODES, compose
 
 SHIPPED = sorted((Path(__file__).parents[1] / "registry").glob("*.yaml"))
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import ManifestError, Problem
-from registry.yamlfile import DataPath, json_path, parse_yaml, read_yaml
+from registry.yamldoc.reader import DataPath, json_path, parse_yaml, read_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path

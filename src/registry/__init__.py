@@ -9,16 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from registry.catalog import Catalog
-    from registry.content import (
-        Content,
-        ContentAudio,
-        ContentDocument,
-        ContentImage,
-        ContentText,
-        ContentVideo,
-    )
-    from registry.dataset import Dataset, MemoryDataset
+    from registry.catalog.catalog import Catalog
     from registry.errors import (
         AccessError,
         CacheError,
@@ -35,18 +26,27 @@ if TYPE_CHECKING:
         RegistryError,
         SourceError,
     )
-    from registry.fields import FieldSpec
     from registry.load import get_dataset, list_datasets
     from registry.loaders import csv_dataset, file_dataset, hf_dataset, json_dataset
     from registry.mapping import map_fields
-    from registry.messages import (
+    from registry.samples.content import (
+        Content,
+        ContentAudio,
+        ContentDocument,
+        ContentImage,
+        ContentText,
+        ContentVideo,
+    )
+    from registry.samples.dataset import Dataset, MemoryDataset
+    from registry.samples.field_spec import FieldSpec
+    from registry.samples.messages import (
         ChatMessage,
         ChatMessageAssistant,
         ChatMessageSystem,
         ChatMessageTool,
         ChatMessageUser,
     )
-    from registry.sample import RecordToSample, Sample, SandboxEnvironmentSpec
+    from registry.samples.sample import RecordToSample, Sample, SandboxEnvironmentSpec
 
 __all__ = [
     "AccessError",
@@ -93,35 +93,35 @@ __all__ = [
 _MODULES = {
     "AccessError": "errors",
     "CacheError": "errors",
-    "Catalog": "catalog",
-    "ChatMessage": "messages",
-    "ChatMessageAssistant": "messages",
-    "ChatMessageSystem": "messages",
-    "ChatMessageTool": "messages",
-    "ChatMessageUser": "messages",
-    "Content": "content",
-    "ContentAudio": "content",
-    "ContentDocument": "content",
-    "ContentImage": "content",
-    "ContentText": "content",
-    "ContentVideo": "content",
-    "Dataset": "dataset",
+    "Catalog": "catalog.catalog",
+    "ChatMessage": "samples.messages",
+    "ChatMessageAssistant": "samples.messages",
+    "ChatMessageSystem": "samples.messages",
+    "ChatMessageTool": "samples.messages",
+    "ChatMessageUser": "samples.messages",
+    "Content": "samples.content",
+    "ContentAudio": "samples.content",
+    "ContentDocument": "samples.content",
+    "ContentImage": "samples.content",
+    "ContentText": "samples.content",
+    "ContentVideo": "samples.content",
+    "Dataset": "samples.dataset",
     "DatasetNotFoundError": "errors",
     "DecodeError": "errors",
     "DigestMismatchError": "errors",
     "ExpectationError": "errors",
-    "FieldSpec": "fields",
+    "FieldSpec": "samples.field_spec",
     "LockError": "errors",
     "LockStaleError": "errors",
     "ManifestError": "errors",
     "MappingError": "errors",
-    "MemoryDataset": "dataset",
+    "MemoryDataset": "samples.dataset",
     "MissingDependencyError": "errors",
     "OfflineError": "errors",
-    "RecordToSample": "sample",
+    "RecordToSample": "samples.sample",
     "RegistryError": "errors",
-    "Sample": "sample",
-    "SandboxEnvironmentSpec": "sample",
+    "Sample": "samples.sample",
+    "SandboxEnvironmentSpec": "samples.sample",
     "SourceError": "errors",
     "csv_dataset": "loaders",
     "file_dataset": "loaders",

@@ -26,8 +26,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from registry.errors import CacheError
-from registry.files import (
+from registry.base.fs import (
     file_sha256,
     is_read_only,
     lock,
@@ -35,6 +34,7 @@ from registry.files import (
     temporary_folder,
     write_whole,
 )
+from registry.errors import CacheError
 
 __all__ = ["FORMAT", "Cache", "CacheEntry", "Kind"]
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.base.digest import digest_of
+from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.cache import Cache, CacheEntry
-from registry.canonical import digest_of
-from registry.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, shown
 from registry.errors import (
     DecodeError,
     ExpectationError,
@@ -23,21 +24,20 @@ from registry.errors import (
     LockStaleError,
     SourceError,
 )
-from registry.fingerprint import pin_all, samples_fingerprint
-from registry.held import Held, hold
-from registry.lockfile import Pin, read_pin
+from registry.lockfile.models import Pin, read_pin
+from registry.lockfile.pinned import Held, hold
+from registry.manifest.models import DatasetSpec, HfSource, Source, is_commit
+from registry.manifest.resolve import spec_of_source
 from registry.progress import Report, silent
-from registry.resolve import spec_of_source
 from registry.settings import Settings
 from registry.sources import glance, pin
-from registry.sources.pin import Access, Pins, SourcePin, UnknownDigestError
-from registry.spec import DatasetSpec, HfSource, Source, is_commit
+from registry.sources.pins import Access, Pins, SourcePin, UnknownDigestError
 
 if TYPE_CHECKING:
-    from registry.arrow_dataset import ArrowDataset
-    from registry.build import Written
-    from registry.dataset import Dataset
-    from registry.sample import DatasetRecord, Sample
+    from registry.build.builder import Written
+    from registry.samples.dataset import Dataset
+    from registry.samples.sample import DatasetRecord, Sample
+    from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = [
     "Access",
@@ -195,7 +195,7 @@ def _check_samples(opened: Opened, pin: Pin, cache: Cache) -> None:
     """Compare the samples with their pin, the first time that it is this pin and this entry."""
     if opened.cached and cache.recall(_pinned_key(opened, pin), "pinned"):
         return
-    from registry.samples_digest import digest_samples
+    from registry.store.digest import digest_samples
 
     found = digest_samples(opened.dataset.as_stored())
     if (found.samples, found.ordered) != (pin.samples, pin.ordered):
@@ -305,7 +305,7 @@ def _builds_anew(source: Source) -> bool:
 
 def _cached(access: Access, fingerprint: str, *, verify: bool = False) -> CacheEntry | None:
     """Return the samples in the cache; damaged ones go to quarantine."""
-    from registry.sample_file import is_readable
+    from registry.store.reader import is_readable
 
     entry = None if access.refresh else access.cache.find("samples", fingerprint)
     if entry is None or (verify and not access.cache.verify("samples", entry)):
@@ -318,7 +318,7 @@ def _cached(access: Access, fingerprint: str, *, verify: bool = False) -> CacheE
 
 def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> ArrowDataset:
     """Open samples; what that needs is imported only now, as listing and showing do without."""
-    from registry.opening import open_entry
+    from registry.build.open import open_entry
 
     return open_entry(spec, entry, cache, fingerprint)
 
@@ -345,8 +345,8 @@ def _find(spec: DatasetSpec, cache: Cache, held: Held | None) -> tuple[str, Cach
 
 def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
     """Yield the samples of local records in their order: no request, no view, nothing cached."""
-    from registry.build import samples_in_order
-    from registry.opening import finisher
+    from registry.build.builder import samples_in_order
+    from registry.build.open import finisher
 
     access = Access(cache=cache, offline=True)
     finish = finisher(spec)
@@ -357,7 +357,7 @@ def look_at(
     source: Mapping[str, Any], folder: Path, access: Access
 ) -> tuple[SourcePin, list[DatasetRecord]]:
     """Return the pin and the records of a source that no manifest describes yet."""
-    from registry.build import records_of
+    from registry.build.builder import records_of
 
     spec = spec_of_source(source, folder)
     pinned = pin(spec, access)
@@ -368,7 +368,7 @@ def build_samples(
     spec: DatasetSpec, pins: Pins, access: Access, folder: Path, *, limit: int | None
 ) -> Written:
     """Write a samples file; what that needs is imported only now."""
-    from registry.build import build
+    from registry.build.builder import build
 
     return build(spec, pins, access, folder, limit=limit)
 

@@ -12,20 +12,20 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from registry.dataset import MemoryDataset
+from registry.base.locations import is_local, local_path, public_location, unpacked_suffix
+from registry.build.file_references import resolve_files, resolver
 from registry.decode import decode
-from registry.locations import is_local, local_path, public_location, unpacked_suffix
+from registry.manifest.conversion import parsed
+from registry.manifest.models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
 from registry.mapping import map_records, record_mapper
-from registry.relative_files import resolve_files, resolver
-from registry.sample import Sample
-from registry.sources.fetched import open_files
-from registry.spec import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
-from registry.spec_misfits import parsed
+from registry.samples.dataset import MemoryDataset
+from registry.samples.sample import Sample
+from registry.sources.fetch import open_files
 
 if TYPE_CHECKING:
-    from registry.dataset import Dataset
-    from registry.fields import FieldSpec
-    from registry.sample import DatasetRecord, RecordToSample
+    from registry.samples.dataset import Dataset
+    from registry.samples.field_spec import FieldSpec
+    from registry.samples.sample import DatasetRecord, RecordToSample
 
 __all__ = ["csv_dataset", "file_dataset", "hf_dataset", "json_dataset"]
 
@@ -268,8 +268,8 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> Iterator[Dataset
     from registry.cache import Cache
     from registry.settings import Settings
     from registry.sources.hub import pin_hub
-    from registry.sources.hub_records import fetch_hub
-    from registry.sources.pin import Access
+    from registry.sources.hub_download import fetch_hub
+    from registry.sources.pins import Access
 
     settings = Settings.from_environment()
     access = Access(cache=Cache(settings.cache_dir), offline=settings.offline)
@@ -393,7 +393,7 @@ def _hub_rows(count: int, view: _View) -> list[int]:
     """Return the rows that `datasets.Dataset.shuffle` and then a limit leave."""
     if not view.shuffle:
         return list(range(count))[: view.limit]
-    from registry.views import row_order
+    from registry.store.views import row_order
 
     rows: list[int] = row_order(count, "hub", view.seed)[: view.limit].tolist()
     return rows

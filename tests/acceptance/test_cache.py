@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import registry.base.fs
 import registry.cache
-import registry.files
 import registry.load
 from registry import (
     CacheError,
@@ -380,7 +380,7 @@ def test_builds_without_a_lock_do_not_hurt_each_other(
 ) -> None:
     """Two builds at once: the second takes the first's entry out just when it has been put in."""
     published, discarded, both = threading.Event(), threading.Event(), threading.Barrier(2)
-    publish, discard = registry.files.publish_folder, registry.cache.Cache.discard
+    publish, discard = registry.base.fs.publish_folder, registry.cache.Cache.discard
     results: list[object] = []
 
     def first_publishes(folder: Path, target: Path) -> None:
@@ -420,7 +420,7 @@ def test_builds_without_a_lock_do_not_hurt_each_other(
 DIE = """
 import os, signal, sys
 from registry.cache import Cache
-from registry.catalog import Catalog
+from registry.catalog.catalog import Catalog
 from registry.load import load
 from pathlib import Path
 

@@ -27,8 +27,8 @@ from registry import (
     get_dataset,
 )
 from registry.cli import main
-from registry.lockfile import Pin, read_lock
-from registry.samples_digest import digest_samples
+from registry.lockfile.models import Pin, read_lock
+from registry.store.digest import digest_samples
 from tests.conftest import S3, Https, OneDataset
 from tests.servers.hub import HubEmulator, parquet_repo
 
@@ -479,7 +479,7 @@ def test_samples_are_compared_once_and_not_at_each_open(
 
     another_machine(monkeypatch, tmp_path)
     get_dataset("data", root=pinned)
-    monkeypatch.setattr("registry.samples_digest.digest_samples", refuse)
+    monkeypatch.setattr("registry.store.digest.digest_samples", refuse)
     assert rows_of(get_dataset("data", root=pinned)) == OLD
 
 

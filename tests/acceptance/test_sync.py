@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from registry.cache import Cache
-from registry.catalog import Catalog
-from registry.decode import blocks, json_tables
-from registry.sync import sync
+from registry.catalog.catalog import Catalog
+from registry.decode import chunks as blocks
+from registry.decode import json_tables
+from registry.workflows.sync import sync
 from tests.conftest import CatalogRoot, Https
 
 LINES = b"".join(json.dumps({"q": f"q{n}", "a": "x"}).encode() + b"\n" for n in range(50))

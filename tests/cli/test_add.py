@@ -16,7 +16,7 @@ import pytest
 
 from registry import get_dataset, list_datasets
 from registry.cli import main
-from registry.schema import read_schema
+from registry.manifest.schema import read_schema
 from tests.conftest import REPOSITORY, CatalogRoot, Https
 from tests.servers.hub import HubEmulator, parquet_repo
 

@@ -23,13 +23,13 @@ import yaml
 
 import registry
 from registry import get_dataset
-from registry.catalog import Catalog
+from registry.catalog.catalog import Catalog
 from registry.cli import command, main
-from registry.layers import Entry, Layer
-from registry.resolve import resolve
-from registry.schema import validate
-from registry.spec import DatasetSpec
-from registry.yamlfile import parse_yaml
+from registry.manifest.merge import Entry, Layer
+from registry.manifest.models import DatasetSpec
+from registry.manifest.resolve import resolve
+from registry.manifest.schema import validate
+from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]
 DEMO = ("demo-chat", "demo-mcq", "demo-mcq-small")

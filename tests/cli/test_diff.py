@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from registry.cli import main
-from registry.review.sampling import MOST_ADDED
+from registry.diff.sampling import MOST_ADDED
 from tests.git_repository import git
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"

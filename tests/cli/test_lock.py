@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from registry import LockStaleError, get_dataset
-from registry.cli import lock_verb, main
-from registry.lockfile import Lock, Pin, lock_text, read_lock
-from registry.locking import lock_datasets
+from registry.cli import main
+from registry.cli.commands import lock as lock_verb
+from registry.lockfile.models import Lock, Pin, lock_text, read_lock
+from registry.workflows.lock import lock_datasets
 from tests.conftest import REPOSITORY, Https
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
@@ -107,7 +108,7 @@ def test_a_second_run_writes_nothing_and_builds_nothing(
 ) -> None:
     own.lock()
     before = own.path.stat().st_mtime_ns, own.path.read_bytes()
-    monkeypatch.setattr("registry.locking.load", None)
+    monkeypatch.setattr("registry.workflows.lock.load", None)
     assert own.lock() == Said(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
     assert (own.path.stat().st_mtime_ns, own.path.read_bytes()) == before
 

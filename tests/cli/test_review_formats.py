@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.cli.review_markdown import MOST_BYTES, as_markdown, code
-from registry.cli.review_text import as_text
-from registry.errors import Problem
-from registry.origins import Origin
-from registry.review.model import (
+from registry.cli.formats.markdown import MOST_BYTES, as_markdown, code
+from registry.cli.formats.text import as_text
+from registry.diff.models import (
     Chunk,
     DatasetChange,
     Example,
@@ -25,6 +23,8 @@ from registry.review.model import (
     Review,
     SampleChange,
 )
+from registry.errors import Problem
+from registry.manifest.provenance import Origin
 
 EVIL = "``` `` ` | <b>&amp;</b> @octocat #1 </details> <!-- \n```\n# heading\n\x1b[31m\u202e*x* _y_ ~~z~~ [a](b)"
 

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from registry.cli import main
-from registry.schema import SCHEMAS, SchemaName
-from registry.yamlfile import parse_yaml
+from registry.manifest.schema import SCHEMAS, SchemaName
+from registry.yamldoc.reader import parse_yaml
 from tests.conftest import REPOSITORY, CatalogRoot
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")

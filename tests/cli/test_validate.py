@@ -212,7 +212,7 @@ def test_what_means_something_to_github_is_escaped(run: Run, root: Path) -> None
 
 
 def test_line_breaks_do_not_end_an_annotation() -> None:
-    from registry.cli.problem_formats import FORMATS
+    from registry.cli.formats.problems import FORMATS
     from registry.errors import Problem
 
     problem = Problem(message="50%\r\nmore", file="a\nb", line=1, column=2, rule="wrong-value")

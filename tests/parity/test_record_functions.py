@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from registry.catalog import Catalog
-from registry.mapping.compiled import FieldMapper
+from registry.catalog.catalog import Catalog
+from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 
 pytest.importorskip("inspect_evals", reason="`make parity` installs it")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from registry.diff.compare import compare
+from registry.diff.models import DatasetChange, Side
+from registry.diff.severity import KINDS, kind_of, worst_first
+from registry.diff.summary import headline, verdict
 from registry.errors import Problem
-from registry.origins import Origin
-from registry.review.changes import compare
-from registry.review.kinds import KINDS, kind_of, worst_first
-from registry.review.model import DatasetChange, Side
-from registry.review.summary import headline, verdict
+from registry.manifest.provenance import Origin
 
 Values = dict[str, Any]
 """Key → value, or value and the dataset that gives it."""
@@ -95,7 +95,7 @@ def test_a_key_has_a_class(key: str) -> None:
 
 
 def test_every_key_of_a_dataset_has_a_class() -> None:
-    from registry.spec import DatasetSpec, View
+    from registry.manifest.models import DatasetSpec, View
 
     keys = {*DatasetSpec.__struct_fields__, *View.__struct_fields__} - {"name", "folder", "view"}
     assert {kind_of(key) for key in keys} <= set(KINDS)

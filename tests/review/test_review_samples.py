@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.content import ContentImage, ContentText
-from registry.messages import ChatMessageSystem, ChatMessageUser
-from registry.review.model import Chunk, SampleChange
-from registry.review.samples import Samples, compare_samples, new_samples
-from registry.sample import Sample
+from registry.diff.models import Chunk, SampleChange
+from registry.diff.samples import Samples, compare_samples, new_samples
+from registry.samples.content import ContentImage, ContentText
+from registry.samples.messages import ChatMessageSystem, ChatMessageUser
+from registry.samples.sample import Sample
 
 
 def samples(*texts: str, **more: Any) -> list[Sample]:

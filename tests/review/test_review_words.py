@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.review.model import Chunk
-from registry.review.visible import shown_value, visible
-from registry.review.words import cut, is_alike, word_diff
+from registry.diff.escape import shown_value, visible
+from registry.diff.models import Chunk
+from registry.diff.words import cut, is_alike, word_diff
 
 
 def marked(old: str, new: str) -> str:

@@ -12,18 +12,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from registry import build as build_module
-from registry import sample_writer
-from registry.arrow_dataset import ArrowDataset
-from registry.build import build
+from registry.build import builder as build_module
+from registry.build.builder import build
 from registry.cache import Cache
-from registry.decode import arrow_tables, blocks, csv_tables, tables
-from registry.decode.bytes import SourceBytes
+from registry.decode import arrow_tables, csv_tables, tables
+from registry.decode import chunks as blocks
+from registry.decode.stream import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError
 from registry.errors import RegistryError
-from registry.sources import hub_records
-from registry.sources.pin import Access, PinnedFile, Pins, SourcePin
-from registry.spec import DatasetSpec
+from registry.manifest.models import DatasetSpec
+from registry.sources import hub_download as hub_records
+from registry.sources.pins import Access, PinnedFile, Pins, SourcePin
+from registry.store import writer as sample_writer
+from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = ["Case", "Outcome", "by_columns", "by_records", "frozen", "roads_of"]
 

@@ -41,7 +41,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
-        module = importlib.import_module(f"registry.cli.{cmd_name}_verb")
+        module = importlib.import_module(f"registry.cli.commands.{cmd_name}")
         command: click.Command = module.command
         return command
 

@@ -8,9 +8,9 @@ import sys
 import click
 
 from registry.cache import Cache
-from registry.catalog import Catalog, shown
-from registry.held import Hold, holder
-from registry.lockfile import Pin, read_lock, read_pin
+from registry.catalog.catalog import Catalog, shown
+from registry.lockfile.models import Pin, read_lock, read_pin
+from registry.lockfile.pinned import Hold, holder
 from registry.settings import Settings
 
 __all__ = [

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from registry.decode.csv import read_csv
-from registry.decode.json import read_json
-from registry.decode.parquet import read_arrow, read_parquet
+from registry.decode.arrow_records import read_arrow, read_parquet
+from registry.decode.csv_records import read_csv
+from registry.decode.json_records import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from registry.decode.bytes import SourceBytes
-    from registry.sample import DatasetRecord
-    from registry.spec import Source
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.models import Source
+    from registry.samples.sample import DatasetRecord
 
 __all__ = ["DECODERS", "decode"]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from registry.decode.bytes import open_bytes
 from registry.decode.frame import Frame, NotColumnarError, Wanted
+from registry.decode.stream import open_bytes
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-    from registry.decode.bytes import SourceBytes
-    from registry.spec import Source
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.models import Source
 
 __all__ = ["read_arrow_tables", "read_parquet_tables"]
 

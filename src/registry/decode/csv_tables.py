@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from registry.arrays import begins_visibly, holds_text, list_starts, whole_numbers
-from registry.decode.bytes import is_html, is_utf8, open_bytes
-from registry.decode.csv import end_of_rows
+from registry.base.arrow import begins_visibly, holds_text, list_starts, whole_numbers
+from registry.decode.csv_records import end_of_rows
 from registry.decode.frame import Frame, NotColumnarError, Wanted
+from registry.decode.stream import is_html, is_utf8, open_bytes
 
 if TYPE_CHECKING:
-    from registry.decode.bytes import SourceBytes
-    from registry.spec import CsvSource, Source
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.models import CsvSource, Source
 
 __all__ = ["read_csv_tables"]
 

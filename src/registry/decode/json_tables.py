@@ -21,18 +21,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from registry.arrays import holds_text, places_of
-from registry.decode.blocks import line_blocks, parsed
-from registry.decode.bytes import is_utf8, open_bytes
+from registry.base.arrow import holds_text, places_of
+from registry.base.locations import unpacked_suffix
+from registry.decode.chunks import line_blocks, parsed
 from registry.decode.frame import Frame, NotColumnarError, Wanted
-from registry.decode.json import LINE_SUFFIXES
-from registry.locations import unpacked_suffix
+from registry.decode.json_records import LINE_SUFFIXES
+from registry.decode.stream import is_utf8, open_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from registry.decode.bytes import SourceBytes
-    from registry.spec import JsonSource, Source
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.models import JsonSource, Source
 
 __all__ = ["read_json_tables"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 
 if TYPE_CHECKING:
-    from registry.decode.bytes import SourceBytes
-    from registry.spec import Source
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.models import Source
 
 __all__ = ["Frame", "NotColumnarError", "Wanted", "decode_tables"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from registry.manifest.models import HfSource, Source
 from registry.sources.files import glance_at_files, pin_files
 from registry.sources.hub import glance_at_hub, pin_hub
-from registry.spec import HfSource, Source
 
 if TYPE_CHECKING:
-    from registry.decode.bytes import SourceBytes
-    from registry.sources.pin import Access, SourcePin
+    from registry.decode.stream import SourceBytes
+    from registry.sources.pins import Access, SourcePin
 
 __all__ = ["fetch", "glance", "pin"]
 
@@ -54,8 +54,8 @@ def fetch(
         SourceError: what is there now is not what was pinned.
     """
     # What is in the cache is not fetched, so opening it does without these.
-    from registry.sources.fetched import fetch_files
-    from registry.sources.hub_records import fetch_hub, fetch_hub_part
+    from registry.sources.fetch import fetch_files
+    from registry.sources.hub_download import fetch_hub, fetch_hub_part
 
     if isinstance(source, HfSource):
         if rows is not None:

@@ -12,10 +12,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from registry.canonical import digest_of
-from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
-from registry.files import file_sha256
-from registry.locations import (
+from registry.base.digest import digest_of
+from registry.base.fs import file_sha256
+from registry.base.locations import (
     is_local,
     local_path,
     packed_suffix,
@@ -23,14 +22,15 @@ from registry.locations import (
     public_location,
     unpacked_suffix,
 )
-from registry.lockfile import LockedSource
+from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
+from registry.lockfile.models import LockedSource
 from registry.sources.filesystem import (
     filesystem,
     option_errors,
     read_secrets,
     source_errors,
 )
-from registry.sources.pin import Access, PinnedFile, SourcePin, UnknownDigestError
+from registry.sources.pins import Access, PinnedFile, SourcePin, UnknownDigestError
 
 __all__ = [
     "Clients",
@@ -390,7 +390,7 @@ def download(
 
     With `pinned`, bytes of another digest are an error, and never come into the blobs.
     """
-    from registry.sources.transfer import Counter
+    from registry.sources.callback import Counter
 
     files = clients.of(location)
     with access.cache.temporary() as folder:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 from urllib.parse import urlsplit
 
+from registry.base.fs import is_disk_fault
+from registry.base.locations import has_secret, is_local, local_path, protocol_of, public_location
 from registry.errors import AccessError, MissingDependencyError, RegistryError, SourceError
-from registry.files import is_disk_fault
-from registry.locations import has_secret, is_local, local_path, protocol_of, public_location
 
 if TYPE_CHECKING:
     import fsspec

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from registry.canonical import digest_of
+from registry.base.digest import digest_of
+from registry.base.locations import public_location
 from registry.errors import (
     AccessError,
     DigestMismatchError,
     OfflineError,
     SourceError,
 )
-from registry.locations import public_location
+from registry.manifest.models import GENERIC_BUILDERS, data_file_list, is_commit, is_folder
 from registry.sources.files import pin_files
 from registry.sources.filesystem import causes, status_of
-from registry.sources.pin import Access, SourcePin
-from registry.spec import GENERIC_BUILDERS, data_file_list, is_commit, is_folder
+from registry.sources.pins import Access, SourcePin
 
 if TYPE_CHECKING:
-    from registry.spec import HfSource
+    from registry.manifest.models import HfSource
 
 __all__ = ["ask_commit", "glance_at_hub", "hub_errors", "offline_error", "pin_hub"]
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from registry.errors import did_you_mean
-from registry.mapping.operations import chat, choices, letters, lists, numbers, texts
+from registry.mapping.operations import chat, letters, lists, numbers
+from registry.mapping.operations import select as choices
+from registry.mapping.operations import text as texts
 
 if TYPE_CHECKING:
-    from registry.expressions import OperationCall
-    from registry.mapping.operations.operation import Apply, Compiler, Operation
+    from registry.manifest.expressions import OperationCall
+    from registry.mapping.operations.base import Apply, Compiler, Operation
 
 __all__ = ["FAMILIES", "OPERATIONS", "build_operation", "find_operation"]
 

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from registry.errors import MappingError
-from registry.mapping.operations.operation import Apply, Example, Operation, need, options
+from registry.mapping.operations.base import Apply, Example, Operation, need, options
 
 __all__ = ["OPERATIONS"]
 

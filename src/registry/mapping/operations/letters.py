@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from registry.errors import MappingError, shorten
-from registry.letters import letter_of
-from registry.mapping.condition import same
-from registry.mapping.operations.operation import (
+from registry.mapping.conditions import same
+from registry.mapping.operations.base import (
     Apply,
     Compiler,
     Example,
@@ -15,6 +14,7 @@ from registry.mapping.operations.operation import (
     need,
     options,
 )
+from registry.samples.letters import letter_of
 
 __all__ = ["OPERATIONS"]
 

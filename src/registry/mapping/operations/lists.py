@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from registry.errors import MappingError
-from registry.expressions import parse_operations
-from registry.mapping.condition import same
-from registry.mapping.operations.operation import (
+from registry.manifest.expressions import parse_operations
+from registry.mapping.coerce import is_missing
+from registry.mapping.conditions import same
+from registry.mapping.operations.base import (
     Apply,
     Compiler,
     Example,
@@ -18,7 +19,6 @@ from registry.mapping.operations.operation import (
     options,
     text_of,
 )
-from registry.mapping.values import is_missing
 
 __all__ = ["OPERATIONS"]
 

@@ -8,9 +8,9 @@ import warnings
 from datetime import datetime
 from typing import Any
 
-from registry.canonical import encode_value
+from registry.base.digest import encode_value
 from registry.errors import MappingError
-from registry.mapping.operations.operation import (
+from registry.mapping.operations.base import (
     Apply,
     Example,
     Operation,

@@ -1,0 +1,1 @@
+"""Records of pinned sources → a samples file in the cache."""

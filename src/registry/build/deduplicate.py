@@ -1,0 +1,202 @@
+"""Ids that stand twice in a samples file: found in little memory; refused, dropped or numbered.
+
+While ids ascend none can repeat. Else 64 bits of each are kept; only where two of those agree are
+the ids themselves looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from registry.base.arrow import whole_numbers
+from registry.errors import MappingError
+from registry.store.reader import SampleFile
+from registry.store.schema import field_columns, with_all_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["DuplicateRule", "IdWatch", "resolve_duplicates"]
+
+DuplicateRule = Literal["error", "drop", "suffix"]
+"""What to do with a sample whose id was seen already."""
+
+Id = str | int | None
+_COLUMNS = ("id", "id_number")
+"""Columns of ids; one is null where the other has a value."""
+
+
+class IdWatch:
+    """Looks at the ids of batches as they are written, and tells whether any may repeat."""
+
+    def __init__(self) -> None:
+        self._last: str | int | None = None
+        self._ascending = 0
+        """How many batches ascended before the first that did not."""
+        self._hashes: list[NDArray[np.int64]] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Look at a batch."""
+        if not self._hashes and self._ascends(batch):
+            self._ascending += 1
+        else:
+            self._hashes.append(_hashes(batch))
+
+    def _ascends(self, batch: pa.RecordBatch) -> bool:
+        """Return whether a batch's ids are all texts, or all numbers, each above the one before."""
+        ids = (
+            batch.column("id") if batch.column("id").null_count == 0 else batch.column("id_number")
+        )
+        if len(ids) == 0:
+            return True
+        first, last = ids[0].as_py(), ids[-1].as_py()
+        if ids.null_count or not (self._last is None or type(first) is type(self._last)):
+            return False
+        above = self._last is None or first > self._last
+        self._last = last
+        higher = pc.greater(ids.slice(1), ids.slice(0, len(ids) - 1))
+        return above and bool(pc.all(higher, min_count=0).as_py())
+
+    def repeated(self, file: SampleFile) -> frozenset[str | int]:
+        """Return the ids that stand in more than one row of the file that was written."""
+        if not self._hashes:
+            return frozenset()
+        before = [_hashes(batch) for batch in islice(_batches(file), self._ascending)]
+        hashes = np.concatenate([*before, *self._hashes])
+        hashes.sort()
+        doubtful = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+        if not doubtful:
+            return frozenset()
+        every = (
+            one for number in range(file.batch_count) for one in ids_of(file.whole_batch(number))
+        )
+        counts = Counter(one for one in every if one is not None and hash(one) in doubtful)
+        return frozenset(one for one, count in counts.items() if count > 1)
+
+
+def ids_of(batch: pa.RecordBatch) -> list[Id]:
+    """Return the ids of a batch."""
+    texts, numbers = batch.column("id"), batch.column("id_number")
+    if texts.null_count == 0:
+        return list(texts.to_pylist())
+    pairs = zip(texts.to_pylist(), numbers.to_pylist(), strict=True)
+    return [number if text is None else text for text, number in pairs]
+
+
+def _hashes(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    ids = [one for one in ids_of(batch) if one is not None]
+    return np.fromiter(map(hash, ids), np.int64, len(ids))
+
+
+def resolve_duplicates(
+    file: SampleFile, repeated: frozenset[str | int], rule: DuplicateRule, *, dataset: str
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file with ids that are their own.
+
+    Args:
+        file: The file.
+        repeated: The ids that stand twice, from `IdWatch.repeated`.
+        rule: What to do with them.
+        dataset: Name in messages.
+
+    Raises:
+        MappingError: the rule is `error`; it names the record.
+    """
+    change = {"error": _refusing, "drop": _dropping, "suffix": _numbering}[rule]
+    return change(file, repeated, dataset)
+
+
+def _batches(file: SampleFile) -> Iterator[pa.RecordBatch]:
+    return (file.whole_batch(number) for number in range(file.batch_count))
+
+
+def _refusing(
+    file: SampleFile, repeated: frozenset[str | int], dataset: str
+) -> Iterator[pa.RecordBatch]:
+    first: dict[Id, int] = {}
+    for batch in _batches(file):
+        for one, record in zip(ids_of(batch), batch.column("record").to_pylist(), strict=True):
+            if one in first:
+                message = (
+                    f"the id is that of record {first[one]} already"
+                    " (`on_duplicate: drop` keeps the first, `suffix` numbers them)"
+                )
+                raise MappingError(message, dataset=dataset, record=record, field="id", value=one)
+            if one in repeated:
+                first[one] = record
+        yield batch
+
+
+def _dropping(
+    file: SampleFile, repeated: frozenset[str | int], dataset: str
+) -> Iterator[pa.RecordBatch]:
+    seen: set[Id] = set()
+    for batch in _batches(file):
+        kept = []
+        for place, one in enumerate(ids_of(batch)):
+            if one in seen:
+                continue
+            if one in repeated:
+                seen.add(one)
+            kept.append(place)
+        yield batch.take(whole_numbers(np.array(kept, np.int64)))
+
+
+def _numbering(
+    file: SampleFile, repeated: frozenset[str | int], dataset: str
+) -> Iterator[pa.RecordBatch]:
+    numbers = _Numbers(repeated)
+    for batch in _batches(file):
+        ids = list(map(numbers.own, ids_of(batch)))
+        columns = {name: batch.column(name) for name in batch.schema.names if name not in _COLUMNS}
+        columns |= field_columns("id", ids, batch.column("record").to_pylist())
+        yield with_all_columns(pa.RecordBatch.from_pydict(columns), batch.schema)
+
+
+class _Numbers:
+    """Gives an id that was seen already the first number behind it that makes it its own.
+
+    Of the ids that were seen, only those are kept that may come again: the repeated ones, those
+    that were made, and those that are a repeated one with numbers behind it.
+    """
+
+    def __init__(self, repeated: frozenset[str | int]) -> None:
+        self._repeated = repeated
+        self._stems = {str(one) for one in repeated}
+        self._seen: set[str | int] = set()
+        self._next: dict[str | int, int] = {}
+        """Id → a number; those below it are taken."""
+
+    def own(self, one: Id) -> Id:
+        """Return an id if it is new, else one that is."""
+        if one is None:
+            return None
+        if one in self._seen:
+            one = self._numbered(one)
+            self._seen.add(one)
+        elif one in self._repeated or self._may_be_made(one):
+            self._seen.add(one)
+        return one
+
+    def _numbered(self, taken: str | int) -> str:
+        number = self._next.get(taken, 2)
+        while f"{taken}-{number}" in self._seen:
+            number += 1
+        self._next[taken] = number + 1
+        return f"{taken}-{number}"
+
+    def _may_be_made(self, one: str | int) -> bool:
+        """Return whether an id is a repeated one with numbers behind it."""
+        stem, dash, number = str(one).rpartition("-")
+        while dash and number.isdecimal():
+            if stem in self._stems:
+                return True
+            stem, dash, number = stem.rpartition("-")
+        return False

@@ -1,0 +1,105 @@
+"""Files named in samples, relative to the file the samples came from.
+
+A value of `files`, `setup`, a sandbox's configuration or a user message's media may be a path or
+the content itself. Only what looks like a relative path is looked for, and only beside the
+dataset's own file; inline content never becomes part of a request.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from registry.base.locations import is_local, local_path, public_location
+from registry.samples.messages import ChatMessage, ChatMessageUser
+from registry.samples.sample import Sample, SandboxEnvironmentSpec
+from registry.sources.filesystem import (
+    filesystem,
+    read_secrets,
+    source_errors,
+)
+
+if TYPE_CHECKING:
+    from registry.samples.content import Content
+
+__all__ = ["Resolve", "local_resolver", "remote_resolver", "resolve_files", "resolver"]
+
+Resolve = Callable[[str], str]
+"""Turns a value into the path or URL of a file beside the dataset, or returns it unchanged."""
+
+# Letters, digits and few signs, at least one folder or a suffix: `img/1.png`, `compose.yaml`.
+_PATH_LIKE = re.compile(r"(?!/)(?=.*[./])[\w.+@~-]+(/[\w.+@~-]+)*")
+_LONGEST_PATH = 1024
+_MEDIA = ("image", "audio", "video", "document")
+
+
+def local_resolver(location: str) -> Resolve:
+    """Return the resolver for a dataset in a local file."""
+    folder = os.path.dirname(local_path(location))
+
+    def resolve(value: str) -> str:
+        if not value or len(value) > _LONGEST_PATH or "\n" in value or "\0" in value:
+            return value
+        if value.startswith("data:") or "://" in value:
+            return value
+        path = os.path.join(folder, value)
+        return path if os.path.exists(path) else value
+
+    return resolve
+
+
+def remote_resolver(location: str, options: Mapping[str, Any]) -> Resolve:
+    """Return the resolver for a dataset on a remote file system."""
+    folder = location.partition("?")[0].rpartition("/")[0]
+    shown = public_location(location).removesuffix("?…").rpartition("/")[0]
+    known: dict[str, str] = {}
+
+    def look(value: str) -> str:
+        path = f"{folder}/{value}"
+        with source_errors(location):
+            exists = filesystem(location, read_secrets(options, location=location)).exists(path)
+        return f"{shown}/{value}" if exists else value
+
+    def resolve(value: str) -> str:
+        if len(value) > _LONGEST_PATH or not _PATH_LIKE.fullmatch(value) or ".." in value:
+            return value
+        if value not in known:
+            known[value] = look(value)
+        return known[value]
+
+    return resolve
+
+
+def resolver(location: str, options: Mapping[str, Any]) -> Resolve:
+    """Return the resolver for a dataset's file."""
+    return local_resolver(location) if is_local(location) else remote_resolver(location, options)
+
+
+def resolve_files(sample: Sample, resolve: Resolve) -> Sample:
+    """Resolve the file names of a sample, in place, and return it."""
+    if sample.sandbox is not None and isinstance(sample.sandbox.config, str):
+        config = resolve(sample.sandbox.config)
+        sample.sandbox = SandboxEnvironmentSpec(sample.sandbox.type, config)
+    if sample.files is not None:
+        sample.files = {name: resolve(value) for name, value in sample.files.items()}
+    if sample.setup is not None:
+        sample.setup = resolve(sample.setup)
+    if not isinstance(sample.input, str):
+        sample.input = [_message(message, resolve) for message in sample.input]
+    return sample
+
+
+def _message(message: ChatMessage, resolve: Resolve) -> ChatMessage:
+    if not isinstance(message, ChatMessageUser) or isinstance(message.content, str):
+        return message
+    return message.model_copy(
+        update={"content": [_part(part, resolve) for part in message.content]}
+    )
+
+
+def _part(part: Content, resolve: Resolve) -> Content:
+    if part.type not in _MEDIA:
+        return part
+    return part.model_copy(update={part.type: resolve(getattr(part, part.type))})

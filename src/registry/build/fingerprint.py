@@ -1,0 +1,70 @@
+"""What determines the samples of a dataset, as one digest: the key of the cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from registry.base.digest import digest_of
+from registry.base.locations import is_local, public_location
+from registry.cache import FORMAT
+from registry.manifest.models import HfSource
+from registry.manifest.serialize import data_of, is_given
+from registry.sources import pin
+from registry.sources.pins import Pins
+
+if TYPE_CHECKING:
+    from registry.manifest.models import DatasetSpec, Source
+    from registry.sources.pins import Access
+
+__all__ = ["pin_all", "samples_fingerprint"]
+
+
+def pin_all(spec: DatasetSpec, access: Access) -> Pins:
+    """Pin every source of a dataset."""
+    side = None if spec.join is None else pin(spec.join.source, access)
+    return Pins(tuple(pin(source, access) for source in spec.sources), side)
+
+
+def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
+    """Return the digest of all that determines the samples, before any view."""
+    data = data_of(spec)
+    return digest_of(
+        {
+            **{key: data[key] for key in ("explode", "where", "fields", "sample")},
+            "format": FORMAT,
+            "pins": [one.identity for one in pins.sources],
+            "decode": [_decoding(source) for source in spec.sources],
+            "join": _join_identity(spec, pins),
+            "mapper": _mapper_identity(spec),
+            "expect": data_of(spec.expect, without={"samples"}, keep=is_given),
+            "on_duplicate": spec.duplicate_rule,
+            "remote_folder": _remote_folder(spec.source),
+        }
+    )
+
+
+def _decoding(source: Source) -> dict[str, Any]:
+    """Return what determines how the bytes of a source become records."""
+    return data_of(source, without={"path", "fs_options", "revision", "trust", "cached"})
+
+
+def _mapper_identity(spec: DatasetSpec) -> list[str] | None:
+    if spec.mapper is None:
+        return None
+    from registry.mapping.custom import mapper_digest
+
+    return [spec.mapper, mapper_digest(spec.mapper)]
+
+
+def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:
+    if spec.join is None or pins.side is None:
+        return None
+    how = data_of(spec.join, without={"source"})
+    return [how, pins.side.identity, _decoding(spec.join.source)]
+
+
+def _remote_folder(source: Source) -> str | None:
+    """Return the URL that relative file names are resolved against while building, if any."""
+    if isinstance(source, HfSource) or is_local(source.path[0]):
+        return None
+    return public_location(source.path[0]).rpartition("/")[0]

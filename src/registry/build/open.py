@@ -1,0 +1,69 @@
+"""Samples of the cache → a dataset, through its view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from registry.base.locations import is_local
+from registry.manifest.models import HfSource, ParquetSource
+from registry.store.arrow_dataset import ArrowDataset
+from registry.store.reader import SampleFile
+from registry.store.views import open_view
+
+if TYPE_CHECKING:
+    from registry.cache import Cache, CacheEntry
+    from registry.manifest.models import DatasetSpec
+    from registry.samples.sample import Sample
+
+__all__ = ["finisher", "open_entry"]
+
+_FILE_COLUMNS = frozenset({"messages", "sandbox", "files", "setup"})
+"""Columns of a samples file that may name files beside the source."""
+
+
+def open_entry(
+    spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str
+) -> ArrowDataset:
+    """Open an entry through the view of the dataset; nothing of its samples is read."""
+    file = SampleFile(entry.folder / "samples.arrow", entry.meta["batches"])
+    view = open_view(
+        file,
+        cache,
+        samples=fingerprint,
+        order=_order_of(spec),
+        seed=spec.view.seed if spec.view.shuffle else None,
+        choice_seed=spec.view.shuffle_choices,
+    )
+    return ArrowDataset(
+        file,
+        name=spec.name,
+        location=spec.location,
+        view=view.limited(spec.view.limit, file.rows),
+        shuffled=spec.view.shuffle,
+        auto_id=spec.view.auto_id,
+        finish=finisher(spec) if _FILE_COLUMNS & set(entry.meta["columns"]) else None,
+    )
+
+
+def _order_of(spec: DatasetSpec) -> Literal["file", "hub"]:
+    """Return whose shuffle a dataset's is: Parquet's loader is hf_dataset, too."""
+    by_hub = (HfSource, ParquetSource)
+    return "hub" if all(isinstance(one, by_hub) for one in spec.sources) else "file"
+
+
+def finisher(spec: DatasetSpec) -> Callable[[Sample], Sample]:
+    """Return the last step of a sample: file names beside a local source become paths.
+
+    It is taken when a sample is built, so that the cache holds no path of this machine.
+    """
+    path = spec.source.path
+    if isinstance(spec.source, HfSource) or not is_local(path[0]):
+        return lambda sample: sample
+    from registry.build.file_references import (  # few datasets name files
+        local_resolver,
+        resolve_files,
+    )
+
+    return partial(resolve_files, resolve=local_resolver(path[0]))

@@ -1,0 +1,69 @@
+"""A fixed selection of the samples in a file, in their order."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from registry.base.arrow import whole_numbers
+from registry.mapping.row import MISSING, look_up, no_column
+from registry.store.reader import SampleFile
+
+if TYPE_CHECKING:
+    from registry.manifest.models import SampleOf
+
+__all__ = ["select"]
+
+
+def select(file: SampleFile, wanted: SampleOf) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the selection.
+
+    Raises:
+        MappingError: a sample's metadata does not have the key to stratify by.
+    """
+    strata = _strata(file, wanted.stratify_by)
+    shares = _shares(Counter(strata), wanted.n)
+    places = list(range(file.rows))
+    random.Random(wanted.seed).shuffle(places)
+    kept = np.zeros(file.rows, bool)
+    for place in places:
+        if shares[strata[place]] > 0:
+            shares[strata[place]] -= 1
+            kept[place] = True
+    start = 0
+    for number in range(file.batch_count):
+        batch = file.whole_batch(number)
+        here = np.flatnonzero(kept[start : start + batch.num_rows])
+        start += batch.num_rows
+        yield batch.take(whole_numbers(here))
+
+
+def _strata(file: SampleFile, key: str | None) -> list[str]:
+    if key is None:
+        return [""] * file.rows
+    return [_stratum(metadata or {}, key) for metadata in file.metadata()]
+
+
+def _stratum(metadata: dict[str, object], key: str) -> str:
+    value = look_up(metadata, key)
+    if value is MISSING:
+        raise no_column(key, metadata).at(field="sample.stratify_by")
+    return str(value)
+
+
+def _shares(counts: Counter[str], n: int) -> dict[str, int]:
+    """Divide `n` by the counts: whole parts first, then the largest remainders, by name."""
+    total = sum(counts.values())
+    if n >= total:
+        return dict(counts)
+    shares = {name: count * n // total for name, count in counts.items()}
+    rest = n - sum(shares.values())
+    by_remainder = sorted(counts, key=lambda name: (-(counts[name] * n % total), name))
+    for name in by_remainder[:rest]:
+        shares[name] += 1
+    return shares

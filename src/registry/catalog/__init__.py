@@ -1,0 +1,1 @@
+"""All manifests that an index reaches, found by name without parsing them again."""

@@ -1,0 +1,95 @@
+"""`diff`: what a reviewer of a change wants to know, in words and in samples."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from registry.cache import Cache
+from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.formats.diff import FORMATS
+from registry.diff.compare import compare
+from registry.diff.models import Review
+from registry.diff.sampling import MOST_ADDED, Sampling, with_samples
+from registry.diff.snapshot import open_sides
+from registry.errors import RevisionError
+from registry.settings import Settings
+
+__all__ = ["command"]
+
+_EXAMPLES = """\b
+Example: python -m registry diff
+python -m registry diff main
+python -m registry diff v1.0 v1.1 --build -n 5
+python -m registry diff ../old-catalog . --format json
+python -m registry diff origin/main --format markdown > comment.md
+"""
+
+
+@click.command("diff", epilog=_EXAMPLES)
+@click.argument("base", required=False)
+@click.argument("head", required=False)
+@click.option(
+    "--build",
+    is_flag=True,
+    help="Build what is not cached, to compare samples: changed datasets, and new ones where there"
+    f" are at most {MOST_ADDED} of them.",
+)
+@click.option(
+    "-n",
+    "examples",
+    type=click.IntRange(min=0, max=1000),
+    default=3,
+    show_default=True,
+    help="Samples of each kind that are shown: changed, added, removed.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    default="text",
+    show_default=True,
+    help="How it is printed; markdown is one comment of a pull request, 64 KiB at most.",
+)
+@options.as_json
+@options.offline
+@options.root
+def command(
+    base: str | None,
+    head: str | None,
+    build: bool,
+    examples: int,
+    form: str,
+    as_json: bool,
+    offline: bool | None,
+    root: str | None,
+) -> int:
+    """Show what differs between two states of the catalog.
+
+    BASE and HEAD are git revisions, or folders with a datasets.yaml. Without BASE it is where the
+    current branch left the main branch, without HEAD the folder as it is now. Ends with 0 where
+    nothing differs, and with 1 where something does or can't be compared.
+    """
+    settings = Settings.from_environment(root=root, offline=offline)
+    try:
+        review = _review(base, head, settings, build=build, examples=examples)
+    except RevisionError as error:
+        raise click.UsageError(str(error)) from error
+    for line in FORMATS["json" if as_json else form](review, sys.stdout.isatty()):
+        print(line)
+    return CLEAN if review.is_clean else PROBLEMS
+
+
+def _review(
+    base: str | None, head: str | None, settings: Settings, *, build: bool, examples: int
+) -> Review:
+    sampling = Sampling(
+        cache=Cache(settings.cache_dir),
+        build=build,
+        offline=settings.offline,
+        examples=examples,
+        announce=lambda text: print(text, file=sys.stderr),
+    )
+    with open_sides(base, head, settings.index) as (old, new):
+        return with_samples(compare(old.side, new.side), old, new, sampling)

@@ -1,0 +1,66 @@
+"""`preview`: samples of a dataset, for people or programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from registry.cli import CLEAN, options
+from registry.cli.output import print_sample
+from registry.load import load, preview_records
+from registry.lockfile.pinned import hold
+
+if TYPE_CHECKING:
+    from registry.samples.sample import Sample
+
+__all__ = ["command"]
+
+
+@click.command("preview", epilog="Example: python -m registry preview demo-chat -n 2")
+@click.argument("name")
+@click.option("-n", "count", type=click.IntRange(min=0), default=3, show_default=True)
+@click.option(
+    "--from",
+    "file",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Map these local records (jsonl, json, csv, parquet) instead; no request.",
+)
+@options.offline
+@options.locked
+@options.frozen
+@click.option("--json", "as_json", is_flag=True, help="Print one sample a line as JSON.")
+@options.root
+def command(
+    name: str,
+    count: int,
+    file: str | None,
+    offline: bool | None,
+    locked: bool | None,
+    frozen: bool | None,
+    as_json: bool,
+    root: str | None,
+) -> int:
+    """Show the first samples of a dataset; it is built first if it is not cached."""
+    catalog, cache, settings = options.open_catalog(
+        root, offline=offline, locked=locked, frozen=frozen
+    )
+    samples: Iterable[Sample]
+    if file is not None:
+        samples = preview_records(catalog.resolve(name, source=file), cache)
+    else:
+        spec = catalog[name]
+        pin = options.pin_of(settings, name)
+        held = hold(spec, pin, locked=settings.locked, frozen=settings.frozen)
+        samples = load(spec, cache, offline=settings.offline, held=held).dataset
+    for number, sample in enumerate(islice(samples, count), 1):
+        if as_json:
+            data = sample.model_dump(mode="json", exclude_none=True)
+            print(json.dumps(data, ensure_ascii=False))
+        else:
+            print_sample(sample, number)
+    return CLEAN

@@ -1,0 +1,37 @@
+"""`schema`: print a JSON Schema, for editors and other checkers."""
+
+from __future__ import annotations
+
+import click
+
+from registry.cli import CLEAN
+from registry.errors import did_you_mean
+from registry.manifest.schema import SCHEMAS, SchemaName, schema_text
+
+__all__ = ["command"]
+
+_EXAMPLES = """\b
+Example: python -m registry schema
+python -m registry schema manifest > schemas/manifest.schema.json
+python -m registry schema index > schemas/index.schema.json
+"""
+
+
+def _schema_name(ctx: click.Context, param: click.Parameter, given: str) -> SchemaName:
+    for name in SCHEMAS:
+        if name == given:
+            return name
+    hint = did_you_mean(given, SCHEMAS) or f"schemas: {', '.join(SCHEMAS)}"
+    raise click.UsageError(f"no schema '{given}' ({hint})", ctx)
+
+
+@click.command("schema", epilog=_EXAMPLES)
+@click.argument("name", default="manifest", callback=_schema_name, metavar=f"[{'|'.join(SCHEMAS)}]")
+def command(name: SchemaName) -> int:
+    """Print the JSON Schema of a manifest, of datasets.yaml (index) or of datasets.lock (lock).
+
+    It is the one that `validate` checks by. The index refers to the manifest's by its name: keep
+    both in one folder. Needs no catalog.
+    """
+    print(schema_text(name), end="")
+    return CLEAN

@@ -1,0 +1,98 @@
+"""`sync`: build datasets into the cache."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.output import print_json, print_table, size_text
+from registry.cli.progress_bars import bars
+from registry.workflows.sync import SyncResult, sync
+
+__all__ = ["command"]
+
+
+@click.command(
+    "sync",
+    epilog="Example: python -m registry sync demo-mcq, or: python -m registry sync --tag demo",
+)
+@click.argument("names", nargs=-1, metavar="[NAMES]...")
+@options.tags
+@options.jobs
+@options.offline
+@options.locked
+@options.frozen
+@click.option("--refresh", is_flag=True, help="Look at the sources and build again.")
+@options.as_json
+@options.root
+def command(
+    names: tuple[str, ...],
+    tags: tuple[str, ...],
+    jobs: int,
+    offline: bool | None,
+    locked: bool | None,
+    frozen: bool | None,
+    refresh: bool,
+    as_json: bool,
+    root: str | None,
+) -> int:
+    """Build datasets into the cache: all of the catalog, or those named.
+
+    A dataset that is cached already is left alone. One that fails does not stop the others; the
+    exit code is then 1.
+    """
+    catalog, cache, settings = options.open_catalog(
+        root, offline=offline, locked=locked, frozen=frozen
+    )
+    chosen = options.choose(catalog, names, tags)
+    cache.prune()
+    stray = not names and options.print_stray_problems(catalog)
+    with bars(as_json=as_json) as report:
+        run = sync(
+            chosen,
+            catalog,
+            cache,
+            hold=options.holder_of(settings),
+            jobs=jobs,
+            offline=settings.offline,
+            refresh=refresh,
+            report=report,
+        )
+        results = list(_said(run, as_json=as_json))
+    _print_summary(sorted(results, key=lambda result: result.name), as_json=as_json)
+    return PROBLEMS if stray or any(result.error for result in results) else CLEAN
+
+
+def _said(results: Iterator[SyncResult], *, as_json: bool) -> Iterator[SyncResult]:
+    """Pass results on, with a plain line each where there are no progress bars."""
+    for result in results:
+        if not as_json and not sys.stderr.isatty():
+            print(f"{result.name}: {result.status}", file=sys.stderr, flush=True)
+        yield result
+
+
+def _print_summary(results: list[SyncResult], *, as_json: bool) -> None:
+    if as_json:
+        print_json([result.to_dict() for result in results])
+        return
+    rows = [
+        (
+            result.name,
+            result.status,
+            "" if result.samples is None else f"{result.samples:,}",
+            size_text(result.bytes),
+            f"{result.seconds:.1f} s",
+        )
+        for result in results
+    ]
+    print_table(("dataset", "status", "samples", "size", "time"), rows, wide=0)
+    for result in results:
+        if result.error:
+            print(f"error: {result.name}: {_without_name(result)}", file=sys.stderr)
+
+
+def _without_name(result: SyncResult) -> str:
+    return str(result.error).removeprefix(f"{result.name}: ")

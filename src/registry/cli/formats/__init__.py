@@ -1,0 +1,1 @@
+"""How problems and diffs are printed, one module for each format."""

@@ -1,0 +1,73 @@
+"""Parquet, and the Arrow files that the Hub source writes → records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from registry.decode.stream import SourceBytes, open_bytes
+from registry.errors import DecodeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+    from registry.manifest.models import Source
+    from registry.samples.sample import DatasetRecord
+
+__all__ = ["read_arrow", "read_parquet"]
+
+_BATCH_ROWS = 1024
+
+
+def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
+    """Yield the rows of a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with open_bytes(file) as data:
+        try:
+            yield from _records(pq.ParquetFile(data).iter_batches(_BATCH_ROWS), file)
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # not of pyarrow's
+                raise
+            message = f"not a Parquet file, or a damaged one: {error}"
+            raise DecodeError(message, file=file.location) from error
+
+
+def read_arrow(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
+    """Yield the rows of an Arrow IPC file on this machine."""
+    import pyarrow as pa
+
+    with pa.memory_map(file.local_path or file.location) as data:
+        reader = pa.ipc.open_file(data)
+        batches = map(reader.get_batch, range(reader.num_record_batches))
+        yield from _records(batches, file)
+
+
+def _records(batches: Iterable[pa.RecordBatch], file: SourceBytes) -> Iterator[DatasetRecord]:
+    """Yield the rows of batches; one that Python can't hold is a DecodeError."""
+    before = 0
+    for batch in batches:
+        try:
+            records = batch.to_pylist()
+        except UnicodeDecodeError as error:
+            row, name = _first_undecodable(batch)
+            message = f"row {before + row}, column '{name}': a text that is not UTF-8"
+            raise DecodeError(message, file=file.location) from error
+        except (OverflowError, ValueError) as error:
+            message = f"a value is beyond what Python holds: {error}"
+            raise DecodeError(message, file=file.location) from error
+        yield from records
+        before += batch.num_rows
+
+
+def _first_undecodable(batch: pa.RecordBatch) -> tuple[int, str]:
+    """Return the first row, from 1, with a text that is not UTF-8, and its column."""
+    for row in range(batch.num_rows):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                column[row].as_py()
+            except UnicodeDecodeError:
+                return row + 1, name
+    raise AssertionError("every text is UTF-8")

@@ -1,0 +1,1 @@
+"""Two states of a catalog → what differs, in specs and in samples."""

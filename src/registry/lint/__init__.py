@@ -1,0 +1,1 @@
+"""What `validate` checks, which problems it reports and which it fixes."""

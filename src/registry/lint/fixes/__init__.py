@@ -1,0 +1,1 @@
+"""The fixes of `validate --fix`: text of a manifest to text with the same meaning."""

@@ -1,0 +1,185 @@
+"""How a dataset is held to its pin: which bytes its sources must be, decided before any request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from registry.base.locations import is_local
+from registry.errors import LockStaleError
+from registry.lockfile.models import Lock, LockedSource, Pin
+from registry.lockfile.spec_digest import asked_of, location_in, portable, spec_digest
+from registry.manifest.models import (
+    GENERIC_BUILDERS,
+    DatasetSpec,
+    HfSource,
+    Source,
+    data_file_list,
+    is_commit,
+    is_folder,
+)
+
+__all__ = ["HEAD", "HUB", "Held", "Hold", "all_sources", "changes", "hold", "holder", "is_remote"]
+
+HUB = "hf://datasets/"
+"""What the location of a repository starts with in a lockfile."""
+
+HEAD = "HEAD"
+"""What a lockfile calls the default branch of a repository."""
+
+_DIGEST = "sha256:"
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """The pinned sources of a dataset, by what its manifest asks for."""
+
+    dataset: str
+    """Its name, for messages."""
+    folder: Path
+    """What portable paths are relative to."""
+    sources: tuple[LockedSource, ...]
+    """What the pin says they hold."""
+    complete: bool = True
+    """Whether a source that is not among them is an error; else it is looked up."""
+    any_branch: bool = False
+    """Whether a repository's commit stands for whatever branch the manifest names."""
+    compare: bool = True
+    """Whether local files are compared; else only what the cache has of the pin can be found."""
+    samples: Pin | None = None
+    """What the samples must be, where the pin is of exactly this manifest."""
+
+    def files(self, path: str) -> list[tuple[str, LockedSource]] | None:
+        """Return the files that a path, a glob or a folder stands for; None looks them up.
+
+        Raises:
+            LockStaleError: they are not pinned, and nothing may be looked up.
+        """
+        asked = asked_of(path, self.folder)
+        found = [one for one in self.sources if one.sha256 and (one.asked or one.location) == asked]
+        if not found:
+            self._refuse(portable(path, self.folder))
+            return None
+        return [(self._location(one, path), one) for one in found]
+
+    def _location(self, one: LockedSource, path: str) -> str:
+        is_path = one.asked is None or one.asked.startswith(_DIGEST)
+        return path if is_path else location_in(self.folder, one.location)
+
+    def revision(self, path: str, revision: str | None) -> str | None:
+        """Return the commit of a repository that a revision stands for; None looks it up.
+
+        Raises:
+            LockStaleError: it is not pinned, and nothing may be looked up.
+        """
+        location = HUB + path
+        here = [one for one in self.sources if one.revision and one.location == location]
+        for one in here:
+            if (revision or HEAD) in (one.revision, one.asked):
+                return one.revision
+        if self.any_branch and here and not is_commit(revision):
+            return here[0].revision
+        self._refuse(location if revision is None else f"{location} at {revision}")
+        return None
+
+    def _refuse(self, what: str) -> None:
+        """Raise an error for what is not pinned, unless it may be looked up."""
+        if self.complete:
+            way_out = f"(`python -m registry lock {self.dataset}` does)"
+            raise LockStaleError(self.dataset, f"datasets.lock does not pin {what} {way_out}")
+
+
+def hold(
+    spec: DatasetSpec,
+    pin: Pin | None,
+    *,
+    locked: bool = False,
+    frozen: bool = False,
+) -> Held | None:
+    """Decide how a dataset is held to its pin; None leaves it to what its sources hold now.
+
+    Args:
+        spec: The dataset as its manifest says, without overrides.
+        pin: Its pin, if it has one.
+        locked: Refuse a dataset without a pin, or with one of another manifest.
+        frozen: Refuse only what has no pin; take its bytes whatever else has changed.
+
+    Raises:
+        LockStaleError: it is refused.
+    """
+    if pin is None:
+        if locked or frozen:
+            message = f"datasets.lock does not pin it (`python -m registry lock {spec.name}` does)"
+            raise LockStaleError(spec.name, message)
+        return None
+    agrees = pin.agrees(spec_digest(spec))
+    if locked and not agrees:
+        raise LockStaleError(
+            spec.name,
+            f"datasets.lock is of another manifest: {changes(spec, pin)}"
+            f" (`python -m registry lock {spec.name}` pins this one)",
+        )
+    return Held(
+        dataset=spec.name,
+        folder=spec.folder,
+        sources=pin.sources,
+        complete=agrees or frozen,
+        any_branch=frozen,
+        samples=pin if agrees else None,
+    )
+
+
+Hold = Callable[[DatasetSpec], Held | None]
+"""Decides how a dataset of a catalog is held to its pin."""
+
+
+def holder(lock: Lock | None, *, locked: bool = False, frozen: bool = False) -> Hold:
+    """Return what holds the datasets of a catalog to its lock; the others are as of `hold`."""
+    pins = {} if lock is None else lock.pins
+    return lambda spec: hold(spec, pins.get(spec.name), locked=locked, frozen=frozen)
+
+
+def changes(spec: DatasetSpec, pin: Pin) -> str:
+    """Say what of a manifest is not as it was pinned, as far as the pin tells."""
+    held = Held(dataset=spec.name, folder=spec.folder, sources=pin.sources)
+    unpinned = [message for source in all_sources(spec) for message in _unpinned(source, held)]
+    if unpinned:
+        return f"{', '.join(unpinned)} is not pinned"
+    return "its sources are those that are pinned, its mapping, steps or view have changed"
+
+
+def all_sources(spec: DatasetSpec) -> Sequence[Source]:
+    """Return the sources of a dataset, the side file of `join` last."""
+    side = () if spec.join is None else (spec.join.source,)
+    return (*spec.sources, *side)
+
+
+def is_remote(spec: DatasetSpec) -> bool:
+    """Return whether a dataset needs a request when nothing is cached."""
+    return any(
+        not _paths(source) or not all(map(is_local, _paths(source))) for source in all_sources(spec)
+    )
+
+
+def _unpinned(source: Source, held: Held) -> Iterator[str]:
+    """Yield what of a source is not pinned, as people know it."""
+    for path in _paths(source):
+        try:
+            held.files(path)
+        except LockStaleError:
+            yield portable(path, held.folder)
+    if isinstance(source, HfSource) and not _paths(source):
+        try:
+            held.revision(source.path, source.revision)
+        except LockStaleError:
+            yield source.path if source.revision is None else f"{source.path} at {source.revision}"
+
+
+def _paths(source: Source) -> Sequence[str]:
+    """Return the paths of files that a source asks for; a repository has none."""
+    if not isinstance(source, HfSource):
+        return source.path
+    if source.path in GENERIC_BUILDERS:
+        return data_file_list(source.data_files)
+    return [source.path] if is_folder(source.path) else []

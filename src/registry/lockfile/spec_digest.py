@@ -1,0 +1,92 @@
+"""What a lockfile keeps of a manifest: portable names of locations, and one digest of it all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePath
+from typing import Any
+
+from registry.base.digest import digest_of
+from registry.base.locations import is_local, local_path, public_location
+from registry.manifest.models import GENERIC_BUILDERS, DatasetSpec, HfSource, Source, is_folder
+from registry.manifest.serialize import data_of, is_given
+from registry.settings import builtin_root
+
+__all__ = ["asked_of", "location_in", "portable", "spec_digest"]
+
+_PACKAGE = "package:registry/"
+_QUERY = "?…"
+_DOCUMENTATION = {"name", "folder", "description", "homepage", "license", "tags", "expect"}
+
+
+def portable(location: str, folder: Path) -> str:
+    """Return a location as every machine has it: relative to `folder`, or a URL without secrets.
+
+    A path of the built-in catalog that another one extends starts with `package:registry/`. One
+    that shares nothing with `folder` but the root of the file system stays as it is.
+    """
+    if not is_local(location):
+        return public_location(location)
+    path = PurePath(local_path(location))
+    shipped = builtin_root().parent
+    if not path.is_relative_to(folder) and path.is_relative_to(shipped):
+        return _PACKAGE + path.relative_to(shipped).as_posix()
+    if Path(os.path.commonpath([path, folder])) == Path(path.anchor):
+        return path.as_posix()
+    return PurePath(os.path.relpath(path, folder)).as_posix()
+
+
+def location_in(folder: Path, name: str) -> str:
+    """Return the location that a portable name stands for on this machine."""
+    if name.startswith(_PACKAGE):
+        return str(builtin_root().parent / name.removeprefix(_PACKAGE))
+    return os.path.normpath(folder / name) if is_local(name) else name
+
+
+def asked_of(path: str, folder: Path) -> str:
+    """Return how a lockfile names what a manifest asks for.
+
+    A query may be a secret or say which data is meant, so of such a URL it is a digest.
+    """
+    name = portable(path, folder)
+    if is_local(path) or not name.endswith(_QUERY):
+        return name
+    return digest_of([name, path.partition("?")[2]])
+
+
+def spec_digest(spec: DatasetSpec) -> str:
+    """Return the digest of all in a manifest that samples depend on, the same on every machine.
+
+    Documentation and `expect` do not count, nor do keys at their default, so that a key that a
+    later version knows makes no pin stale.
+    """
+    data = data_of(spec, without=_DOCUMENTATION, keep=is_given)
+    folder = spec.folder
+    data["source"] = _source(spec.source, folder)
+    data["concat"] = [_source(source, folder) for source in spec.concat]
+    if spec.join is not None:
+        data["join"]["source"] = _source(spec.join.source, folder)
+    return digest_of(data)
+
+
+def _source(source: Source, folder: Path) -> dict[str, Any]:
+    data = {"type": source.type, **data_of(source, keep=is_given)}
+    if not isinstance(source, HfSource):
+        data["path"] = [asked_of(path, folder) for path in source.path]
+    elif is_folder(source.path):
+        data["path"] = asked_of(source.path, folder)
+    elif source.path in GENERIC_BUILDERS:
+        data["data_files"] = _asked(source.data_files, folder)
+    return data
+
+
+def _asked(value: Any, folder: Path) -> Any:
+    match value:
+        case str():
+            return asked_of(value, folder)
+        case list():
+            return [_asked(item, folder) for item in value]
+        case dict():
+            return {key: _asked(item, folder) for key, item in value.items()}
+        case _:
+            return value

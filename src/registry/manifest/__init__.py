@@ -1,0 +1,1 @@
+"""Manifests: models, schemas, expressions, and an entry resolved to a dataset spec."""

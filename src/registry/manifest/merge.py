@@ -1,0 +1,141 @@
+"""Merge what a dataset is made of: defaults, parents, own keys, overrides, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from registry.errors import Problem
+from registry.rules import RULES
+from registry.yamldoc.reader import DataPath, Document, json_path
+
+__all__ = ["Entry", "Layer", "Merged", "defaults_of", "merge"]
+
+# Mappings that a later layer adds to; everything else it replaces.
+_DEEP: frozenset[DataPath] = frozenset(
+    {
+        (),
+        ("source",),
+        ("source", "fs_options"),
+        ("source", "columns"),
+        ("fields",),
+        ("fields", "metadata"),
+        ("expect",),
+    }
+)
+
+
+class Entry(Struct, frozen=True):
+    """One dataset as it stands in a file."""
+
+    name: str
+    document: Document
+    folder: Path
+    """What its relative paths are relative to: the folder of the index."""
+    defaults: Layer
+    """The defaults of the index that brought it."""
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The keys that the file gives."""
+        value: dict[str, Any] = self.document.value["datasets"][self.name]
+        return value
+
+    def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
+        """Return a problem of this entry; `path` is relative to it."""
+        return self.document.problem(("datasets", self.name, *path), message, hint, rule=rule)
+
+
+class Layer(Struct, frozen=True):
+    """Some of a dataset's keys, and where they come from."""
+
+    kind: str
+    """default, parent, own or override."""
+    value: dict[str, Any]
+    document: Document | None = None
+    base: DataPath = ()
+    """Where in the document the keys stand."""
+
+    def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
+        """Return a problem of the key at `path`."""
+        if self.document is not None:
+            return self.document.problem((*self.base, *path), message, hint, rule=rule)
+        return Problem(
+            message=message,
+            file=self.kind,
+            path=json_path(path),
+            hint=hint,
+            rule=rule,
+            severity=RULES[rule].severity,
+        )
+
+
+def defaults_of(index: Document) -> Layer:
+    """Return the defaults of an index."""
+    return Layer("default", index.value.get("defaults", {}), index, ("defaults",))
+
+
+class Merged(Struct, frozen=True):
+    """A dataset's keys, all layers in one, with a note of which one each value comes from."""
+
+    value: dict[str, Any]
+    layers: dict[DataPath, Layer]
+    """Which layer each value comes from."""
+    has_parent: bool = False
+    """Whether it extends another dataset."""
+
+    def layer(self, path: DataPath) -> Layer:
+        """Return the layer that the value at `path`, or the nearest part around it, comes from."""
+        while path and path not in self.layers:
+            path = path[:-1]
+        return self.layers[path]
+
+    def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
+        """Return a problem of the value at `path`, where it was written."""
+        return self.layer(path).problem(path, message, hint, rule=rule)
+
+
+def merge(layers: Sequence[Layer], defaults: Layer) -> Merged:
+    """Return the layers in one, the first lowest; `defaults` has those of sources by type."""
+    has_parent = any(layer.kind == "parent" for layer in layers)
+    merged = Merged({}, {(): layers[-1]}, has_parent)
+    for layer in layers:
+        _make_room(merged, layer.value, defaults)
+        _merge_into(merged, merged.value, layer.value, layer, ())
+    return merged
+
+
+def _make_room(merged: Merged, later: dict[str, Any], defaults: Layer) -> None:
+    """Drop what a later layer makes void: a source of another type, the seed of no shuffle."""
+    value = merged.value
+    if "shuffle" in later and not later["shuffle"] and "seed" not in later:
+        value.pop("seed", None)
+    kind = (later.get("source") or {}).get("type")
+    if kind is None or value.get("source", {}).get("type") == kind:
+        return
+    value.pop("source", None)
+    for path in [path for path in merged.layers if path[:1] == ("source",)]:
+        del merged.layers[path]
+    typed = defaults.value.get("source", {}).get(kind, {})
+    layer = Layer("default", {}, defaults.document, defaults.base)
+    if typed:
+        _merge_into(merged, value, {"source": typed}, layer, ())
+
+
+def _merge_into(
+    merged: Merged, value: dict[str, Any], later: dict[str, Any], layer: Layer, path: DataPath
+) -> None:
+    for key, item in later.items():
+        here = (*path, key)
+        merged.layers[here] = layer
+        if here in _DEEP and isinstance(item, dict):
+            inner = value.get(key)
+            value[key] = dict(inner) if isinstance(inner, dict) else {}
+            _merge_into(merged, value[key], item, layer, here)
+        elif item is None and path != ("fields",):
+            value.pop(key, None)
+        else:
+            value[key] = item

@@ -1,0 +1,234 @@
+"""Resolve a dataset: parent, defaults and overrides applied, nothing left open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from registry.base.locations import is_local, local_path, public_location, unpacked_suffix
+from registry.errors import ManifestError, Problem, did_you_mean, near_names
+from registry.manifest.checks import faults
+from registry.manifest.merge import Entry, Layer, Merged, merge
+from registry.manifest.models import DatasetSpec, Source, View
+from registry.manifest.paths import with_absolute_paths, without_nulls
+
+if TYPE_CHECKING:
+    from registry.manifest.conversion import Misfit
+
+__all__ = ["merged_entry", "resolve", "source_type", "spec_of", "spec_of_source"]
+
+_VIEW_KEYS = View.__struct_fields__
+_SOURCE_KEYS = ("split", "revision")
+_SUFFIX_TYPES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+}
+
+
+def resolve(
+    name: str,
+    entries: Mapping[str, Entry],
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    source: str | None = None,
+) -> DatasetSpec:
+    """Return the dataset `name` with nothing left open.
+
+    Args:
+        name: A name in `entries`.
+        entries: All entries of the catalog.
+        overrides: View arguments, and `split` and `revision` of the source.
+        source: A path or URL with the same data, in place of the source's location. With it, or
+            with another split or revision, `expect` does not hold any more and is left out.
+
+    Raises:
+        ManifestError: with all problems, each at the place it comes from.
+    """
+    merged = merged_entry(name, entries, overrides=overrides, source=source)
+    problems = list(faults(merged))
+    if problems:
+        raise ManifestError(problems)
+    return spec_of(entries[name], merged)
+
+
+def merged_entry(
+    name: str,
+    entries: Mapping[str, Entry],
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    source: str | None = None,
+) -> Merged:
+    """Return all layers of the dataset `name` in one, not judged yet; arguments as `resolve`'s.
+
+    Raises:
+        ManifestError: an ancestor is not there, or is the dataset itself.
+    """
+    chain = _chain(entries[name], entries)
+    defaults = chain[-1].defaults
+    layers = [_without_sources(defaults), *_own_layers(chain)]
+    if overrides:
+        layers.append(_override_layer(overrides))
+    merged = merge(layers, defaults)
+    if source is not None:
+        merged = _with_source(merged, source)
+    if source is not None or any(key in _SOURCE_KEYS for key in overrides or ()):
+        merged.value.pop("expect", None)  # it was said of other data
+    return merged
+
+
+def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
+    """Return the entry and its ancestors, the root first."""
+    chain = [entry]
+    while (parent := chain[0].value.get("extends")) is not None:
+        if parent not in entries:
+            near = near_names(parent, entries)
+            hint = f"near names: {', '.join(near)}" if near else ""
+            message = f"no dataset '{parent}'"
+            problem = chain[0].problem(("extends",), message, hint, rule="unknown-parent")
+            raise ManifestError([problem])
+        if any(known.name == parent for known in chain):
+            names = " → ".join([known.name for known in reversed(chain)] + [parent])
+            message = f"a cycle: {names}"
+            raise ManifestError([chain[0].problem(("extends",), message, rule="extends-cycle")])
+        chain.insert(0, entries[parent])
+    return chain
+
+
+def _own_layers(chain: list[Entry]) -> Iterator[Layer]:
+    """Yield the entries' keys, the root's first; paths are relative to each one's own index."""
+    inherited: dict[str, Any] = {}
+    for entry in chain:
+        kind = "own" if entry is chain[-1] else "parent"
+        value = {key: item for key, item in entry.value.items() if key != "extends"}
+        value = with_absolute_paths(value, inherited, entry.folder)
+        inherited = {**inherited, **value.get("source", {})}
+        yield Layer(kind, value, entry.document, ("datasets", entry.name))
+
+
+def _without_sources(defaults: Layer) -> Layer:
+    """Return defaults without those of sources, which depend on the source's type."""
+    value = {key: item for key, item in defaults.value.items() if key != "source"}
+    return Layer("default", value, defaults.document, defaults.base)
+
+
+def _override_layer(overrides: Mapping[str, Any]) -> Layer:
+    known = (*_VIEW_KEYS, *_SOURCE_KEYS)
+    for key in overrides:
+        if key not in known:
+            hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
+            raise TypeError(f"get_dataset() has no argument '{key}' ({hint})")
+    value = {key: item for key, item in overrides.items() if key in _VIEW_KEYS}
+    source = {key: item for key, item in overrides.items() if key in _SOURCE_KEYS}
+    return Layer("override", {**value, "source": source} if source else value)
+
+
+def _with_source(merged: Merged, location: str) -> Merged:
+    """Replace the location; a file decides its type by its suffix."""
+    path = local_path(location) if is_local(location) else location
+    old = merged.value.get("source", {})
+    kind = source_type(location)
+    if kind is None and os.path.isdir(path):
+        kind = "hf"
+    if kind is None:
+        known = ", ".join(_SUFFIX_TYPES)
+        message = f"can't tell the type of {public_location(location)}"
+        hint = f"known suffixes: {known}"
+        problem = Problem(message=message, file="source", hint=hint, rule="wrong-value")
+        raise ManifestError([problem])
+    kept = old if old.get("type") == kind else {}
+    source = {key: item for key, item in kept.items() if key not in ("path", "revision")}
+    value = {key: item for key, item in merged.value.items() if key != "concat"}
+    layer = Layer("override", {})
+    tab = {"delimiter": "\t"} if unpacked_suffix(location) in (".tsv", ".tab") else {}
+    value["source"] = {**tab, **source, "type": kind, "path": path}
+    layers = {**merged.layers, ("source",): layer, ("source", "path"): layer}
+    return replace(merged, value=value, layers=layers)
+
+
+def source_type(location: str) -> str | None:
+    """Return the type of source that a file's suffix stands for, or None."""
+    return _SUFFIX_TYPES.get(unpacked_suffix(location))
+
+
+def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
+    """Return a source as a manifest in `folder` would have it.
+
+    Raises:
+        ManifestError: a key is missing or not valid.
+    """
+    keys = with_absolute_paths({"source": dict(source)}, {}, folder)
+    return _spec("source", Merged(keys, {(): Layer("source", keys)}), folder).source
+
+
+def spec_of(entry: Entry, merged: Merged) -> DatasetSpec:
+    """Return the dataset that an entry's merged keys make.
+
+    Raises:
+        ManifestError: a key is missing or not valid.
+    """
+    return _spec(entry.name, merged, entry.folder)
+
+
+def _spec(name: str, merged: Merged, folder: Path) -> DatasetSpec:
+    value: dict[str, Any] = {**merged.value, "name": name, "folder": folder}
+    view = {key: value.pop(key) for key in _VIEW_KEYS if key in value}
+    if view.get("shuffle_choices") is False:
+        del view["shuffle_choices"]
+    value["view"] = view
+    parts = [_part_of(value["source"], part) for part in value.get("concat", ())]
+    value["concat"] = [_with_list(part) for part in parts]
+    value = _with_listed(value)
+    if "join" in value:
+        value["join"] = _with_listed(value["join"])
+    if isinstance(value.get("explode"), str):
+        value["explode"] = {"column": value["explode"]}
+    try:
+        return msgspec.convert(value, DatasetSpec)
+    except msgspec.ValidationError as error:
+        from registry.manifest.conversion import misfits  # only errors need it
+
+        found = misfits(value, DatasetSpec)
+        raise ManifestError(_worded(merged, one) for one in found) from error
+
+
+def _with_listed(value: dict[str, Any]) -> dict[str, Any]:
+    """Return keys with their source as `_with_list` does."""
+    return {**value, "source": _with_list(value["source"])} if "source" in value else value
+
+
+def _with_list(source: dict[str, Any]) -> dict[str, Any]:
+    """Return a source of files with a list of paths, where it may have a single one."""
+    if source.get("type") == "hf" or not isinstance(source.get("path"), str):
+        return source
+    return {**source, "path": [source["path"]]}
+
+
+def _worded(merged: Merged, misfit: Misfit) -> Problem:
+    """Return a problem of the model in the words of the schema's."""
+    path = misfit.path[1:] if misfit.path[0] == "view" else misfit.path
+    if misfit.kind == "missing":
+        message = f"the key '{path[-1]}' is missing"
+        return merged.problem(path[:-1], message, rule="missing-key")
+    if misfit.kind == "unknown":
+        kind = merged.value.get("source", {}).get("type")
+        message, hint = f"unknown key '{path[-1]}'", f"not a key of the type {kind}"
+        return merged.problem(path, message, hint, rule="unknown-key")
+    return merged.problem(path, misfit.message, rule="wrong-value")
+
+
+def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of `concat`: the source with the part's keys in it."""
+    merged = {**source, **part}
+    if source.get("columns") and part.get("columns"):
+        merged["columns"] = {**source["columns"], **part["columns"]}
+    return without_nulls(merged)

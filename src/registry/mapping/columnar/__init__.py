@@ -1,0 +1,1 @@
+"""Record batches → samples by whole columns."""

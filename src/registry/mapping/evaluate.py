@@ -1,0 +1,258 @@
+"""Evaluate an expression of the field language on one row."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from registry.errors import MappingError
+from registry.manifest.expressions import (
+    Column,
+    Const,
+    Expression,
+    Hash,
+    If,
+    ListOf,
+    Messages,
+    ObjectOf,
+    OperationCall,
+    Pipe,
+    RowNumber,
+    Template,
+    parse_comparisons,
+    parse_expression,
+)
+from registry.manifest.templates import Placeholder, Section
+from registry.mapping.conditions import compile_comparisons, compile_condition, is_empty
+from registry.mapping.operations import build_operation, find_operation
+from registry.mapping.row import MISSING, Evaluator, Row, look_up, no_column
+
+__all__ = ["compile_expression"]
+
+_MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
+
+
+def compile_expression(expression: Expression) -> Evaluator:
+    """Return the function that evaluates `expression`.
+
+    Raises:
+        ValueError: an operation is unknown, or its arguments do not fit.
+    """
+    match expression:
+        case Column(name):
+            return _compile_column(name)
+        case Const(str() as text):
+            return lambda row: text
+        case Const(value):
+            return lambda row: copy.deepcopy(value)
+        case ListOf(items):
+            return _compile_list(items)
+        case ObjectOf(pairs):
+            return _compile_object(pairs)
+        case Template():
+            return _compile_template(expression)
+        case Hash():
+            return _compile_hash(expression)
+        case RowNumber(start, width):
+            return _compile_row_number(start, width)
+        case If(condition, then, otherwise):
+            return _compile_if(
+                compile_condition(condition, compile_expression),
+                compile_expression(then),
+                compile_expression(otherwise),
+            )
+        case Messages(turns):
+            return _compile_messages(turns)
+        case Pipe(start, operations):
+            return _compile_pipe(start, operations)
+
+
+def _compile_column(name: str) -> Evaluator:
+    def evaluate(row: Row) -> Any:
+        record = row.record
+        return record[name] if name in record else look_up(record, name)
+
+    return evaluate
+
+
+def _compile_required(expression: Expression) -> Evaluator:
+    """Compile an expression whose column must be there."""
+    evaluate = compile_expression(expression)
+
+    def required(row: Row) -> Any:
+        value = evaluate(row)
+        if value is MISSING:
+            name = expression.name if isinstance(expression, Column) else str(expression)
+            raise no_column(name, row.record)
+        return value
+
+    return required
+
+
+def _compile_list(items: tuple[Expression, ...]) -> Evaluator:
+    evaluators = [_compile_required(item) for item in items]
+
+    def evaluate(row: Row) -> list[Any]:
+        values: list[Any] = []
+        for evaluator in evaluators:
+            value = evaluator(row)
+            if isinstance(value, list):
+                values.extend(value)
+            else:
+                values.append(value)
+        return values
+
+    return evaluate
+
+
+def _compile_object(pairs: tuple[tuple[str, Expression], ...]) -> Evaluator:
+    parts = [(key, compile_expression(item)) for key, item in pairs]
+
+    def evaluate(row: Row) -> dict[str, Any]:
+        found = ((key, part(row)) for key, part in parts)
+        return {key: None if value is MISSING else value for key, value in found}
+
+    return evaluate
+
+
+def _compile_if(holds: Callable[[Row], bool], then: Evaluator, otherwise: Evaluator) -> Evaluator:
+    return lambda row: then(row) if holds(row) else otherwise(row)
+
+
+def _compile_row_number(start: int, width: int | None) -> Evaluator:
+    if width is None:
+        return lambda row: row.number - 1 + start
+    return lambda row: f"{row.number - 1 + start:0{width}d}"
+
+
+def _compile_hash(expression: Hash) -> Evaluator:
+    evaluators = [_compile_required(field) for field in expression.fields]
+    prefix = _compile_required(expression.prefix) if expression.prefix else None
+    # `hashlib.new` looks the name up at each call; one that is unknown is refused by the schema.
+    digest_of: Any = getattr(hashlib, expression.algorithm, None)
+    length = expression.length
+
+    def evaluate(row: Row) -> str:
+        texts = [str(evaluator(row)) for evaluator in evaluators] or _texts(row)
+        data = "\0".join(texts).encode("utf-8", "surrogatepass")
+        digest = digest_of(data, usedforsecurity=False).hexdigest()[:length]
+        return digest if prefix is None else f"{prefix(row)}_{digest}"
+
+    return evaluate
+
+
+def _texts(row: Row) -> list[str]:
+    """Return every column that holds text, in order of their names."""
+    return [value for _, value in sorted(row.record.items()) if isinstance(value, str)]
+
+
+def _compile_template(template: Template) -> Evaluator:
+    values = {name: compile_expression(item) for name, item in template.values.items()}
+
+    def value_of(row: Row, name: str) -> Any:
+        return values[name](row) if name in values else look_up(row.record, name)
+
+    def render(parts: Sequence[str | Placeholder | Section], row: Row) -> str:
+        return "".join(part if isinstance(part, str) else fill(part, row) for part in parts)
+
+    def fill(part: Placeholder | Section, row: Row) -> str:
+        value = value_of(row, part.name)
+        if isinstance(part, Section):
+            return "" if is_empty(value) else render(part.parts, row)
+        return _filled(part, value, row)
+
+    return lambda row: render(template.parts, row)
+
+
+def _filled(part: Placeholder, value: Any, row: Row) -> str:
+    if part.default is not None and is_empty(value):
+        return part.default
+    if value is MISSING:
+        raise no_column(part.name, row.record)
+    if value is None:
+        hint = f"write {{{part.name}|}} for no text"
+        raise MappingError(f"the column '{part.name}' of the template is null ({hint})")
+    if isinstance(value, str | int | float):
+        return str(value)
+    message = f"'{part.name}' in the template needs text (turn a list into text under `with`)"
+    raise MappingError(message, value=value)
+
+
+def _compile_messages(
+    turns: tuple[tuple[str, tuple[tuple[str, Expression], ...]], ...],
+) -> Evaluator:
+    compiled = [
+        (role, [(kind, compile_expression(part)) for kind, part in parts]) for role, parts in turns
+    ]
+
+    def evaluate(row: Row) -> list[dict[str, Any]]:
+        contents = ((role, _content(parts, row)) for role, parts in compiled)
+        return [{"role": role, "content": content} for role, content in contents if content]
+
+    return evaluate
+
+
+def _content(parts: list[tuple[str, Evaluator]], row: Row) -> str | list[dict[str, Any]]:
+    """Return a message's content; parts without a value vanish."""
+    values = [(kind, evaluate(row)) for kind, evaluate in parts]
+    kept = [(kind, value) for kind, value in values if not is_empty(value)]
+    for kind, value in kept:
+        if not isinstance(value, str):
+            raise MappingError(f"a message's {kind or 'content'} must be text", value=value)
+    if kept and kept[0][0] == "":
+        return str(kept[0][1])
+    return [_part(kind, value) for kind, value in kept]
+
+
+def _part(kind: str, value: str) -> dict[str, Any]:
+    media_format = {"format": _MEDIA_FORMATS[kind]} if kind in _MEDIA_FORMATS else {}
+    return {"type": kind, kind: value, **media_format}
+
+
+def _compile_pipe(start: Expression, calls: tuple[OperationCall, ...]) -> Evaluator:
+    accepts_missing = bool(calls) and find_operation(calls[0]).takes_missing
+    evaluate_start = compile_expression(start) if accepts_missing else _compile_required(start)
+    step = _COMPILER.steps(calls)
+    return lambda row: step(evaluate_start(row), row)
+
+
+class _Compiler:
+    """What operations may use; see `operations.operation.Compiler`."""
+
+    def expression(self, raw: Any) -> Evaluator:
+        return compile_expression(parse_expression(raw))
+
+    def required(self, raw: Any) -> Evaluator:
+        return _compile_required(parse_expression(raw))
+
+    def condition(self, raw: Any) -> Callable[[Any, Row], bool]:
+        holds = compile_comparisons(parse_comparisons(raw))
+        return lambda value, row: holds(value)
+
+    def steps(self, calls: Sequence[OperationCall]) -> Callable[[Any, Row], Any]:
+        steps = [_compile_step(call) for call in calls]
+
+        def apply(value: Any, row: Row) -> Any:
+            for step in steps:
+                value = step(value, row)
+            return value
+
+        return apply
+
+
+def _compile_step(call: OperationCall) -> Callable[[Any, Row], Any]:
+    operation = build_operation(call, _COMPILER)
+    shown = call.name if call.arguments is None else f"{call.name}({call.arguments})"
+
+    def step(value: Any, row: Row) -> Any:
+        try:
+            return operation(value, row)
+        except MappingError as error:
+            raise error.at(operation=shown) from error.__cause__
+
+    return step
+
+
+_COMPILER = _Compiler()

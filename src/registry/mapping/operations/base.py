@@ -1,0 +1,118 @@
+"""What an operation of the field language is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from registry.errors import MappingError
+
+if TYPE_CHECKING:
+    from registry.manifest.expressions import OperationCall
+    from registry.mapping.row import Row
+
+__all__ = [
+    "Apply",
+    "Compiler",
+    "Example",
+    "Operation",
+    "listed",
+    "need",
+    "no_argument",
+    "options",
+    "text_of",
+]
+
+Apply = Callable[[Any, "Row"], Any]
+"""A step of a pipe: value and row → value."""
+
+
+class Compiler(Protocol):
+    """What an operation may use to compile expressions in its argument."""
+
+    def expression(self, raw: Any) -> Callable[[Row], Any]:
+        """Compile an expression as a manifest writes it; missing columns give MISSING."""
+
+    def required(self, raw: Any) -> Callable[[Row], Any]:
+        """Compile an expression whose columns must be there."""
+
+    def steps(self, calls: Sequence[OperationCall]) -> Apply:
+        """Compile operations to one step."""
+
+    def condition(self, raw: Any) -> Callable[[Any, Row], bool]:
+        """Compile the comparisons of a condition."""
+
+
+Build = Callable[[Any, Compiler], Apply]
+"""Makes a step from the argument in the manifest."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A use of an operation that the documentation shows and a test runs."""
+
+    step: Any
+    """The step as a manifest writes it."""
+    value: Any
+    """What it is applied to."""
+    result: Any
+    """What comes out."""
+    record: dict[str, Any] | None = None
+    """The record around it, where the operation looks at it."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the table."""
+
+    name: str
+    summary: str
+    """One line of documentation."""
+    build: Build
+    example: Example
+    takes_missing: bool = False
+    """Whether it also works on a column that the record does not have, as on null."""
+    expressions: Callable[[Any], list[Any]] = lambda argument: []
+    """The expressions within an argument, as the manifest writes them."""
+    steps: Callable[[Any], list[Any]] = lambda argument: []
+    """The operations within an argument."""
+
+
+def listed(argument: Any) -> list[Any]:
+    """Return an argument that may be one thing or a list of several as a list."""
+    return argument if isinstance(argument, list) else [argument]
+
+
+def need(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
+    """Return `value` if it is of a kind, else raise a MappingError that says what is needed."""
+    if isinstance(value, kind) and not (isinstance(value, bool) and kind is int):
+        return value
+    raise MappingError(f"needs {what}", value=value)
+
+
+def text_of(value: Any) -> str:
+    """Return text, or a number's text; a MappingError for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise MappingError("needs text", value=value)
+
+
+def no_argument(argument: Any) -> None:
+    """Refuse an argument."""
+    if argument is not None:
+        raise ValueError(f"takes no argument, got {argument!r}")
+
+
+def options(argument: Any, **defaults: Any) -> dict[str, Any]:
+    """Return an argument that is a map of options, with `defaults` for those left out."""
+    if argument is None:
+        return defaults
+    if not isinstance(argument, dict):
+        raise TypeError(f"takes a map of {', '.join(defaults)}, got {argument!r}")
+    unknown = [key for key in argument if key not in defaults]
+    if unknown:
+        raise ValueError(f"unknown option {unknown[0]!r}, known: {', '.join(defaults)}")
+    return {**defaults, **argument}

@@ -1,1 +1,0 @@
-"""What a reviewer wants to know: how two states of a catalog differ, in words and in samples."""

@@ -1,0 +1,1 @@
+"""What users hold: samples, chat messages, content, field specs and datasets."""

@@ -1,0 +1,215 @@
+"""Datasets: sequences of samples, and the one that holds them in memory."""
+
+from __future__ import annotations
+
+import abc
+import operator
+import random
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+
+from registry.errors import MappingError
+from registry.samples.letters import index_of, letter_of
+from registry.samples.sample import Sample, sample_input_len
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
+
+__all__ = ["Dataset", "MemoryDataset", "permute_choices", "shuffle_positions"]
+
+
+class Dataset(Sequence[Sample], abc.ABC):
+    """A sequence of samples; a slice of it is a dataset too."""
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str | None:
+        """Name of the dataset."""
+
+    @property
+    @abc.abstractmethod
+    def location(self) -> str | None:
+        """Where it comes from: an absolute path, a URL, or a Hub repository."""
+
+    @property
+    @abc.abstractmethod
+    def shuffled(self) -> bool:
+        """Whether the order was shuffled."""
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+
+    @abc.abstractmethod
+    def __getitem__(self, index: int | slice) -> Sample | Dataset:
+        """Return a sample, or a dataset of several; any integer type is an index."""
+
+    @abc.abstractmethod
+    def __len__(self) -> int:
+        """Return the number of samples."""
+
+    @abc.abstractmethod
+    def sort(
+        self,
+        reverse: bool = False,
+        key: Callable[[Sample], SupportsRichComparison] = sample_input_len,
+    ) -> None:
+        """Sort in place.
+
+        Args:
+            reverse: Descending order.
+            key: What to sort by; the length of the input in characters by default.
+        """
+
+    @abc.abstractmethod
+    def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> Dataset:
+        """Return a dataset of the samples for which `predicate` holds.
+
+        Args:
+            predicate: Takes a sample, returns whether to keep it.
+            name: Name of the new dataset; this one's by default.
+        """
+
+    @abc.abstractmethod
+    def shuffle(self, seed: int | None = None) -> None:
+        """Shuffle the order in place.
+
+        Args:
+            seed: Seed of `random.Random`; None takes the global random state.
+        """
+
+    @abc.abstractmethod
+    def shuffle_choices(self, seed: int | None = None) -> None:
+        """Shuffle the choices of each sample in place; letters of the targets follow.
+
+        Args:
+            seed: Seed of the one `random.Random` that walks the samples in order; None seeds it
+                from the operating system.
+
+        Raises:
+            MappingError: the target of a sample with choices is no letter; the message names it.
+        """
+
+
+def shuffle_positions(count: int, rng: random.Random) -> list[int]:
+    """Return old positions in their new order, for one sample's choices."""
+    positions = list(range(count))
+    rng.shuffle(positions)
+    return positions
+
+
+def permute_choices(sample: Sample, positions: Sequence[int], *, where: str) -> None:
+    """Put a sample's choices in a new order, and its target's letters with them.
+
+    Raises:
+        MappingError: the target is no letter of a choice; the message says `where` it is.
+    """
+    choices = sample.choices or []
+    letters = {old: letter_of(new) for new, old in enumerate(positions)}
+    try:
+        target: Any = sample.target
+        if isinstance(target, list):
+            sample.target = [letters[index_of(letter)] for letter in target]
+        else:
+            sample.target = letters[index_of(target)]
+    except (KeyError, ValueError) as error:
+        known = f"a letter of its {len(choices)} choices, which `shuffle_choices` needs"
+        raise MappingError(f"{where}: the target {sample.target!r} is not {known}") from error
+    sample.choices = [choices[old] for old in positions]
+
+
+class MemoryDataset(Dataset):
+    """A dataset whose samples are held in a list."""
+
+    def __init__(
+        self,
+        samples: list[Sample],
+        name: str | None = None,
+        location: str | None = None,
+        shuffled: bool = False,
+    ) -> None:
+        """Make a dataset of a list.
+
+        Args:
+            samples: The samples; the list is copied, the samples in it are not.
+            name: Name of the dataset.
+            location: Where it comes from.
+            shuffled: Whether the order was shuffled.
+        """
+        self.samples = list(samples)
+        self._name = name
+        self._location = location
+        self._shuffled = shuffled
+
+    @property
+    def name(self) -> str | None:
+        """Name of the dataset."""
+        return self._name
+
+    @property
+    def location(self) -> str | None:
+        """Where it comes from."""
+        return self._location
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether the order was shuffled."""
+        return self._shuffled
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Sample | Dataset:
+        """Return a sample, or a dataset with copies of several."""
+        if isinstance(index, slice):
+            return self._of(_copies(self.samples[index]))
+        return self.samples[operator.index(index)]
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.samples)
+
+    def __repr__(self) -> str:
+        """Return name and length."""
+        return f"MemoryDataset(name={self._name!r}, samples={len(self)})"
+
+    def sort(
+        self,
+        reverse: bool = False,
+        key: Callable[[Sample], SupportsRichComparison] = sample_input_len,
+    ) -> None:
+        """Sort in place; see `Dataset.sort`."""
+        self.samples.sort(reverse=reverse, key=key)
+
+    def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> MemoryDataset:
+        """Return a dataset with copies of the samples for which `predicate` holds."""
+        return self._of(_copies([sample for sample in self.samples if predicate(sample)]), name)
+
+    def shuffle(self, seed: int | None = None) -> None:
+        """Shuffle the order in place; see `Dataset.shuffle`."""
+        if seed is None:
+            random.shuffle(self.samples)
+        else:
+            random.Random(seed).shuffle(self.samples)
+        self._shuffled = True
+
+    def shuffle_choices(self, seed: int | None = None) -> None:
+        """Shuffle the choices of each sample in place; see `Dataset.shuffle_choices`."""
+        rng = random.Random(seed)
+        for index, sample in enumerate(self.samples):
+            if sample.choices:
+                positions = shuffle_positions(len(sample.choices), rng)
+                permute_choices(sample, positions, where=f"{self._name}: sample {index}")
+
+    def _of(self, samples: list[Sample], name: str | None = None) -> MemoryDataset:
+        return MemoryDataset(samples, name or self._name, self._location, self._shuffled)
+
+
+def _copies(samples: list[Sample]) -> list[Sample]:
+    """Return deep copies: datasets share nothing that can change."""
+    return [sample.model_copy(deep=True) for sample in samples]

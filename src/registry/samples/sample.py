@@ -1,0 +1,139 @@
+"""A sample: one task of an evaluation, as in Inspect AI's dataset module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from registry.samples.messages import ChatMessage, Metadata, metadata_as
+
+__all__ = [
+    "DatasetRecord",
+    "RecordToSample",
+    "Sample",
+    "SandboxEnvironmentSpec",
+    "SandboxEnvironmentType",
+    "sample_input_len",
+]
+
+
+class SandboxEnvironmentSpec(BaseModel):
+    """A sandbox type and its configuration."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    type: str
+    """Kind of sandbox, such as `docker`."""
+    config: Annotated[Any, "a pydantic model, text or None"] = None
+    """File name of the configuration, or a configuration object."""
+
+    def __init__(self, type: str, config: BaseModel | str | None = None) -> None:
+        super().__init__(type=type, config=config)
+
+
+SandboxEnvironmentType = str | tuple[str, str] | SandboxEnvironmentSpec
+"""A spec, or short for one: `"docker"`, `("docker", "compose.yaml")`."""
+
+
+def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:
+    match sandbox:
+        case str():
+            return SandboxEnvironmentSpec(sandbox)
+        case (str(kind), config):
+            return SandboxEnvironmentSpec(kind, config)
+        case {"type": str(kind), "config": config}:  # what model_dump made of one
+            return SandboxEnvironmentSpec(kind, config)
+        case SandboxEnvironmentSpec():
+            return sandbox
+        case _:
+            return None
+
+
+class Sample(BaseModel):
+    """One task of an evaluation."""
+
+    # Images in metadata are bytes; as JSON they are base64.
+    model_config = ConfigDict(ser_json_bytes="base64", defer_build=True)
+
+    input: str | list[ChatMessage]
+    """The prompt: text or a conversation."""
+    choices: list[str] | None = None
+    """Answer choices of a multiple-choice task."""
+    target: str | list[str] = ""
+    """The ideal answer, or several; a letter (`A` the first) where there are choices."""
+    id: int | str | None = None
+    """Identifier, unique within a dataset."""
+    metadata: dict[str, Any] | None = None
+    """Anything else about the task."""
+    sandbox: SandboxEnvironmentSpec | None = None
+    """Sandbox of the task."""
+    files: dict[str, str] | None = None
+    """Files for the sandbox: target path → path, inline text or data URI."""
+    setup: str | None = None
+    """Script to run in the sandbox first: a path or inline text."""
+
+    def __init__(
+        self,
+        input: str | list[ChatMessage],
+        choices: list[str] | None = None,
+        target: str | list[str] = "",
+        id: int | str | None = None,
+        metadata: dict[str, Any] | None = None,
+        sandbox: SandboxEnvironmentType | None = None,
+        files: dict[str, str] | None = None,
+        setup: str | None = None,
+    ) -> None:
+        """Make a sample.
+
+        Args:
+            input: The prompt: text or a conversation.
+            choices: Answer choices of a multiple-choice task. None where there are none.
+            target: The ideal answer, or several acceptable ones. Empty where there is none.
+            id: Identifier, unique within a dataset.
+            metadata: Anything else about the task.
+            sandbox: A sandbox type, a pair of type and configuration file, or a spec.
+            files: Files for the sandbox: target path → path, inline text or data URI.
+            setup: Script to run in the sandbox first: a path or inline text.
+
+        Raises:
+            pydantic.ValidationError: a value has another type (a ValueError too).
+        """
+        fields = {
+            "input": input,
+            "choices": choices,
+            "target": target,
+            "id": id,
+            "metadata": metadata,
+            "sandbox": None if sandbox is None else _sandbox_spec(sandbox),
+            "files": files,
+            "setup": setup,
+        }
+        # What `BaseModel.__init__` does, without the call: a build makes a sample for each record.
+        self.__pydantic_validator__.validate_python(fields, self_instance=self)
+
+    def metadata_as(self, metadata_cls: type[Metadata]) -> Metadata:
+        """Return the metadata as the frozen pydantic model `metadata_cls`.
+
+        Args:
+            metadata_cls: A pydantic model with `frozen=True`; keys it lacks are left out.
+
+        Raises:
+            ValueError: no metadata, a model that is not frozen, or values that do not fit.
+        """
+        return metadata_as(self.metadata, metadata_cls, "Sample")
+
+
+DatasetRecord = dict[str, Any]
+"""A raw row of a source: column → value."""
+
+RecordToSample = Callable[[DatasetRecord], Sample | list[Sample]]
+"""A function that maps one record to a sample, or to several."""
+
+
+def sample_input_len(sample: Sample) -> int:
+    """Return the length of the input in characters: the key that `Dataset.sort` uses."""
+    if isinstance(sample.input, str):
+        return len(sample.input)
+    return sum(len(message.text) for message in sample.input)

@@ -1,0 +1,1 @@
+"""A manifest proposed from records, and Python code from a spec."""

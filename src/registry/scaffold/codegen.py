@@ -1,0 +1,119 @@
+"""A resolved dataset as the equivalent call of a loader, in Python."""
+
+from __future__ import annotations
+
+import pprint
+from collections.abc import Iterator
+from typing import Any
+
+from registry.base.locations import has_secret, public_location
+from registry.manifest.models import (
+    CsvSource,
+    DatasetSpec,
+    FieldsSpec,
+    HfSource,
+    JsonSource,
+    ParquetSource,
+)
+from registry.manifest.serialize import data_of, is_given
+
+__all__ = ["loader_call"]
+
+
+def loader_call(spec: DatasetSpec) -> str:
+    """Return Python code that loads the same samples with a loader.
+
+    What no loader can do (`on_duplicate`, several paths, skipped rows) is named in a comment.
+    """
+    loader, arguments = _source_call(spec.source)
+    mapping, function = _mapping(spec.fields)
+    if mapping:
+        arguments["sample_fields"] = _Code(mapping)
+    arguments |= data_of(spec.view, keep=is_given)
+    imports = ", ".join(sorted(name for name in {loader, function} if name))
+    lines = [f"from registry import {imports}", ""]
+    lines += [f"# get_dataset also does: {note}" for note in _notes(spec)]
+    lines += [f"dataset = {loader}("]
+    lines += [_argument(name, value) for name, value in arguments.items()]
+    return "\n".join([*lines, ")"])
+
+
+class _Code(str):
+    """Text that is code already."""
+
+    __slots__ = ()
+
+
+def _argument(name: str, value: Any) -> str:
+    text = str(value) if isinstance(value, _Code) else pprint.pformat(value, sort_dicts=False)
+    return f"    {name}={text},".replace("\n", "\n    ")
+
+
+def _source_call(source: Any) -> tuple[str, dict[str, Any]]:
+    elsewhere = {"type", "path", "skip_rows", "records", "columns"}
+    given = data_of(source, without=elsewhere, keep=is_given)
+    if "fs_options" in given:
+        given["fs_options"] = _Code(_with_environment(given["fs_options"]))
+    match source:
+        case CsvSource():
+            return "csv_dataset", {"csv_file": public_location(source.path[0]), **given}
+        case JsonSource():
+            return "json_dataset", {"json_file": public_location(source.path[0]), **given}
+        case ParquetSource():
+            files = list(source.path)
+            return "hf_dataset", {"path": "parquet", "split": "train", "data_files": files}
+        case HfSource():
+            return "hf_dataset", {"path": source.path, **given}
+    raise TypeError(type(source).__name__)
+
+
+def _with_environment(value: Any) -> str:
+    """Return options as code that reads secrets from the environment."""
+    if isinstance(value, dict) and set(value) == {"env"}:
+        return f"__import__('os').environ[{value['env']!r}]"
+    if isinstance(value, dict):
+        inner = ", ".join(f"{key!r}: {_with_environment(item)}" for key, item in value.items())
+        return f"{{{inner}}}"
+    return repr(value)
+
+
+def _mapping(fields: FieldsSpec) -> tuple[str, str]:
+    """Return the code of `sample_fields` and the name it needs; both empty for the defaults."""
+    given = data_of(fields, keep=is_given)
+    if not given:
+        return "", ""
+    if _is_field_spec(given):
+        inner = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        return f"FieldSpec({inner})", "FieldSpec"
+    lines = "".join(f"\n    {key!r}: {value!r}," for key, value in given.items())
+    return f"map_fields({{{lines}\n}})", "map_fields"
+
+
+def _is_field_spec(given: dict[str, Any]) -> bool:
+    names = [value for key, value in given.items() if key != "metadata"]
+    plain = all(isinstance(name, str) and "." not in name for name in names)
+    metadata = given.get("metadata", [])
+    if "metadata" in given and not (isinstance(metadata, list) and metadata):
+        return False
+    return plain and not any("." in name for name in metadata)
+
+
+def _notes(spec: DatasetSpec) -> Iterator[str]:
+    if not isinstance(spec.source, HfSource) and any(map(has_secret, spec.source.path)):
+        yield "put in what the URL has behind `?`, or as its user"
+    steps = ("concat", "join", "explode", "where", "mapper", "sample")
+    done = [name for name in steps if getattr(spec, name)]
+    if done:
+        yield f"apply {', '.join(done)} of the manifest"
+    if spec.on_duplicate == "drop":
+        yield "leave out samples whose id was seen already"
+    if spec.on_duplicate == "suffix":
+        yield "number the ids that were seen already"
+    source = spec.source
+    if isinstance(source, CsvSource) and (source.dialect, source.delimiter) == ("excel-tab", ","):
+        yield "read commas: the loader takes its default to mean the dialect's tab"
+    if isinstance(source, CsvSource) and source.skip_rows:
+        yield f"pass over the first {source.skip_rows} rows"
+    if not isinstance(source, HfSource | ParquetSource) and len(source.path) > 1:
+        others = ", ".join(map(public_location, source.path[1:]))
+        yield f"read {len(source.path) - 1} more paths: {others}"

@@ -1,0 +1,205 @@
+"""The records of the Hugging Face Hub, through the `datasets` package.
+
+What `datasets` gives is written to one Arrow file, addressed by the commit that was asked for.
+Each load has a download folder of its own, because with a shared one `load_dataset` may return
+another revision that it finds there when the Hub does not answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from registry.decode.stream import SourceBytes
+from registry.errors import MissingDependencyError, SourceError
+from registry.manifest.models import data_file_list
+from registry.progress import Progress
+from registry.sources.fetch import fetch_files
+from registry.sources.hub import ask_commit, hub_errors, offline_error
+from registry.sources.pins import Access, SourcePin, UnknownDigestError
+
+if TYPE_CHECKING:
+    from registry.cache import CacheEntry
+    from registry.manifest.models import HfSource
+
+__all__ = ["fetch_hub", "fetch_hub_part"]
+
+_BATCH_ROWS = 4096
+_PART_BYTES = 1 << 20
+
+
+def fetch_hub(source: HfSource, pinned: SourcePin, access: Access, **extra: Any) -> SourceBytes:
+    """Return the records of a pinned source as an Arrow file of the cache."""
+    entry = _known(pinned, access)
+    if entry is None:
+        with access.cache.working("records", pinned.digest):
+            entry = _known(pinned, access) or _build(source, pinned, access, extra)
+    return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
+
+
+def fetch_hub_part(source: HfSource, pinned: SourcePin, access: Access, rows: int) -> SourceBytes:
+    """Return the first records of a repository of Parquet files, without the others.
+
+    Raises:
+        UnknownDigestError: it is of other files, which are read as a whole.
+    """
+    ask_commit(source, pinned.revision)
+    part = SourcePin({**pinned.identity, "rows": rows}, revision=pinned.revision)
+    entry = _known(part, access)
+    if entry is None:
+        with access.cache.temporary() as work, access.cache.temporary() as result:
+            written = _write_first(source, pinned, rows, work, result / "records.arrow")
+            meta = {"rows": written, "source": source.path, "revision": pinned.revision}
+            entry = access.cache.publish(result, "records", part.digest, meta)
+    return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
+
+
+def _write_first(source: HfSource, pinned: SourcePin, rows: int, work: Path, path: Path) -> int:
+    """Write the first rows of a repository's Parquet files, as `datasets` types them."""
+    import datasets
+    import pyarrow as pa
+    from datasets.table import table_cast
+
+    with hub_errors(source, pinned), _quiet(datasets):
+        builder = datasets.load_dataset_builder(
+            source.path,
+            name=source.name,
+            data_dir=source.data_dir,
+            data_files=source.data_files,
+            revision=pinned.revision,
+            cache_dir=str(work),
+        )
+        if not type(builder).__module__.endswith(".parquet"):
+            # What `datasets` makes of JSON and CSV depends on the whole of them.
+            raise UnknownDigestError(source.path)
+        schema = builder.as_streaming_dataset(source.split).features.arrow_schema
+        left = rows
+        with pa.ipc.new_file(str(path), schema) as writer:
+            for batch in _parquet_batches(builder.config.data_files[source.split]):
+                writer.write_table(
+                    table_cast(pa.Table.from_batches([batch.slice(0, left)]), schema)
+                )
+                left -= min(left, batch.num_rows)
+                if left == 0:
+                    break
+    return rows - left
+
+
+def _parquet_batches(locations: Iterable[str]) -> Iterator[Any]:
+    """Yield the rows of remote Parquet files; the streams of `datasets` ask for far more."""
+    import pyarrow.parquet as pq
+    from huggingface_hub import HfFileSystem
+
+    files = HfFileSystem()
+    for location in locations:
+        with files.open(location, block_size=_PART_BYTES) as file:
+            yield from pq.ParquetFile(file, pre_buffer=False).iter_batches(_BATCH_ROWS)
+
+
+def _known(pinned: SourcePin, access: Access) -> CacheEntry | None:
+    """Return the records in the cache, if they are whole: they are read for a build only."""
+    entry = None if access.refresh else access.cache.find("records", pinned.digest)
+    return entry if entry is not None and access.cache.verify("records", entry) else None
+
+
+def _build(
+    source: HfSource, pinned: SourcePin, access: Access, extra: Mapping[str, Any]
+) -> CacheEntry:
+    if pinned.revision is not None:
+        if access.offline:
+            raise offline_error(source)
+        # Asked before `datasets` is, which takes half a minute to give up and hides the reason.
+        ask_commit(source, pinned.revision)
+    with access.cache.temporary() as work, access.cache.temporary() as result:
+        dataset = _load(source, pinned, access, work, extra)
+        rows = _write_arrow(dataset, result / "records.arrow", access)
+        meta = {"rows": rows, "source": source.path, "revision": pinned.revision}
+        return access.cache.publish(result, "records", pinned.digest, meta, replace=access.refresh)
+
+
+def _load(
+    source: HfSource, pinned: SourcePin, access: Access, work: Path, extra: Mapping[str, Any]
+) -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        message = f"{source.path}: reading the Hub needs the package `datasets`"
+        raise MissingDependencyError(message) from error
+    with hub_errors(source, pinned), _quiet(datasets):
+        loaded = datasets.load_dataset(
+            source.path,
+            name=source.name,
+            split=source.split,
+            data_dir=source.data_dir,
+            data_files=_local_data_files(source, pinned, access),
+            revision=pinned.revision,
+            cache_dir=str(work),
+            **extra,
+        )
+    if not isinstance(loaded, datasets.Dataset):
+        raise SourceError(f"{source.path}: a stream can't be cached (leave `streaming` out)")
+    return loaded
+
+
+def _local_data_files(source: HfSource, pinned: SourcePin, access: Access) -> Any:
+    """Return the data files; a builder's are the pinned bytes on this machine."""
+    if not pinned.files:
+        return source.data_files
+    fetched = fetch_files({}, pinned, access)
+    if isinstance(source.data_files, Mapping):
+        return _by_split(source.data_files, pinned, fetched)
+    return [file.local_path for file in fetched]
+
+
+def _by_split(
+    data_files: Mapping[str, Any], pinned: SourcePin, fetched: list[SourceBytes]
+) -> dict[str, list[str]]:
+    paths = iter([str(file.local_path) for file in fetched])
+    counts = {split: len(data_file_list(files)) for split, files in data_files.items()}
+    if sum(counts.values()) != len(fetched):
+        raise SourceError("globs in a map of data_files are not supported; list the files")
+    return {split: [next(paths) for _ in range(count)] for split, count in counts.items()}
+
+
+def _write_arrow(dataset: Any, path: Path, access: Access) -> int:
+    """Write the rows, images and the like undecoded, as one Arrow file; return their number."""
+    import pyarrow as pa
+
+    rows = 0
+    with contextlib.ExitStack() as stack:
+        writer = None
+        for table in dataset.with_format("arrow").iter(_BATCH_ROWS):
+            if writer is None:
+                writer = stack.enter_context(pa.ipc.new_file(str(path), table.schema))
+            writer.write_table(table)
+            rows += table.num_rows
+            access.report(Progress("fetch", rows, len(dataset)))
+        if writer is None:
+            stack.enter_context(pa.ipc.new_file(str(path), dataset.features.arrow_schema))
+    return rows
+
+
+@contextlib.contextmanager
+def _quiet(datasets: Any) -> Iterator[None]:
+    """Keep progress bars off, and other hosts out: `datasets` reports what is loaded to one."""
+    # The module, and not the class of the same name that its package puts in its place.
+    client = importlib.import_module("huggingface_hub.utils.tqdm")
+    switches: list[Any] = [datasets, client]
+    shown = [not switch.are_progress_bars_disabled() for switch in switches]
+    for switch in switches:
+        switch.disable_progress_bars()
+    reports = ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT")
+    before = {name: getattr(datasets.config, name) for name in reports}
+    for name in reports:
+        setattr(datasets.config, name, False)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(datasets.config, name, value)
+        for switch, was_shown in zip(switches, shown, strict=True):
+            if was_shown:
+                switch.enable_progress_bars()

@@ -1,0 +1,1 @@
+"""Samples in Arrow files: written, read, ordered by views, digested."""

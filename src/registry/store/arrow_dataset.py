@@ -1,0 +1,252 @@
+"""A dataset over a memory-mapped samples file: a Sample is built when it is asked for."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+
+import numpy as np
+from msgspec.structs import replace
+
+from registry.samples.dataset import Dataset, permute_choices
+from registry.samples.sample import Sample, sample_input_len
+from registry.store.rows import samples_of
+from registry.store.views import ViewArrays, choice_orders
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
+    from numpy.typing import NDArray
+
+    from registry.store.reader import SampleFile
+
+__all__ = ["ArrowDataset"]
+
+_PREFETCH_ROWS = 1 << 16
+_PREFETCH_BYTES = 1 << 25
+_FIRST_ROWS = 1 << 8
+
+Finish = Callable[[Sample], Sample]
+
+
+class ArrowDataset(Dataset):
+    """Samples of the cache, in the order of a view.
+
+    What is changed in a sample stays with that object: the next access builds it anew.
+    """
+
+    def __init__(
+        self,
+        file: SampleFile,
+        *,
+        name: str,
+        location: str,
+        view: ViewArrays | None = None,
+        shuffled: bool = False,
+        auto_id: bool = False,
+        finish: Finish | None = None,
+    ) -> None:
+        """Make a dataset over a file of samples.
+
+        Args:
+            file: The samples.
+            name: Name of the dataset.
+            location: Where it comes from.
+            view: Order and choice order.
+            shuffled: Whether the order was shuffled.
+            auto_id: Number samples by their row, from 1.
+            finish: Applied to each sample that is built: resolves relative file names.
+        """
+        self._file = file
+        self._view = view or ViewArrays()
+        self._name = name
+        self._location = location
+        self._shuffled = shuffled
+        self._auto_id = auto_id
+        self._finish = finish
+        self._refuse_bad_target()
+
+    def _refuse_bad_target(self) -> None:
+        """Raise the error of the first sample whose target is no letter of its choices."""
+        if self._view.first_bad is not None:
+            self[self._view.first_bad]
+
+    @property
+    def name(self) -> str | None:
+        """Name of the dataset."""
+        return self._name
+
+    @property
+    def location(self) -> str | None:
+        """Where it comes from."""
+        return self._location
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether the order was shuffled."""
+        return self._shuffled
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        rows = self._view.rows
+        return self._file.rows if rows is None else len(rows)
+
+    def __repr__(self) -> str:
+        """Return name and length."""
+        return f"ArrowDataset(name={self._name!r}, samples={len(self)})"
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Sample | Dataset:
+        """Return a sample, or a dataset of several over the same file."""
+        if isinstance(index, slice):
+            return self._with_rows(self._rows(index))
+        place = operator.index(index)
+        count = len(self)
+        if not -count <= place < count:
+            raise IndexError(f"index {place} of a dataset of {count} samples")
+        place %= count
+        return next(self._build(self._rows(slice(place, place + 1)), place))
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Yield the samples in order; the more of them were taken, the more are read at a time."""
+        view, count = self._view, len(self)
+        most = max(1, min(_PREFETCH_ROWS, self._file.rows_within(_PREFETCH_BYTES)))
+        start, size = 0, min(_FIRST_ROWS, most)
+        while start < count:
+            # A sort or shuffle in between does not change the order of an iteration under way.
+            rows = _rows_of(view, count, slice(start, min(start + size, count)))
+            yield from self._build(rows, start, view)
+            start, size = start + size, min(2 * size, most)
+
+    def as_stored(self) -> ArrowDataset:
+        """Return the same samples with file names as their source has them, on any machine."""
+        return ArrowDataset(
+            self._file,
+            name=self._name,
+            location=self._location,
+            view=self._view,
+            shuffled=self._shuffled,
+            auto_id=self._auto_id,
+        )
+
+    def _rows(self, part: slice) -> NDArray[np.int64]:
+        return _rows_of(self._view, len(self), part)
+
+    def _build(
+        self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
+    ) -> Iterator[Sample]:
+        """Yield the samples of rows, of which the first is at the place `start` of the view."""
+        keys = self._file.json_keys
+        parts = self._file.read(rows)
+        samples = chain.from_iterable(samples_of(part, count, keys) for count, part in parts)
+        choices = (view or self._view).choices
+        if not self._auto_id and self._finish is None and choices is None:
+            return samples
+        return self._finished(samples, rows, start, choices)
+
+    def _finished(
+        self,
+        samples: Iterator[Sample],
+        rows: NDArray[np.int64],
+        start: int,
+        choices: NDArray[np.int32] | None,
+    ) -> Iterator[Sample]:
+        """Yield samples with their number, their files and the order of their choices."""
+        for place, (row, sample) in enumerate(zip(rows.tolist(), samples, strict=True), start):
+            if self._auto_id:
+                sample.id = row + 1
+            if self._finish is not None:
+                self._finish(sample)
+            if choices is not None and sample.choices:
+                positions = choices[slice(*self._file.choice_range(row))].tolist()
+                permute_choices(sample, positions, where=f"{self._name}: sample {place}")
+            yield sample
+
+    def sort(
+        self,
+        reverse: bool = False,
+        key: Callable[[Sample], SupportsRichComparison] = sample_input_len,
+    ) -> None:
+        """Sort in place; see `Dataset.sort`."""
+        rows = self._rows(slice(None))
+        lengths = self._file.input_lengths() if key is sample_input_len else None
+        if lengths is not None:
+            own = lengths[rows]
+            self._set_rows(rows[np.argsort(-own if reverse else own, kind="stable")])
+            return
+        keys = [key(sample) for sample in self]
+        self._set_rows(rows[sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)])
+
+    def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> ArrowDataset:
+        """Return a dataset over the same file of the samples for which `predicate` holds."""
+        kept = [predicate(sample) for sample in self]
+        return self._with_rows(self._rows(slice(None))[np.array(kept, dtype=bool)], name)
+
+    def shuffle(self, seed: int | None = None) -> None:
+        """Shuffle the order in place; see `Dataset.shuffle`."""
+        rows = self._rows(slice(None)).tolist()
+        if seed is None:
+            random.shuffle(rows)
+        else:
+            random.Random(seed).shuffle(rows)
+        self._set_rows(rows)
+        self._shuffled = True
+
+    def shuffle_choices(self, seed: int | None = None) -> None:
+        """Shuffle the choices of each sample in place; see `Dataset.shuffle_choices`."""
+        seed = random.SystemRandom().getrandbits(64) if seed is None else seed
+        rows = self._rows(slice(None))
+        old = self._view
+        orders, bad = choice_orders(self._file, rows, seed)
+        if orders is not None and old.choices is not None:
+            orders = _composed(old.choices, orders, self._file.choice_starts(), rows)
+        self._view = replace(old, choices=orders, first_bad=bad)
+        try:
+            self._refuse_bad_target()
+        except ValueError:
+            self._view = old
+            raise
+
+    def _set_rows(self, rows: Any) -> None:
+        rows = np.asarray(rows, dtype=np.int64)
+        self._view = replace(self._view, rows=rows, first_bad=None)
+
+    def _with_rows(self, rows: NDArray[np.int64], name: str | None = None) -> ArrowDataset:
+        return ArrowDataset(
+            self._file,
+            name=name or self._name,
+            location=self._location,
+            view=replace(self._view, rows=rows, first_bad=None),
+            shuffled=self._shuffled,
+            auto_id=self._auto_id,
+            finish=self._finish,
+        )
+
+
+def _rows_of(view: ViewArrays, count: int, part: slice) -> NDArray[np.int64]:
+    """Return the rows of a part of a view."""
+    if view.rows is None:
+        return np.arange(*part.indices(count), dtype=np.int64)
+    return np.asarray(view.rows[part], dtype=np.int64)
+
+
+def _composed(
+    before: NDArray[np.int32],
+    after: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> NDArray[np.int32]:
+    """Return the orders of shuffling `before`, then, in some rows, `after`."""
+    counts = np.diff(starts)
+    again = np.zeros(len(counts), bool)
+    again[rows] = True
+    return np.where(
+        np.repeat(again, counts), before[np.repeat(starts[:-1], counts) + after], before
+    )

@@ -1,0 +1,197 @@
+"""The samples file of the cache, read by rows through a memory map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from registry.base.arrow import list_starts, numbers_of, whole_numbers
+from registry.errors import CacheError
+from registry.store.rows import Columns, metadata_of
+from registry.store.schema import full_schema, has_sample_columns, json_keys, with_all_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SampleFile", "choice_ends", "is_readable"]
+
+_VALUE_ROWS = 1 << 8
+
+
+def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
+    """Return where the choices of rows start in the column's flattened values."""
+    if "choices" not in batch.schema.names:
+        return [0 for _ in rows]
+    starts = list_starts(batch.column("choices"))
+    return [int(starts[row]) for row in rows]
+
+
+def is_readable(path: Path) -> bool:
+    """Return whether a file is one of samples, by its frame; the samples are not read."""
+    try:
+        with pa.memory_map(str(path)) as data:
+            schema: pa.Schema = pa.ipc.open_file(data).schema
+    except (pa.ArrowException, OSError):
+        return False
+    return has_sample_columns(schema)
+
+
+class SampleFile:
+    """A samples file mapped into memory: nothing of it is read before it is asked for."""
+
+    def __init__(self, path: Path, batches: Sequence[Sequence[int]]) -> None:
+        """Open a file.
+
+        Args:
+            path: The file.
+            batches: Rows and choices of each of its batches.
+
+        Raises:
+            CacheError: it can't be read.
+        """
+        try:
+            data = pa.memory_map(str(path))
+            self._reader = pa.ipc.open_file(data)
+        except (pa.ArrowException, OSError) as error:
+            raise CacheError(
+                f"{path}: can't be read: {error} (python -m registry cache clear)"
+            ) from error
+        shape = np.array(batches, dtype=np.int64).reshape(-1, 2)
+        self._starts, self._choice_starts = np.concatenate([[[0, 0]], shape.cumsum(axis=0)]).T
+        self._size: int = data.size()
+        self._batches: dict[int, pa.RecordBatch] = {}
+        self._columns: dict[int, list[tuple[str, pa.Array]]] = {}
+
+    @property
+    def rows(self) -> int:
+        """Number of samples."""
+        return int(self._starts[-1])
+
+    def rows_within(self, size: int) -> int:
+        """Return how many rows of the average length so many bytes hold."""
+        return size * self.rows // max(self._size, 1)
+
+    @property
+    def choices(self) -> int:
+        """Number of all samples' choices."""
+        return int(self._choice_starts[-1])
+
+    @cached_property
+    def json_keys(self) -> list[str]:
+        """Keys of the metadata that are kept as JSON."""
+        return json_keys(self._reader.schema)
+
+    @property
+    def batch_count(self) -> int:
+        """Number of batches."""
+        return len(self._starts) - 1
+
+    def batch(self, number: int) -> pa.RecordBatch:
+        """Return a batch as it is in the file, without columns that are null in every row."""
+        if number not in self._batches:
+            self._batches[number] = self._reader.get_batch(number)
+        return self._batches[number]
+
+    def whole_batch(self, number: int) -> pa.RecordBatch:
+        """Return a batch with all columns; nulls are made for each of its rows."""
+        batch = self.batch(number)
+        return with_all_columns(batch, full_schema(batch.schema))
+
+    def choice_range(self, row: int) -> tuple[int, int]:
+        """Return where the choices of a row start and end among those of all rows."""
+        number = int(np.searchsorted(self._starts, row, side="right")) - 1
+        local = row - int(self._starts[number])
+        start, end = choice_ends(self.batch(number), local, local + 1)
+        first, *_ = choice_ends(self.batch(number), 0)
+        base = int(self._choice_starts[number]) - first
+        return base + start, base + end
+
+    def choice_starts(self) -> NDArray[np.int64]:
+        """Return where the choices of each row start among those of all, and where they end."""
+        starts = [np.zeros(1, np.int64)]
+        for number in range(self.batch_count):
+            own = list_starts(self.whole_batch(number).column("choices"))
+            starts.append(own[1:] - own[0] + self._choice_starts[number])
+        return np.concatenate(starts)
+
+    def read(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, Columns]]:
+        """Yield the values of rows, in the order asked for, some at a time with their number.
+
+        Columns without any value are left out. Choosing rows is cheaper the more they are, making
+        Python's values of them the fewer they are, as those then stay in the processor's cache.
+        """
+        if len(rows) == 1:
+            yield 1, self._read_one(int(rows[0]))
+            return
+        batch = self._chosen(rows)
+        for start in range(0, batch.num_rows, _VALUE_ROWS):
+            part = batch.slice(start, _VALUE_ROWS)
+            yield part.num_rows, _values(part)
+
+    def _chosen(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
+            return _taken(self.batch(int(numbers[0])), rows - self._starts[numbers[0]])
+        order = np.argsort(numbers, kind="stable")
+        ends = np.flatnonzero(np.diff(numbers[order])) + 1
+        parts = []
+        for places in np.split(order, ends):
+            number = int(numbers[places[0]])
+            parts.append(_taken(self.batch(number), rows[places] - self._starts[number]))
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return pa.concat_batches(parts).take(whole_numbers(back))
+
+    def input_lengths(self) -> NDArray[np.int64] | None:
+        """Return the length of each input in characters; None where there are conversations."""
+        import pyarrow.compute as pc  # slow to import, and opening does without
+
+        if "messages" in self._reader.schema.names:
+            return None
+        lengths = [
+            pc.utf8_length(self.batch(number).column("input")) for number in range(self.batch_count)
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *map(numbers_of, lengths)])
+
+    def metadata(self) -> Iterator[dict[str, Any] | None]:
+        """Yield the metadata of the samples, in the order of the file."""
+        for number in range(self.batch_count):
+            batch = self.batch(number)
+            yield from metadata_of(_values(batch), batch.num_rows, self.json_keys)
+
+    def _read_one(self, row: int) -> Columns:
+        number = int(np.searchsorted(self._starts, row, side="right")) - 1
+        place = row - int(self._starts[number])
+        found = ((name, column[place].as_py()) for name, column in self._columns_of(number))
+        return {name: [value] for name, value in found if value is not None}
+
+    def _columns_of(self, number: int) -> list[tuple[str, pa.Array]]:
+        """Return the columns of a batch that samples are made of."""
+        if number not in self._columns:
+            batch = _without_record(self.batch(number))
+            self._columns[number] = list(zip(batch.schema.names, batch.columns, strict=True))
+        return self._columns[number]
+
+
+def _without_record(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.select([name for name in batch.schema.names if name != "record"])
+
+
+def _taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
+    """Return rows of a batch, without copying where they follow each other."""
+    batch = _without_record(batch)
+    first, last = int(rows[0]), int(rows[-1])
+    if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return batch.slice(first, len(rows))
+    return batch.take(whole_numbers(rows))
+
+
+def _values(batch: pa.RecordBatch) -> Mapping[str, list[Any]]:
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    count = batch.num_rows
+    return {name: column.to_pylist() for name, column in columns if column.null_count != count}

@@ -1,0 +1,120 @@
+"""Arrow rows of samples → samples, built without validating again what was valid when written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from registry.base.digest import from_json
+from registry.samples.sample import Sample, SandboxEnvironmentSpec
+from registry.store.conversations import conversation_from_json
+
+__all__ = ["Columns", "metadata_of", "samples_of"]
+
+Columns = Mapping[str, Sequence[Any]]
+"""Column → its values in some rows; a column that is null in all of them may be left out."""
+
+
+def samples_of(columns: Columns, count: int, json_keys: Sequence[str] = ()) -> Iterator[Sample]:
+    """Yield the samples of rows that `sample_table.batch_of` made.
+
+    Args:
+        columns: The rows.
+        count: How many there are.
+        json_keys: Keys of the metadata that are kept as JSON.
+    """
+    read = [reader(columns, count) for reader in _READERS]
+    metadata = metadata_of(columns, count, json_keys)
+    return map(_make, *read, metadata)
+
+
+def metadata_of(
+    columns: Columns, count: int, json_keys: Sequence[str]
+) -> Sequence[dict[str, Any] | None]:
+    """Return the metadata of rows; the arguments are those of `samples_of`."""
+    values = columns.get("metadata_values")
+    if values is None:
+        return _read_json("metadata", columns, count)
+    for key in json_keys:
+        for item in values:
+            if item[key] is not None:
+                item[key] = from_json(item[key])
+    return values
+
+
+_FIELDS_SET = set(Sample.model_fields)
+_set = object.__setattr__
+
+
+def _make(
+    input: Any,
+    choices: Any,
+    target: Any,
+    id: Any,
+    sandbox: Any,
+    files: Any,
+    setup: Any,
+    metadata: Any,
+) -> Sample:
+    """Return a sample as validation would have left it."""
+    sample = Sample.__new__(Sample)
+    values = {
+        "input": input,
+        "choices": choices,
+        "target": target,
+        "id": id,
+        "metadata": metadata,
+        "sandbox": sandbox,
+        "files": files,
+        "setup": setup,
+    }
+    _set(sample, "__dict__", values)
+    _set(sample, "__pydantic_fields_set__", _FIELDS_SET.copy())
+    _set(sample, "__pydantic_extra__", None)
+    _set(sample, "__pydantic_private__", None)
+    return sample
+
+
+def _plain(name: str, columns: Columns, count: int) -> Sequence[Any]:
+    return columns.get(name) or [None] * count
+
+
+def _either(columns: Columns, first: str, second: str, count: int) -> Sequence[Any]:
+    """Return the values of two columns of which one is null in each row."""
+    others = columns.get(second)
+    if others is None:
+        return _plain(first, columns, count)
+    pairs = zip(_plain(first, columns, count), others, strict=True)
+    return [value if other is None else other for value, other in pairs]
+
+
+def _read_input(columns: Columns, count: int) -> Sequence[Any]:
+    texts = columns.get("messages")
+    if texts is None:
+        return columns["input"]
+    turns = [None if text is None else conversation_from_json(text) for text in texts]
+    return _either({**columns, "messages": turns}, "input", "messages", count)
+
+
+def _read_json(name: str, columns: Columns, count: int) -> Sequence[Any]:
+    texts = columns.get(name)
+    if texts is None:
+        return [None] * count
+    return [None if text is None else from_json(text) for text in texts]
+
+
+def _read_sandbox(columns: Columns, count: int) -> Sequence[Any]:
+    specs = _read_json("sandbox", columns, count)
+    return [None if spec is None else SandboxEnvironmentSpec(*spec) for spec in specs]
+
+
+# In the order that `_make` takes them.
+_READERS: tuple[Callable[[Columns, int], Sequence[Any]], ...] = (
+    _read_input,
+    lambda columns, count: _plain("choices", columns, count),
+    lambda columns, count: _either(columns, "target", "targets", count),
+    lambda columns, count: _either(columns, "id", "id_number", count),
+    _read_sandbox,
+    lambda columns, count: _read_json("files", columns, count),
+    lambda columns, count: _plain("setup", columns, count),
+)

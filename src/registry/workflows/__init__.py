@@ -1,0 +1,1 @@
+"""Many datasets at once: sync, lock, and the check of a lock."""

@@ -1,0 +1,104 @@
+"""Warm the cache for many datasets at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from registry.base.threads import ReportNamed, each
+from registry.errors import RegistryError
+from registry.load import load
+
+if TYPE_CHECKING:
+    from registry.cache import Cache
+    from registry.catalog.catalog import Catalog
+    from registry.lockfile.pinned import Hold
+    from registry.progress import Report
+
+__all__ = ["SyncResult", "sync"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyncResult:
+    """What became of one dataset."""
+
+    name: str
+    status: str
+    """built, cached or failed."""
+    samples: int | None = None
+    """How many samples the dataset has, after its limit."""
+    bytes: int | None = None
+    """Size of its samples in the cache."""
+    seconds: float = 0.0
+    error: RegistryError | None = None
+    """Why it failed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON data."""
+        error = self.error
+        shown = None if error is None else {"type": type(error).__name__, "message": str(error)}
+        return {**vars(self), "seconds": round(self.seconds, 3), "error": shown}
+
+
+def sync(
+    names: Sequence[str],
+    catalog: Catalog,
+    cache: Cache,
+    *,
+    hold: Hold | None = None,
+    jobs: int,
+    offline: bool = False,
+    refresh: bool = False,
+    report: ReportNamed,
+) -> Iterator[SyncResult]:
+    """Build what is not cached, `jobs` datasets at a time; yield each result as it comes.
+
+    One failing dataset does not stop the others; `hold` decides how each is held to its pin,
+    and without it none is.
+    """
+    work = partial(
+        _sync_one,
+        catalog=catalog,
+        cache=cache,
+        offline=offline,
+        refresh=refresh,
+        hold=hold,
+    )
+    yield from each(names, work, jobs=jobs, report=report)
+
+
+def _sync_one(
+    name: str,
+    report: Report,
+    *,
+    catalog: Catalog,
+    cache: Cache,
+    hold: Hold | None,
+    offline: bool,
+    refresh: bool,
+) -> SyncResult:
+    start = time.perf_counter()
+    try:
+        spec = catalog[name]
+        opened = load(
+            spec,
+            cache,
+            offline=offline,
+            refresh=refresh,
+            verify=True,
+            held=None if hold is None else hold(spec),
+            report=report,
+        )
+    except RegistryError as error:
+        seconds = time.perf_counter() - start
+        return SyncResult(name=name, status="failed", seconds=seconds, error=error)
+    return SyncResult(
+        name=name,
+        status="cached" if opened.cached else "built",
+        samples=len(opened.dataset),
+        bytes=opened.entry.size,
+        seconds=time.perf_counter() - start,
+    )

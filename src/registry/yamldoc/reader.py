@@ -1,0 +1,66 @@
+"""Read strict YAML with positions."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+from registry.errors import ManifestError
+from registry.yamldoc.document import DataPath, Document, Position, Positions, json_path, unparsed
+
+__all__ = [
+    "MAX_BYTES",
+    "DataPath",
+    "Document",
+    "Position",
+    "Positions",
+    "json_path",
+    "parse_bytes",
+    "parse_yaml",
+    "read_yaml",
+    "unreadable",
+]
+
+MAX_BYTES = 1 << 20
+"""How large a file may be."""
+
+
+def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
+    """Read a YAML file; a ManifestError says what can't be read, and where."""
+    shown = shown_as or str(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise unreadable(shown, error) from error
+    return parse_bytes(data, file=shown)
+
+
+def unreadable(file: str, error: OSError) -> ManifestError:
+    """Return the error of a file that can't be read."""
+    return unparsed(file, f"can't read the file: {error.strerror}", rule="unreadable-file")
+
+
+def parse_bytes(data: bytes, *, file: str) -> Document:
+    """Parse the bytes of a file, or the first of them that are one more than it may have."""
+    if len(data) > MAX_BYTES:
+        message = f"the file is larger than {MAX_BYTES >> 20} MiB"
+        raise unparsed(file, message, "split it", rule="yaml-limit")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return parse_yaml(data.decode("utf-8"), file=file)
+    except UnicodeDecodeError as error:
+        *above, before = data[: error.start].decode("utf-8").split("\n")
+        line, column = len(above) + 1, len(before) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8"
+        position = Position(line, column)
+        hint = "save it as UTF-8"
+        raise unparsed(file, message, hint, position, rule="unreadable-file") from error
+
+
+def parse_yaml(text: str, *, file: str) -> Document:
+    """Parse YAML text; `file` is its name in messages."""
+    from registry.yamldoc.fast_parser import compose_plain
+    from registry.yamldoc.parser import compose  # the warm catalog parses nothing
+
+    return compose_plain(text, file=file) or compose(text, file=file)
