@@ -12,10 +12,10 @@ import pytest
 from registry.base.arrow import (
     begins_visibly,
     constant_text,
-    list_starts,
-    places_within,
+    int64_array,
+    list_offsets,
+    ranges,
     text_scalar,
-    whole_numbers,
 )
 
 TEXT = pa.large_string()
@@ -24,7 +24,7 @@ LISTS = pa.large_list(TEXT)
 
 def test_whole_numbers_share_the_memory_of_64_bits() -> None:
     numbers = np.array([3, -1, 2**62])
-    array = whole_numbers(numbers)
+    array = int64_array(numbers)
     numbers[0] = 5
     assert (array.type, array.to_pylist()) == (pa.int64(), [5, -1, 2**62])
 
@@ -39,12 +39,12 @@ def test_whole_numbers_share_the_memory_of_64_bits() -> None:
     ],
 )
 def test_numbers_of_other_widths_and_strides_are_copied(numbers: np.ndarray) -> None:
-    array = whole_numbers(numbers)
+    array = int64_array(numbers)
     assert (array.type, array.to_pylist()) == (pa.int64(), [1, 2])
 
 
 def test_no_numbers_are_an_empty_array() -> None:
-    assert whole_numbers(np.array([], np.int64)).to_pylist() == []
+    assert int64_array(np.array([], np.int64)).to_pylist() == []
 
 
 @pytest.mark.parametrize("text", ["", "x", "é\U0001f600\0"])
@@ -78,13 +78,13 @@ def test_a_scalar_holds_its_text() -> None:
     ],
 )
 def test_where_the_items_of_each_row_start(column: pa.Array, starts: list[int]) -> None:
-    assert list_starts(column).tolist() == starts
+    assert list_offsets(column).tolist() == starts
 
 
 @pytest.mark.parametrize("lengths", [[], [0], [3], [2, 0, 1, 4]])
 def test_each_item_has_a_place_in_its_own_list(lengths: list[int]) -> None:
     places = [place for length in lengths for place in range(length)]
-    assert places_within(np.array(lengths, np.int64)).tolist() == places
+    assert ranges(np.array(lengths, np.int64)).tolist() == places
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_nothing_here_imports_pandas() -> None:
 import sys
 import numpy as np
 from registry.base.arrow import *
-whole_numbers(np.arange(3)); column = constant_text("x", 3); text_scalar("y")
-list_starts(column); begins_visibly(column)
+int64_array(np.arange(3)); column = constant_text("x", 3); text_scalar("y")
+list_offsets(column); begins_visibly(column)
 assert "pandas" not in sys.modules, "pandas is imported"
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from registry import ChatMessageUser, MemoryDataset, get_dataset
-from registry.base.arrow import constant_text, whole_numbers
+from registry.base.arrow import constant_text, int64_array
 from registry.cache import Cache
 from registry.decode import json_tables
-from registry.mapping.columnar.record_batch import View
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.store import arrow_dataset, views
 from registry.store import rows as sample_rows
 from registry.store import writer as sample_writer
@@ -57,8 +57,8 @@ def rows_of(start: int, count: int) -> pa.RecordBatch:
     columns = {
         "input": constant_text("q", count),
         "target": constant_text("", count),
-        "id_number": whole_numbers(np.arange(start, start + count)),
-        "record": whole_numbers(np.arange(start + 1, start + count + 1)),
+        "id_number": int64_array(np.arange(start, start + count)),
+        "record": int64_array(np.arange(start + 1, start + count + 1)),
     }
     return batch_from(columns, count, {})
 
@@ -121,7 +121,7 @@ def test_a_build_by_column_parses_only_the_first_lines_one_by_one(
         return loads(text, **options)
 
     monkeypatch.setattr(json, "loads", count)
-    monkeypatch.setattr(View, "rows", lambda *_: pytest.fail("records were made"))
+    monkeypatch.setattr(RecordBatchView, "rows", lambda *_: pytest.fail("records were made"))
     get_dataset("d", root=root)
     lines = [
         text for text in parsed if b'"q": ' in (text if isinstance(text, bytes) else text.encode())

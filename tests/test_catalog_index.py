@@ -22,7 +22,7 @@ from registry import DatasetNotFoundError, ManifestError, list_datasets
 from registry.base.best_effort import kept_at, write_kept
 from registry.catalog.cache import _load
 from registry.catalog.cached_files import (
-    Record,
+    CachedFile,
     _may_hold_secret,
     compact_json,
     document_from,
@@ -114,7 +114,7 @@ def test_a_warm_lookup_decodes_the_files_of_the_dataset_and_its_ancestors(
     Catalog.open()
     decoded: list[str] = []
 
-    def counted(record: Record, file: str) -> Document:
+    def counted(record: CachedFile, file: str) -> Document:
         decoded.append(file)
         return document_from(record, file)
 

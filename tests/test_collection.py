@@ -6,14 +6,14 @@ import gc
 
 import pytest
 
-from registry.base.gc import collection_paused
+from registry.base.gc import gc_paused
 
 
 def test_it_is_paused_within_and_goes_on_behind_even_an_error() -> None:
     seen: list[bool] = []
 
     def fail_within() -> None:
-        with collection_paused():
+        with gc_paused():
             seen.append(gc.isenabled())
             raise ValueError("within")
 
@@ -26,7 +26,7 @@ def test_it_is_paused_within_and_goes_on_behind_even_an_error() -> None:
 def test_one_that_was_off_stays_off() -> None:
     gc.disable()
     try:
-        with collection_paused():
+        with gc_paused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     finally:

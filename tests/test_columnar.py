@@ -15,10 +15,10 @@ from registry.errors import MappingError
 from registry.manifest.models import FieldsSpec
 from registry.mapping.columnar import mapper as columnar
 from registry.mapping.columnar.mapper import ColumnarMapper
-from registry.mapping.columnar.record_batch import View
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.store.reader import SampleFile
 from registry.store.rows import metadata_of
-from registry.store.schema import Kind, OtherKindError, json_keys
+from registry.store.schema import MetadataType, MetadataTypeMismatchError, json_keys
 from tests.roads import outcome
 from tests.roads.outcome import Case, frozen
 
@@ -30,12 +30,14 @@ RECORDS: list[dict[str, Any]] = [
 
 def view_of(
     records: list[dict[str, Any]] = RECORDS, *, null_is_value: bool = True, **constants: Any
-) -> View:
+) -> RecordBatchView:
     batch = pa.RecordBatch.from_pylist(records)
-    return View(Frame(batch, null_is_value), constants, np.arange(1, len(records) + 1))
+    return RecordBatchView(Frame(batch, null_is_value), constants, np.arange(1, len(records) + 1))
 
 
-def mapped(fields: dict[str, Any], view: View | None = None, **options: Any) -> pa.RecordBatch:
+def mapped(
+    fields: dict[str, Any], view: RecordBatchView | None = None, **options: Any
+) -> pa.RecordBatch:
     mapper = ColumnarMapper(FieldsSpec(**fields), **options)
     return mapper.map(view or view_of(), None)[0]
 
@@ -44,18 +46,18 @@ def mapped(fields: dict[str, Any], view: View | None = None, **options: Any) -> 
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the columns that are read as records."""
     found: list[str] = []
-    one, whole = View._read_column, View._whole_rows
+    one, whole = RecordBatchView._read_column, RecordBatchView._whole_rows
 
-    def noted(view: View, name: str) -> None:
+    def noted(view: RecordBatchView, name: str) -> None:
         found.append(name)
         one(view, name)
 
-    def noted_whole(view: View) -> Any:
+    def noted_whole(view: RecordBatchView) -> Any:
         found.extend(view.frame.batch.schema.names)
         return whole(view)
 
-    monkeypatch.setattr(View, "_read_column", noted)
-    monkeypatch.setattr(View, "_whole_rows", noted_whole)
+    monkeypatch.setattr(RecordBatchView, "_read_column", noted)
+    monkeypatch.setattr(RecordBatchView, "_whole_rows", noted_whole)
     return found
 
 
@@ -136,10 +138,10 @@ def test_whole_records_want_all_columns(metadata: Any) -> None:
         *[("m", "json"), ("m.y", "whole"), ("o", "json"), ("none", "text")],
     ],
 )
-def test_metadata_is_kept_as_the_kind_of_its_column(name: str, kind: Kind) -> None:
+def test_metadata_is_kept_as_the_kind_of_its_column(name: str, kind: MetadataType) -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata={"k": name}))
-    batch, kinds = mapper.map(view_of(), None)
-    assert kinds == {"k": kind}
+    batch, metadata_types = mapper.map(view_of(), None)
+    assert metadata_types == {"k": kind}
     columns = {"metadata_values": batch.column("metadata_values").to_pylist()}
     outer, _, inner = name.partition(".")
     wanted = [record.get(outer) for record in RECORDS]
@@ -195,9 +197,9 @@ def test_objects_with_other_keys_are_json_as_a_whole() -> None:
 
 def test_no_samples_tell_nothing_of_the_kinds() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata="m"), {"value": "q", "equals": "no"})
-    for kinds in (None, {}, {"y": "whole"}):
-        batch, found = mapper.map(view_of(), kinds)  # type: ignore[arg-type]
-        assert (batch.num_rows, found) == (0, kinds)
+    for metadata_types in (None, {}, {"y": "whole"}):
+        batch, found = mapper.map(view_of(), metadata_types)  # type: ignore[arg-type]
+        assert (batch.num_rows, found) == (0, metadata_types)
 
 
 def test_a_null_that_may_be_a_missing_key_is_told_by_records() -> None:
@@ -214,7 +216,7 @@ def test_an_error_is_worded_by_records() -> None:
 
 def test_a_value_of_another_kind_than_before_is_told() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata=["a"]))
-    with pytest.raises(OtherKindError) as caught:
+    with pytest.raises(MetadataTypeMismatchError) as caught:
         mapper.map(view_of(), {"a": "whole"})
     assert caught.value.key == "a"
 

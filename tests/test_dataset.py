@@ -48,7 +48,7 @@ from registry.samples.messages import ToolCall, ToolCallContent, ToolCallError
 from registry.store.arrow_dataset import ArrowDataset
 from registry.store.reader import SampleFile
 from registry.store.rows import samples_of
-from registry.store.schema import FIELDS, Kind, batch_of, fields_of, schema_of
+from registry.store.schema import FIELDS, MetadataType, batch_of, fields_of, schema_of
 from registry.store.views import ViewArrays, choice_orders
 from registry.store.writer import SampleWriter
 
@@ -64,14 +64,14 @@ def in_memory(samples: Sequence[Sample], name: str = "data") -> Dataset:
     return MemoryDataset(list(samples), name, "place")
 
 
-def rows_of(samples: Sequence[Sample], kinds: dict[str, Kind]) -> pa.RecordBatch:
+def rows_of(samples: Sequence[Sample], kinds: dict[str, MetadataType]) -> pa.RecordBatch:
     parts = [fields_of(sample) for sample in samples]
     fields = {name: [part[name] for part in parts] for name in FIELDS}
     return batch_of(fields, range(1, len(parts) + 1), kinds)
 
 
 def write_samples(
-    samples: Sequence[Sample], path: Path, kinds: dict[str, Kind] | None = None
+    samples: Sequence[Sample], path: Path, kinds: dict[str, MetadataType] | None = None
 ) -> SampleFile:
     with SampleWriter(path, schema_of(kinds or {}), lambda batch: None) as writer:
         if samples:

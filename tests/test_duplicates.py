@@ -14,7 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.build import deduplicate as duplicates
-from registry.build.deduplicate import DuplicateRule, IdWatch, ids_of, resolve_duplicates
+from registry.build.deduplicate import (
+    DuplicateIdDetector,
+    DuplicateRule,
+    ids_of,
+    resolve_duplicates,
+)
 from registry.errors import MappingError
 from registry.store import writer as sample_writer
 from registry.store.reader import SampleFile
@@ -32,7 +37,7 @@ def batch(ids: Ids, first: int = 1) -> pa.RecordBatch:
 
 def file_of(folder: Path, *parts: Ids) -> tuple[SampleFile, frozenset[str | int]]:
     """Write batches of ids; return the file and the ids that stand twice."""
-    watch, first = IdWatch(), 1
+    watch, first = DuplicateIdDetector(), 1
     path = folder / f"{len(list(folder.iterdir()))}.arrow"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_writer, "_BATCH_ROWS", 0)

@@ -8,18 +8,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.base.arrow import list_starts
+from registry.base.arrow import list_offsets
 from registry.decode.frame import Frame
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.manifest.models import FieldsSpec
 from registry.mapping.columnar.expressions import NoKernelError, evaluate, places_where
-from registry.mapping.columnar.fields import FIELD_KERNELS, kind_of_column, of_kind
-from registry.mapping.columnar.record_batch import View
+from registry.mapping.columnar.fields import (
+    FIELD_KERNELS,
+    metadata_type_of_column,
+    of_metadata_type,
+)
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.conditions import compile_condition
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import MISSING, Row
-from registry.store.schema import KINDS, Kind, batch_from, field_columns
+from registry.store.schema import METADATA_TYPES, MetadataType, batch_from, field_columns
 
 TEXTS = pa.large_list(pa.large_string())
 ODD = ["x", "", " \x1f\tÄ ", "\u3000", "ß", "aXbX", "\0", "\U0001f600", "10"]
@@ -53,13 +57,13 @@ COLUMNS: dict[str, pa.Array] = {
 }
 
 
-def view_of(**columns: pa.Array) -> View:
+def view_of(**columns: pa.Array) -> RecordBatchView:
     chosen = columns or COLUMNS
     batch = pa.record_batch(list(chosen.values()), list(chosen))
-    return View(Frame(batch), {"constant": "k"}, np.arange(7, 7 + batch.num_rows))
+    return RecordBatchView(Frame(batch), {"constant": "k"}, np.arange(7, 7 + batch.num_rows))
 
 
-def records_of(view: View) -> list[Row]:
+def records_of(view: RecordBatchView) -> list[Row]:
     return [
         Row(row, int(at))
         for row, at in zip(view.frame.batch.to_pylist(), view.numbers, strict=True)
@@ -231,7 +235,7 @@ def test_a_field_has_the_columns_of_the_values_of_the_records(
     view = view_of()
     part = FieldMapper(FieldsSpec(**{name: raw})).parts[name]
     wanted = field_columns(name, [part(row) for row in records_of(view)], view.numbers)
-    monkeypatch.setattr(View, "rows", lambda *_: pytest.fail("records were made"))
+    monkeypatch.setattr(RecordBatchView, "rows", lambda *_: pytest.fail("records were made"))
     found = FIELD_KERNELS[name](parse_expression(raw), view)
     whole = [batch_from(columns, view.count, {}) for columns in (found, wanted)]
     assert whole[0].schema == whole[1].schema
@@ -262,9 +266,9 @@ def test_a_null_list_takes_no_items_with_it() -> None:
     view = view_of(v=masked, a=pa.StructArray.from_arrays([whole], ["v"], mask=mask))
     for raw in ("v", "a.v"):
         choices = FIELD_KERNELS["choices"](parse_expression(raw), view)["choices"]
-        assert list_starts(choices).tolist() == [0, 2, 2, 4]
+        assert list_offsets(choices).tolist() == [0, 2, 2, 4]
         assert choices.to_pylist() == [["a", "b"], None, ["e", "f"]]
-    assert list_starts(of_kind(masked, "texts")).tolist() == [0, 2, 2, 4]
+    assert list_offsets(of_metadata_type(masked, "texts")).tolist() == [0, 2, 2, 4]
 
 
 @pytest.mark.parametrize(
@@ -276,22 +280,22 @@ def test_a_null_list_takes_no_items_with_it() -> None:
         *[(name, None) for name in ("empty", "uint64", "dictionary", "view", "numbers", "deep")],
     ],
 )
-def test_the_kind_of_a_column(name: str, kind: Kind | None) -> None:
+def test_the_kind_of_a_column(name: str, kind: MetadataType | None) -> None:
     column = COLUMNS[name]
-    assert kind_of_column(column) == kind
+    assert metadata_type_of_column(column) == kind
     if kind is not None:
-        made = of_kind(column, kind)
+        made = of_metadata_type(column, kind)
         assert made is not None
-        assert (made.type, made.to_pylist()) == (KINDS[kind], column.to_pylist())
+        assert (made.type, made.to_pylist()) == (METADATA_TYPES[kind], column.to_pylist())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_column_of_nulls_is_of_any_kind(kind: Kind) -> None:
-    made = of_kind(pa.nulls(2, pa.int8()), kind)
+@pytest.mark.parametrize("kind", METADATA_TYPES)
+def test_a_column_of_nulls_is_of_any_kind(kind: MetadataType) -> None:
+    made = of_metadata_type(pa.nulls(2, pa.int8()), kind)
     assert made is not None
-    assert (made.type, made.to_pylist()) == (KINDS[kind], [None, None])
+    assert (made.type, made.to_pylist()) == (METADATA_TYPES[kind], [None, None])
 
 
 def test_a_column_of_another_kind_is_none() -> None:
-    assert of_kind(pa.array([1]), "text") is None
-    assert of_kind(pa.array(["x"]), "json") is None
+    assert of_metadata_type(pa.array([1]), "text") is None
+    assert of_metadata_type(pa.array(["x"]), "json") is None

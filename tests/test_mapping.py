@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from registry import FieldSpec, MappingError, Sample, map_fields
 from registry.mapping import map_records, record_mapper
-from registry.mapping.row import Row, look_up
+from registry.mapping.row import Row, get_column
 
 Record = dict[str, Any]
 
@@ -63,7 +63,7 @@ def value_of(expression: Any, record: Record, *, number: int = 1) -> Any:
 def test_a_column_is_its_exact_name_then_a_dotted_path(
     name: str, record: Record, value: Any
 ) -> None:
-    assert look_up(record, name) == value
+    assert get_column(record, name) == value
     assert value_of({"from": name}, record) == value
 
 
@@ -81,7 +81,7 @@ def test_every_nested_value_has_a_path(keys: list[str]) -> None:
     record: Any = "found"
     for key in reversed(keys):
         record = {key: record}
-    assert look_up(record, ".".join(keys)) == "found"
+    assert get_column(record, ".".join(keys)) == "found"
 
 
 def test_a_field_that_is_left_out_reads_the_column_of_its_name() -> None:

@@ -11,7 +11,7 @@ import pytest
 from registry.decode.frame import Frame
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.mapping.columnar.memoize import evaluated
-from registry.mapping.columnar.record_batch import View
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import columns_of_expression, reads_number
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
@@ -31,7 +31,7 @@ COLUMNS: dict[str, pa.Array] = {
 def found(raw: Any) -> tuple[list[Any], int]:
     """Return the values of an expression, and for how many rows it was evaluated."""
     batch = pa.record_batch(list(COLUMNS.values()), list(COLUMNS))
-    view = View(Frame(batch), {"constant": "k"}, np.arange(7, 7 + COUNT))
+    view = RecordBatchView(Frame(batch), {"constant": "k"}, np.arange(7, 7 + COUNT))
     expression, rows = parse_expression(raw), list[Row]()
     one = compile_expression(expression)
 

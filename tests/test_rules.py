@@ -16,7 +16,7 @@ from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.runner import check
 from registry.rules import ALL, FAMILIES, RULES
-from registry.sources.pins import Access, Pins
+from registry.sources.pins import Pins, SourceContext
 
 SOURCE = Path(__file__).parents[1] / "src"
 INDEX = "version: 1\ninclude: [m.yaml]\n"
@@ -307,7 +307,7 @@ def test_what_stops_is_refused_where_the_dataset_is_used(found: Found, case: Cas
 def use(catalog: Catalog, name: str) -> None:
     """Resolve, and compile what is compiled when records are read; there is no file to read."""
     spec = catalog[name]
-    samples_in_order(spec, Pins(()), Access(cache=Cache(Path("nowhere")), offline=True))
+    samples_in_order(spec, Pins(()), SourceContext(cache=Cache(Path("nowhere")), offline=True))
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,20 @@ from registry.errors import CacheError
 from registry.store import reader as sample_file
 from registry.store import writer as sample_writer
 from registry.store.reader import SampleFile, is_readable
-from registry.store.schema import Kind, batch_of, schema_of
+from registry.store.schema import MetadataType, batch_of, schema_of
 from registry.store.writer import SampleWriter
 
-KINDS: dict[str, Kind] = {"n": "whole", "any": "json"}
+METADATA_TYPES: dict[str, MetadataType] = {"n": "whole", "any": "json"}
 
 
 def batch(
-    numbers: list[int], *, choices: bool = True, kinds: dict[str, Kind] | None = None
+    numbers: list[int],
+    *,
+    choices: bool = True,
+    metadata_types: dict[str, MetadataType] | None = None,
 ) -> pa.RecordBatch:
     """Return a sample a number, with as many choices as the number modulo 3."""
-    chosen = KINDS if kinds is None else kinds
+    chosen = METADATA_TYPES if metadata_types is None else metadata_types
     fields: dict[str, list[Any]] = {
         "input": [f"q{number}" for number in numbers],
         "choices": [[f"{number}{at}" for at in range(number % 3)] or None for number in numbers],
@@ -49,7 +52,7 @@ def written(
             watched.append(one.num_rows)
 
     waiting = iter(batches)
-    first = next(waiting, batch([], kinds={}))
+    first = next(waiting, batch([], metadata_types={}))
     with SampleWriter(path, first.schema, watch) as writer:
         for one in chain([first] if first.num_rows else [], waiting):
             writer.write(one)
@@ -136,16 +139,16 @@ def test_columns_that_have_values_only_later_are_there_for_all_rows(
     found = values_of(file, range(file.rows), "choices")
     assert found == [None] * without + [["10"], ["20", "21"]] + [None]
     assert file.batch(0).schema.names == [
-        name for name in schema_of(KINDS).names if name in writer.columns
+        name for name in schema_of(METADATA_TYPES).names if name in writer.columns
     ]
-    assert file.whole_batch(0).schema.names == schema_of(KINDS).names
+    assert file.whole_batch(0).schema.names == schema_of(METADATA_TYPES).names
 
 
 def test_a_file_that_an_error_ends_is_left_unfinished(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
 
     def batches() -> Iterator[pa.RecordBatch]:
-        yield batch([1], kinds={})
+        yield batch([1], metadata_types={})
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
@@ -160,7 +163,7 @@ def test_an_error_of_the_thread_that_writes_is_raised(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
     with (
         pytest.raises(RuntimeError, match="watched"),
-        SampleWriter(path, schema_of(KINDS), fail) as writer,
+        SampleWriter(path, schema_of(METADATA_TYPES), fail) as writer,
     ):
         writer.write(batch([1]))
 

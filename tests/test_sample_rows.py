@@ -28,7 +28,7 @@ from registry import (
 from registry.samples.content import ContentCitation, UrlCitation
 from registry.samples.messages import ToolCall, ToolCallContent
 from registry.store.rows import metadata_of, samples_of
-from registry.store.schema import FIELDS, Kind, batch_of, fields_of, json_keys
+from registry.store.schema import FIELDS, MetadataType, batch_of, fields_of, json_keys
 
 TALK = [
     ChatMessageSystem(id="a", content="Be brief."),
@@ -100,7 +100,7 @@ FORMS: dict[str, dict[str, Any]] = {
 forms = pytest.mark.parametrize("parts", FORMS.values(), ids=FORMS)
 
 
-def made_of(*samples: Sample, kinds: dict[str, Kind] | None = None) -> list[Sample]:
+def made_of(*samples: Sample, kinds: dict[str, MetadataType] | None = None) -> list[Sample]:
     """Return samples made of the rows of others."""
     parts = [fields_of(sample) for sample in samples]
     fields = {name: [part[name] for part in parts] for name in FIELDS}
@@ -261,7 +261,7 @@ def test_forms_stand_beside_each_other() -> None:
 
 
 def test_values_of_a_kind_have_columns_of_their_own() -> None:
-    kinds: dict[str, Kind] = {
+    kinds: dict[str, MetadataType] = {
         "text": "text", "texts": "texts", "whole": "whole", "number": "number", "flag": "flag", "json": "json",
     }  # fmt: skip
     full = {

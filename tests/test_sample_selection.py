@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 
 from registry.build.subsample import _shares, select
 from registry.errors import MappingError
-from registry.manifest.models import SampleOf
+from registry.manifest.models import Subsample
 from registry.store import writer as sample_writer
 from registry.store.reader import SampleFile
-from registry.store.schema import Kind, batch_of, schema_of
+from registry.store.schema import MetadataType, batch_of, schema_of
 from registry.store.writer import SampleWriter
 
-KINDS: dict[str, Kind] = {"kind": "text", "deep": "json"}
+METADATA_TYPES: dict[str, MetadataType] = {"kind": "text", "deep": "json"}
 
 
-def file_of(path: Path, kinds: list[Any], *, as_json: bool = False) -> SampleFile:
+def file_of(path: Path, metadata_types: list[Any], *, as_json: bool = False) -> SampleFile:
     """Write a sample a kind, two in each batch."""
-    chosen = {} if as_json else KINDS
+    chosen = {} if as_json else METADATA_TYPES
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_writer, "_BATCH_ROWS", 0)
         with SampleWriter(path, schema_of(chosen), lambda one: None) as writer:
-            for start in range(0, len(kinds), 2):
-                part = kinds[start : start + 2]
+            for start in range(0, len(metadata_types), 2):
+                part = metadata_types[start : start + 2]
                 metadata = [{"kind": kind, "deep": {"kind": kind}} for kind in part]
                 fields: dict[str, list[Any]] = {"input": ["q"] * len(part), "metadata": metadata}
                 writer.write(batch_of(fields, range(start + 1, start + 1 + len(part)), chosen))
@@ -37,7 +37,7 @@ def file_of(path: Path, kinds: list[Any], *, as_json: bool = False) -> SampleFil
 
 
 def selected(file: SampleFile, **wanted: Any) -> list[int]:
-    batches = list(select(file, SampleOf(**wanted)))
+    batches = list(select(file, Subsample(**wanted)))
     assert all(isinstance(batch, pa.RecordBatch) for batch in batches)
     return [one for batch in batches for one in batch.column("record").to_pylist()]
 
@@ -58,10 +58,10 @@ def test_as_many_are_selected_as_asked_for(tmp_path: Path, n: int, count: int) -
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("key", ["kind", "deep.kind"])
 def test_each_stratum_keeps_its_share(tmp_path: Path, key: str, as_json: bool) -> None:
-    kinds = ["x", "y", "x", "z", "x", "x", "y", "x", None]
-    file = file_of(tmp_path / "f.arrow", kinds, as_json=as_json)
+    metadata_types = ["x", "y", "x", "z", "x", "x", "y", "x", None]
+    file = file_of(tmp_path / "f.arrow", metadata_types, as_json=as_json)
     found = selected(file, n=5, seed=3, stratify_by=key)
-    assert Counter(kinds[record - 1] for record in found) == {"x": 3, "y": 1, None: 1}
+    assert Counter(metadata_types[record - 1] for record in found) == {"x": 3, "y": 1, None: 1}
     assert found == sorted(found)
 
 

@@ -26,7 +26,7 @@ from registry.manifest.models import (
     Join,
     JsonSource,
     ParquetSource,
-    SampleOf,
+    Subsample,
     View,
 )
 from registry.manifest.schema import SCHEMAS, SchemaName, read_schema, validate
@@ -48,7 +48,7 @@ SOURCES: dict[str, type[Struct]] = {
 PARTS: dict[str, type[Struct]] = {
     "join": Join,
     "explode": Explode,
-    "sample": SampleOf,
+    "sample": Subsample,
     "expect": Expect,
 }
 MODELS: dict[str, type[Struct]] = {

@@ -36,12 +36,12 @@ from registry.base.fs import (
 )
 from registry.errors import CacheError
 
-__all__ = ["FORMAT", "Cache", "CacheEntry", "Kind"]
+__all__ = ["FORMAT", "Cache", "CacheEntry", "EntryKind"]
 
 FORMAT = 1
 """Version of the entries' files; part of every fingerprint."""
 
-Kind = Literal["samples", "views", "records"]
+EntryKind = Literal["samples", "views", "records"]
 _META = "meta.json"
 _STALE_SECONDS = 24 * 60 * 60
 
@@ -78,7 +78,7 @@ class _Records(_Entry):
     rows: int
 
 
-_FORMS: dict[Kind, type[_Entry]] = {"samples": _Samples, "views": _View, "records": _Records}
+_FORMS: dict[EntryKind, type[_Entry]] = {"samples": _Samples, "views": _View, "records": _Records}
 
 
 def _unreadable(error: OSError) -> CacheError:
@@ -108,7 +108,7 @@ class Cache(Struct, frozen=True):
     def _top(self) -> Path:
         return self.root / f"v{FORMAT}"
 
-    def find(self, kind: Kind, fingerprint: str) -> CacheEntry | None:
+    def find(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
         """Return an entry, or None; a damaged one is put in quarantine first."""
         folder = self._folder(kind, fingerprint)
         try:
@@ -127,7 +127,7 @@ class Cache(Struct, frozen=True):
             return None
         return None if meta is None else CacheEntry(folder, meta)
 
-    def verify(self, kind: Kind, entry: CacheEntry) -> bool:
+    def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
         """Read an entry's files and hold them against their digests; put a damaged one aside."""
         for name, file in entry.meta["files"].items():
             if file_sha256(entry.folder / name) != file["sha256"]:
@@ -135,11 +135,11 @@ class Cache(Struct, frozen=True):
                 return False
         return True
 
-    def _folder(self, kind: Kind, fingerprint: str) -> Path:
+    def _folder(self, kind: EntryKind, fingerprint: str) -> Path:
         return self._top / kind / fingerprint.removeprefix("sha256:")
 
     def working(
-        self, kind: Kind | Literal["blobs"], fingerprint: str
+        self, kind: EntryKind | Literal["blobs"], fingerprint: str
     ) -> AbstractContextManager[None]:
         """Hold the lock that saves other processes the work on one entry."""
         return lock(self._top / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock")
@@ -151,7 +151,7 @@ class Cache(Struct, frozen=True):
     def publish(
         self,
         folder: Path,
-        kind: Kind,
+        kind: EntryKind,
         fingerprint: str,
         meta: dict[str, Any],
         *,
@@ -180,13 +180,13 @@ class Cache(Struct, frozen=True):
         publish_folder(folder, target)
         return CacheEntry(target, whole)
 
-    def discard(self, kind: Kind, fingerprint: str) -> None:
+    def discard(self, kind: EntryKind, fingerprint: str) -> None:
         """Take an entry out; readers that have it open keep it."""
         folder = self._folder(kind, fingerprint)
         with contextlib.suppress(FileNotFoundError), self.temporary() as temporary:
             folder.rename(temporary / "discarded")
 
-    def quarantine(self, kind: Kind, fingerprint: str) -> None:
+    def quarantine(self, kind: EntryKind, fingerprint: str) -> None:
         """Put a damaged entry aside; without permission to, it only counts as absent."""
         folder = self._folder(kind, fingerprint)
         target = self._top / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
@@ -229,7 +229,7 @@ class Cache(Struct, frozen=True):
     def _memory(self, key: str) -> Path:
         return self._top / "sources" / f"{key.removeprefix('sha256:')}.json"
 
-    def entries(self, kind: Kind) -> Iterator[CacheEntry]:
+    def entries(self, kind: EntryKind) -> Iterator[CacheEntry]:
         """Yield the entries of a kind, by fingerprint."""
         parent = self._top / kind
         for folder in sorted(parent.iterdir()) if parent.is_dir() else ():

@@ -45,13 +45,13 @@ __all__ = [
     "RevisionError",
     "Severity",
     "SourceError",
+    "close_matches",
     "did_you_mean",
-    "near_names",
     "shorten",
 ]
 
 
-def near_names(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
+def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     """Return up to `most` of the `known` names that look like `word`, nearest first."""
     import difflib  # only for errors
 
@@ -64,7 +64,7 @@ def near_names(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Word the nearest `known` name as a hint; empty where nothing is near."""
-    near = near_names(word, known, most=1)
+    near = close_matches(word, known, most=1)
     return f"did you mean '{near[0]}'?" if near else ""
 
 
@@ -149,7 +149,7 @@ class DatasetNotFoundError(RegistryError, LookupError):
 
     def __init__(self, name: str, known: Iterable[str], *, catalog: str) -> None:
         self.name = name
-        self.matches = near_names(name, known)
+        self.matches = close_matches(name, known)
         near = f"; near names: {', '.join(self.matches)}" if self.matches else ""
         super().__init__(
             f"no dataset '{name}' in {catalog}{near} (python -m registry list shows all)"

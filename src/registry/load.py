@@ -25,29 +25,29 @@ from registry.errors import (
     SourceError,
 )
 from registry.lockfile.models import Pin, read_pin
-from registry.lockfile.pinned import Held, hold
+from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec, HfSource, Source, is_commit
 from registry.manifest.resolve import spec_of_source
 from registry.progress import Report, silent
 from registry.settings import Settings
-from registry.sources import glance, pin
-from registry.sources.pins import Access, Pins, SourcePin, UnknownDigestError
+from registry.sources import pin, probe
+from registry.sources.pins import Pins, SourceContext, SourcePin, UnknownDigestError
 
 if TYPE_CHECKING:
-    from registry.build.builder import Written
+    from registry.build.builder import BuildResult
     from registry.samples.dataset import Dataset
     from registry.samples.sample import DatasetRecord, Sample
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = [
-    "Access",
-    "Opened",
+    "LoadResult",
+    "SourceContext",
+    "find_cached",
     "get_dataset",
+    "inspect_source",
     "list_datasets",
     "load",
-    "look_at",
     "open_cached",
-    "peek",
     "preview_records",
     "remember_pinned",
 ]
@@ -101,19 +101,19 @@ def get_dataset(
         Cache(settings.cache_dir),
         offline=settings.offline,
         refresh=refresh,
-        held=_held(name, catalog, settings, spec, overrides, source),
+        lock=_pinned_sources(name, catalog, settings, spec, overrides, source),
     )
     return opened.dataset
 
 
-def _held(
+def _pinned_sources(
     name: str,
     catalog: Catalog,
     settings: Settings,
     spec: DatasetSpec,
     overrides: Mapping[str, Any],
     source: str | None,
-) -> Held | None:
+) -> PinnedSources | None:
     """Hold a dataset to its pin, which is of the manifest: overrides change no more than a view."""
     elsewhere = [key for key in ("split", "revision") if key in overrides]
     elsewhere += [] if source is None else ["source"]
@@ -124,8 +124,8 @@ def _held(
         return None
     own = catalog.resolve(name) if overrides else spec
     pin = read_pin(settings.lock_file, name, shown_as=shown(settings.lock_file))
-    held = hold(own, pin, locked=settings.locked, frozen=settings.frozen)
-    return replace(held, samples=None) if held is not None and own != spec else held
+    lock = pin_sources(own, pin, locked=settings.locked, frozen=settings.frozen)
+    return replace(lock, samples=None) if lock is not None and own != spec else lock
 
 
 def list_datasets(
@@ -144,7 +144,7 @@ def list_datasets(
     return [name for name in catalog if wanted <= catalog.tags_of(name)]
 
 
-class Opened(Struct, frozen=True):
+class LoadResult(Struct, frozen=True):
     """A dataset, and how it was come by."""
 
     dataset: ArrowDataset
@@ -164,34 +164,34 @@ def load(
     refresh: bool = False,
     verify: bool = False,
     whole: bool = False,
-    held: Held | None = None,
+    lock: PinnedSources | None = None,
     report: Report = silent,
-) -> Opened:
+) -> LoadResult:
     """Open a resolved dataset from the cache; build it first where it is not there.
 
     Sizes are compared on every open; `verify` also reads the samples and compares their digest.
-    `whole` builds all samples even where the first would do. With `held` the sources are the
+    `whole` builds all samples even where the first would do. With `lock` the sources are the
     bytes that the lockfile pins, and so are the samples, once compared for each entry.
     """
-    floats = not offline and (held is None or not held.complete)
+    floats = not offline and (lock is None or not lock.complete)
     again = refresh or (floats and any(_builds_anew(source) for source in spec.sources))
-    access = Access(cache=cache, offline=offline, refresh=again, held=held, report=report)
-    opened = None if again or whole else _load_first(spec, access, verify=verify)
-    opened = opened or _load_all(spec, access, verify=verify)
-    if held is not None and held.samples is not None:
-        _check_samples(opened, held.samples, cache)
+    context = SourceContext(cache=cache, offline=offline, refresh=again, lock=lock, report=report)
+    opened = None if again or whole else _load_first(spec, context, verify=verify)
+    opened = opened or _load_all(spec, context, verify=verify)
+    if lock is not None and lock.samples is not None:
+        _check_samples(opened, lock.samples, cache)
     return opened
 
 
-def _load_all(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened:
-    pins = pin_all(spec, access)
+def _load_all(spec: DatasetSpec, context: SourceContext, *, verify: bool) -> LoadResult:
+    pins = pin_all(spec, context)
     fingerprint = samples_fingerprint(spec, pins)
-    entry, cached = _entry(spec, pins, access, fingerprint, verify=verify)
+    entry, cached = _entry(spec, pins, context, fingerprint, verify=verify)
     _check_count(spec, entry.meta["samples"])
-    return Opened(_open(spec, entry, access.cache, fingerprint), entry, cached, pins)
+    return LoadResult(_open(spec, entry, context.cache, fingerprint), entry, cached, pins)
 
 
-def _check_samples(opened: Opened, pin: Pin, cache: Cache) -> None:
+def _check_samples(opened: LoadResult, pin: Pin, cache: Cache) -> None:
     """Compare the samples with their pin, the first time that it is this pin and this entry."""
     if opened.cached and cache.recall(_pinned_key(opened, pin), "pinned"):
         return
@@ -208,12 +208,12 @@ def _check_samples(opened: Opened, pin: Pin, cache: Cache) -> None:
     remember_pinned(opened, pin, cache)
 
 
-def remember_pinned(opened: Opened, pin: Pin, cache: Cache) -> None:
+def remember_pinned(opened: LoadResult, pin: Pin, cache: Cache) -> None:
     """Remember that samples in the cache are those of a pin, so that no open compares them."""
     cache.remember(_pinned_key(opened, pin), {"pinned": True})
 
 
-def _pinned_key(opened: Opened, pin: Pin) -> str:
+def _pinned_key(opened: LoadResult, pin: Pin) -> str:
     return digest_of({"samples": opened.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})
 
 
@@ -230,22 +230,22 @@ def _check_count(spec: DatasetSpec, found: int) -> None:
 def _entry(
     spec: DatasetSpec,
     pins: Pins,
-    access: Access,
+    context: SourceContext,
     fingerprint: str,
     *,
     verify: bool,
     limit: int | None = None,
 ) -> tuple[CacheEntry, bool]:
     """Return the samples with a fingerprint, and whether they were in the cache before."""
-    entry = _cached(access, fingerprint, verify=verify)
+    entry = _cached(context, fingerprint, verify=verify)
     if entry is not None:
         return entry, True
-    with access.cache.working("samples", fingerprint):
-        entry = _cached(access, fingerprint)
-        return entry or _build(spec, pins, access, fingerprint, limit), False
+    with context.cache.working("samples", fingerprint):
+        entry = _cached(context, fingerprint)
+        return entry or _build(spec, pins, context, fingerprint, limit), False
 
 
-def _load_first(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened | None:
+def _load_first(spec: DatasetSpec, context: SourceContext, *, verify: bool) -> LoadResult | None:
     """Open only the first samples, where the dataset is no more than those; else None.
 
     Then no more of the sources is read than they need, unless all samples are in the cache.
@@ -256,29 +256,29 @@ def _load_first(spec: DatasetSpec, access: Access, *, verify: bool) -> Opened | 
         return None
     known = None
     with contextlib.suppress(UnknownDigestError):
-        known = pin_all(spec, replace(access, whole=False))
-        if _cached(access, samples_fingerprint(spec, known)) is not None:
+        known = pin_all(spec, replace(context, whole=False))
+        if _cached(context, samples_fingerprint(spec, known)) is not None:
             return None
-    is_held = access.held is not None and access.held.complete
-    if known is not None and is_held:  # then a glance is of the pinned bytes, or leads nowhere
+    is_pinned = context.lock is not None and context.lock.complete
+    if known is not None and is_pinned:  # then a glance is of the pinned bytes, or leads nowhere
         fingerprint = _first_fingerprint(spec, known, limit)
-        found = _cached(access, fingerprint, verify=verify)
+        found = _cached(context, fingerprint, verify=verify)
         if found is not None:
-            return Opened(_open(spec, found, access.cache, fingerprint), found, True, known)
-    glances = [glance(source, access) for source in spec.sources]
-    pins = Pins(tuple(one for one in glances if one is not None))
-    if len(pins.sources) < len(glances):
+            return LoadResult(_open(spec, found, context.cache, fingerprint), found, True, known)
+    probes = [probe(source, context) for source in spec.sources]
+    pins = Pins(tuple(one for one in probes if one is not None))
+    if len(pins.sources) < len(probes):
         return None
-    of = known if known is not None and is_held else pins
+    of = known if known is not None and is_pinned else pins
     fingerprint = _first_fingerprint(spec, of, limit)
     try:
-        entry, cached = _entry(spec, pins, access, fingerprint, verify=verify, limit=limit)
+        entry, cached = _entry(spec, pins, context, fingerprint, verify=verify, limit=limit)
     except UnknownDigestError:
         return None
-    if not cached and [glance(source, access) for source in spec.sources] != glances:
-        access.cache.discard("samples", fingerprint)
+    if not cached and [probe(source, context) for source in spec.sources] != probes:
+        context.cache.discard("samples", fingerprint)
         raise SourceError(f"{spec.location}: changed while it was read (try again)")
-    return Opened(_open(spec, entry, access.cache, fingerprint), entry, cached, pins)
+    return LoadResult(_open(spec, entry, context.cache, fingerprint), entry, cached, pins)
 
 
 def _first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
@@ -303,15 +303,15 @@ def _builds_anew(source: Source) -> bool:
     return isinstance(source, HfSource) and not source.cached and not is_commit(source.revision)
 
 
-def _cached(access: Access, fingerprint: str, *, verify: bool = False) -> CacheEntry | None:
+def _cached(context: SourceContext, fingerprint: str, *, verify: bool = False) -> CacheEntry | None:
     """Return the samples in the cache; damaged ones go to quarantine."""
     from registry.store.reader import is_readable
 
-    entry = None if access.refresh else access.cache.find("samples", fingerprint)
-    if entry is None or (verify and not access.cache.verify("samples", entry)):
+    entry = None if context.refresh else context.cache.find("samples", fingerprint)
+    if entry is None or (verify and not context.cache.verify("samples", entry)):
         return None
     if not is_readable(entry.folder / "samples.arrow"):
-        access.cache.quarantine("samples", fingerprint)
+        context.cache.quarantine("samples", fingerprint)
         return None
     return entry
 
@@ -323,20 +323,26 @@ def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) 
     return open_entry(spec, entry, cache, fingerprint)
 
 
-def peek(spec: DatasetSpec, cache: Cache, held: Held | None = None) -> CacheEntry | None:
+def find_cached(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None
+) -> CacheEntry | None:
     """Return the cached samples of a dataset, or None; without any request."""
-    return _find(spec, cache, held)[1]
+    return _find(spec, cache, lock)[1]
 
 
-def open_cached(spec: DatasetSpec, cache: Cache, held: Held | None = None) -> ArrowDataset | None:
+def open_cached(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None
+) -> ArrowDataset | None:
     """Open a dataset if its samples are in the cache; without any request, and nothing is built."""
-    fingerprint, entry = _find(spec, cache, held)
+    fingerprint, entry = _find(spec, cache, lock)
     return None if entry is None else _open(spec, entry, cache, fingerprint)
 
 
-def _find(spec: DatasetSpec, cache: Cache, held: Held | None) -> tuple[str, CacheEntry | None]:
+def _find(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None
+) -> tuple[str, CacheEntry | None]:
     try:
-        pins = pin_all(spec, Access(cache=cache, offline=True, held=held))
+        pins = pin_all(spec, SourceContext(cache=cache, offline=True, lock=lock))
     except (SourceError, LockStaleError):
         return "", None
     fingerprint = samples_fingerprint(spec, pins)
@@ -348,47 +354,47 @@ def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
     from registry.build.builder import samples_in_order
     from registry.build.open import finisher
 
-    access = Access(cache=cache, offline=True)
+    context = SourceContext(cache=cache, offline=True)
     finish = finisher(spec)
-    return (finish(sample) for _, sample in samples_in_order(spec, pin_all(spec, access), access))
+    return (finish(sample) for _, sample in samples_in_order(spec, pin_all(spec, context), context))
 
 
-def look_at(
-    source: Mapping[str, Any], folder: Path, access: Access
+def inspect_source(
+    source: Mapping[str, Any], folder: Path, context: SourceContext
 ) -> tuple[SourcePin, list[DatasetRecord]]:
     """Return the pin and the records of a source that no manifest describes yet."""
     from registry.build.builder import records_of
 
     spec = spec_of_source(source, folder)
-    pinned = pin(spec, access)
-    return pinned, list(records_of(spec, pinned, access))
+    pinned = pin(spec, context)
+    return pinned, list(records_of(spec, pinned, context))
 
 
 def build_samples(
-    spec: DatasetSpec, pins: Pins, access: Access, folder: Path, *, limit: int | None
-) -> Written:
+    spec: DatasetSpec, pins: Pins, context: SourceContext, folder: Path, *, limit: int | None
+) -> BuildResult:
     """Write a samples file; what that needs is imported only now."""
     from registry.build.builder import build
 
-    return build(spec, pins, access, folder, limit=limit)
+    return build(spec, pins, context, folder, limit=limit)
 
 
 def _build(
-    spec: DatasetSpec, pins: Pins, access: Access, fingerprint: str, limit: int | None
+    spec: DatasetSpec, pins: Pins, context: SourceContext, fingerprint: str, limit: int | None
 ) -> CacheEntry:
     """Write the samples of a dataset, or only the first, to a new entry of the cache."""
-    with access.cache.temporary() as folder:
-        written = build_samples(spec, pins, access, folder, limit=limit)
-        if written.rows == 0 and spec.expect.samples != 0 and limit != 0:
+    with context.cache.temporary() as folder:
+        result = build_samples(spec, pins, context, folder, limit=limit)
+        if result.rows == 0 and spec.expect.samples != 0 and limit != 0:
             raise DecodeError("no samples come out of the source", file=spec.location)
         meta = {
             "name": spec.name,
-            "samples": written.rows,
+            "samples": result.rows,
             "source": spec.location,
-            "batches": written.batches,
-            "columns": written.columns,
+            "batches": result.batches,
+            "columns": result.columns,
         }
-        known = {written.path.name: written.sha256}
-        return access.cache.publish(
-            folder, "samples", fingerprint, meta, digests=known, replace=access.refresh
+        known = {result.path.name: result.sha256}
+        return context.cache.publish(
+            folder, "samples", fingerprint, meta, digests=known, replace=context.refresh
         )

@@ -269,14 +269,14 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> Iterator[Dataset
     from registry.settings import Settings
     from registry.sources.hub import pin_hub
     from registry.sources.hub_download import fetch_hub
-    from registry.sources.pins import Access
+    from registry.sources.pins import SourceContext
 
     settings = Settings.from_environment()
-    access = Access(cache=Cache(settings.cache_dir), offline=settings.offline)
-    pinned = pin_hub(source, access, **extra)
+    context = SourceContext(cache=Cache(settings.cache_dir), offline=settings.offline)
+    pinned = pin_hub(source, context, **extra)
     if not source.cached and pinned.revision != source.revision:
-        access = Access(cache=access.cache, offline=access.offline, refresh=True)
-    return decode(fetch_hub(source, pinned, access, **extra), source)
+        context = SourceContext(cache=context.cache, offline=context.offline, refresh=True)
+    return decode(fetch_hub(source, pinned, context, **extra), source)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -735,13 +735,13 @@ def test_nobody_but_the_source_hears_of_a_load(
     import datasets
 
     asked: set[str] = set()
-    look_up = socket.getaddrinfo
+    get_column = socket.getaddrinfo
 
     def look_up_here(host: str, *arguments: Any, **options: Any) -> Any:
         if host not in ("127.0.0.1", "localhost"):
             asked.add(host)
             raise socket.gaierror(f"{host} must not be asked")
-        return look_up(host, *arguments, **options)
+        return get_column(host, *arguments, **options)
 
     commit(hub)
     root = one_dataset(source)

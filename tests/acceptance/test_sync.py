@@ -32,7 +32,7 @@ def synced(catalog: Catalog, cache_dir: Path, jobs: int) -> dict[str, str]:
         catalog,
         Cache(cache_dir),
         jobs=jobs,
-        hold=lambda spec: None,
+        pin_sources=lambda spec: None,
         report=lambda name, progress: None,
     )
     return {result.name: result.status for result in results}

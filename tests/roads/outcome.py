@@ -22,7 +22,7 @@ from registry.decode.tables import Frame, NotColumnarError
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec
 from registry.sources import hub_download as hub_records
-from registry.sources.pins import Access, PinnedFile, Pins, SourcePin
+from registry.sources.pins import PinnedFile, Pins, SourceContext, SourcePin
 from registry.store import writer as sample_writer
 from registry.store.arrow_dataset import ArrowDataset
 
@@ -108,7 +108,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
     spec = _spec_of(case, paths)
     files = tuple(PinnedFile(str(one), "", one.stat().st_size) for one in paths)
     pins = Pins((SourcePin({}, files),))
-    access = Access(cache=Cache(folder / "cache"))
+    context = SourceContext(cache=Cache(folder / "cache"))
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
         patch.setattr(build_module, "decode_tables", decode_tables)
         for name in ("fetch_hub", "fetch_hub_part"):
@@ -116,7 +116,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
                 hub_records, name, lambda *_: SourceBytes.of_file(str(paths[0]), paths[0])
             )
         try:
-            written = build(spec, pins, access, Path(made), limit=case.limit)
+            written = build(spec, pins, context, Path(made), limit=case.limit)
         except RegistryError as error:
             return Outcome(error=(type(error).__name__, str(error)))
         file = written.open()

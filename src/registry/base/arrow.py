@@ -18,22 +18,22 @@ __all__ = [
     "begins_visibly",
     "constant_text",
     "holds_text",
-    "list_starts",
-    "numbers_of",
+    "int64_array",
+    "list_offsets",
     "places_of",
-    "places_within",
+    "ranges",
     "text_scalar",
-    "whole_numbers",
+    "to_numpy_int64",
 ]
 
 
-def whole_numbers(numbers: NDArray[Any]) -> pa.Array:
+def int64_array(numbers: NDArray[Any]) -> pa.Array:
     """Return whole numbers of 64 bits; the memory is shared where it is that already."""
     whole = np.ascontiguousarray(numbers, dtype=np.int64)
     return pa.Array.from_buffers(pa.int64(), len(whole), [None, pa.py_buffer(whole)])
 
 
-def numbers_of(column: pa.Array) -> NDArray[np.int64]:
+def to_numpy_int64(column: pa.Array) -> NDArray[np.int64]:
     """Return a column of whole numbers without nulls; the memory is shared where it can be."""
     whole = column.cast(pa.int64())
     return np.frombuffer(whole.buffers()[1], np.int64, len(whole), 8 * whole.offset)
@@ -52,7 +52,7 @@ def text_scalar(text: str) -> pa.Scalar:
     return constant_text(text, 1)[0]
 
 
-def list_starts(column: pa.Array) -> NDArray[np.int64]:
+def list_offsets(column: pa.Array) -> NDArray[np.int64]:
     """Return where the items of each row of a large list, or the bytes of a large text, start.
 
     There is one more than rows: where the last one ends.
@@ -63,7 +63,7 @@ def list_starts(column: pa.Array) -> NDArray[np.int64]:
     return np.frombuffer(buffer, np.int64, len(column) + 1, 8 * column.offset)
 
 
-def places_within(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranges(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place of each item of some lists, which stand one behind the other, in its own."""
     ends = np.cumsum(lengths)
     return np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths)
@@ -71,7 +71,7 @@ def places_within(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def begins_visibly(column: pa.Array) -> NDArray[np.bool_]:
     """Return for which large texts the first byte alone shows that there is something to see."""
-    starts = list_starts(column)
+    starts = list_offsets(column)
     first = np.zeros(len(column), np.uint8)
     filled = np.diff(starts) > 0
     if filled.any():

@@ -6,11 +6,11 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
-__all__ = ["collection_paused"]
+__all__ = ["gc_paused"]
 
 
 @contextlib.contextmanager
-def collection_paused() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Pause the collector of cycles, unless it is off already.
 
     Records and their values have no cycles, and there are so many of them that a fifth of the time

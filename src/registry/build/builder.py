@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from registry.base.gc import collection_paused
+from registry.base.gc import gc_paused
 from registry.base.locations import is_local
-from registry.build.deduplicate import IdWatch, resolve_duplicates
+from registry.build.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.build.expectations import check_samples
 from registry.build.file_references import remote_resolver, resolve_files
 from registry.build.subsample import select
-from registry.build.transforms import Numbered, SideRecord, prepare, with_columns
+from registry.build.transforms import LookupRow, Numbered, prepare, with_columns
 from registry.decode import decode
 from registry.decode.tables import NotColumnarError, decode_tables
 from registry.errors import DecodeError, ManifestError, MappingError, Problem, RegistryError
 from registry.manifest.models import HfSource
 from registry.mapping import map_records
 from registry.mapping.columnar.mapper import ColumnarMapper
-from registry.mapping.columnar.record_batch import View
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.map_records import map_values
@@ -40,12 +40,12 @@ from registry.sources import fetch
 from registry.store.reader import SampleFile
 from registry.store.schema import (
     FIELDS,
-    Kind,
-    OtherKindError,
+    MetadataType,
+    MetadataTypeMismatchError,
     batch_of,
     common_keys,
     fields_of,
-    kind_of,
+    metadata_type_of,
 )
 from registry.store.schema import schema_of as samples_schema
 from registry.store.writer import SampleWriter
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec, Source
     from registry.samples.sample import DatasetRecord
-    from registry.sources.pins import Access, Pins, SourcePin
+    from registry.sources.pins import Pins, SourceContext, SourcePin
 
-__all__ = ["Written", "build", "records_of", "samples_in_order"]
+__all__ = ["BuildResult", "build", "records_of", "samples_in_order"]
 
 _CHUNK_ROWS = 512
 """Records whose samples are made together: so few that they stay in the processor's cache."""
@@ -68,7 +68,7 @@ _FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
 
 
 @dataclass(frozen=True)
-class Written:
+class BuildResult:
     """A samples file that is finished."""
 
     path: Path
@@ -89,14 +89,14 @@ class Written:
 
 
 def build(
-    spec: DatasetSpec, pins: Pins, access: Access, folder: Path, *, limit: int | None = None
-) -> Written:
+    spec: DatasetSpec, pins: Pins, context: SourceContext, folder: Path, *, limit: int | None = None
+) -> BuildResult:
     """Write the samples of a dataset to `samples.arrow` in a folder.
 
     Args:
         spec: The dataset.
         pins: What its sources hold.
-        access: How they may be read.
+        context: How they may be read.
         folder: A private folder.
         limit: Samples at most; None is all of them. No more is read than they need.
 
@@ -109,8 +109,8 @@ def build(
     as_json: AsJson = frozenset()
     while True:
         try:
-            return _built(spec, pins, access, folder, limit, as_json)
-        except OtherKindError as error:
+            return _built(spec, pins, context, folder, limit, as_json)
+        except MetadataTypeMismatchError as error:
             # Begin again with the values of the key as JSON; a second one tells that the source
             # is mixed, and that to guess on would take long.
             as_json = frozenset({error.key}) if error.key is not None and not as_json else None
@@ -125,33 +125,33 @@ AsJson = frozenset[str] | None
 def _built(
     spec: DatasetSpec,
     pins: Pins,
-    access: Access,
+    context: SourceContext,
     folder: Path,
     limit: int | None,
     as_json: AsJson,
-) -> Written:
-    batches = _mapped(spec, pins, access, as_json, limit)
+) -> BuildResult:
+    batches = _mapped(spec, pins, context, as_json, limit)
     if limit is not None:
         batches = _first(batches, limit)
-    written = _write(batches, folder / "mapped.arrow", access.report)
+    result = _write(batches, folder / "mapped.arrow", context.report)
     rule = spec.duplicate_rule
-    if written.repeated and rule != "keep":
-        own = resolve_duplicates(written.open(), written.repeated, rule, dataset=spec.name)
-        written = _write(own, folder / "own.arrow", access.report)
+    if result.repeated and rule != "keep":
+        own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
+        result = _write(own, folder / "own.arrow", context.report)
     if spec.sample is not None:
-        selected = select(written.open(), spec.sample)
-        written = _write(selected, folder / "selected.arrow", access.report)
-    check_samples(written.open(), spec.expect, written.repeated, dataset=spec.name)
-    return _alone(written, folder / "samples.arrow")
+        selected = select(result.open(), spec.sample)
+        result = _write(selected, folder / "selected.arrow", context.report)
+    check_samples(result.open(), spec.expect, result.repeated, dataset=spec.name)
+    return _alone(result, folder / "samples.arrow")
 
 
-def _alone(written: Written, path: Path) -> Written:
+def _alone(result: BuildResult, path: Path) -> BuildResult:
     """Give a file its final name, and remove those that it was made of."""
-    written.path.rename(path)
+    result.path.rename(path)
     for other in path.parent.iterdir():
         if other != path:
             other.unlink()
-    return replace(written, path=path)
+    return replace(result, path=path)
 
 
 def _first(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
@@ -161,12 +161,12 @@ def _first(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordB
         left -= batch.num_rows
 
 
-def _write(batches: Iterable[pa.RecordBatch], path: Path, report: Report) -> Written:
+def _write(batches: Iterable[pa.RecordBatch], path: Path, report: Report) -> BuildResult:
     """Write rows to a new file."""
     waiting = iter(batches)
     first = next(waiting, None)
     schema = samples_schema({}) if first is None else first.schema
-    watch = IdWatch()
+    watch = DuplicateIdDetector()
     with SampleWriter(path, schema, watch.add) as writer:
         for batch in chain([] if first is None else [first], waiting):
             writer.write(batch)
@@ -174,21 +174,21 @@ def _write(batches: Iterable[pa.RecordBatch], path: Path, report: Report) -> Wri
     report(Progress("map", writer.rows, writer.rows))
     repeated = watch.repeated(SampleFile(path, writer.batches))
     columns = sorted(writer.columns)
-    return Written(path, writer.sha256, writer.rows, writer.batches, columns, repeated)
+    return BuildResult(path, writer.sha256, writer.rows, writer.batches, columns, repeated)
 
 
 def _mapped(
-    spec: DatasetSpec, pins: Pins, access: Access, as_json: AsJson, limit: int | None
+    spec: DatasetSpec, pins: Pins, context: SourceContext, as_json: AsJson, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all samples in the order of the sources."""
     few = limit is not None and limit < _FEW_ROWS
     by_record = _RecordRoad(spec, as_json, chunk=limit or 1 if few else _CHUNK_ROWS)
     if spec.mapper is not None or spec.join is not None or spec.explode is not None:
-        yield from by_record.rows(_numbered(spec, pins, access))
+        yield from by_record.rows(_numbered(spec, pins, context))
         return
     by_column = _ColumnRoad(spec, as_json, by_record, skip=few)
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
-        for file in fetch(source, pinned, access, rows=limit):
+        for file in fetch(source, pinned, context, rows=limit):
             yield from by_column.rows(file, source)
 
 
@@ -204,7 +204,7 @@ class _RecordRoad:
     as_json: AsJson
     chunk: int = _CHUNK_ROWS
     """How many records are mapped before their rows are handed on."""
-    kinds: Mapping[str, Kind] | None = None
+    metadata_types: Mapping[str, MetadataType] | None = None
     """Kinds of the values of the metadata, known from the first rows on."""
 
     def __post_init__(self) -> None:
@@ -231,7 +231,7 @@ class _RecordRoad:
         mapped = self._mapped(records)
         fault = None
         while fault is None:
-            with collection_paused():  # until the records of the chunk are gone
+            with gc_paused():  # until the records of the chunk are gone
                 batches, fault = self._next(mapped)
             if not batches and fault is None:
                 return
@@ -256,20 +256,22 @@ class _RecordRoad:
         numbers, mapped = zip(*chunk, strict=True)
         values = mapped if self._fields_only else map(fields_of, mapped)
         fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
-        if self.kinds is None:
-            self.kinds = self._kinds_of(fields["metadata"])
+        if self.metadata_types is None:
+            self.metadata_types = self._kinds_of(fields["metadata"])
         try:
-            return batch_of(fields, numbers, self.kinds)
+            return batch_of(fields, numbers, self.metadata_types)
         except MappingError as error:
             raise error.at(dataset=self.spec.name) from error.__cause__
 
-    def _kinds_of(self, metadata: Sequence[dict[str, Any] | None]) -> Mapping[str, Kind]:
+    def _kinds_of(self, metadata: Sequence[dict[str, Any] | None]) -> Mapping[str, MetadataType]:
         """Return the kinds of the values of the first samples' metadata, if all have its keys."""
         as_json = self.as_json
         if as_json is None:
             return {}
         return {
-            key: "json" if key in as_json else kind_of([item[key] for item in metadata if item])
+            key: "json"
+            if key in as_json
+            else metadata_type_of([item[key] for item in metadata if item])
             for key in common_keys(metadata)
         }
 
@@ -322,14 +324,14 @@ class _ColumnRoad:
         names = wanted if wanted is None else wanted - source.columns.keys()
         for frame in decode_tables(file, source, names):
             end = self._next + frame.batch.num_rows
-            view = View(frame, source.columns, np.arange(self._next, end))
-            with collection_paused():
-                batch, kinds = self._mapper.map(view, self._by_record.kinds)
+            view = RecordBatchView(frame, source.columns, np.arange(self._next, end))
+            with gc_paused():
+                batch, metadata_types = self._mapper.map(view, self._by_record.metadata_types)
             if self._by_record.resolve is not None and _may_name_files(batch):
                 raise NotColumnarError("files beside a remote source")
             self._next = end
             if batch.num_rows:
-                self._by_record.kinds = kinds
+                self._by_record.metadata_types = metadata_types
                 yield batch
 
     def _counted(self, records: Iterator[DatasetRecord], source: Source) -> Iterator[Numbered]:
@@ -347,42 +349,46 @@ def _may_name_files(batch: pa.RecordBatch) -> bool:
     return any(batch.column(name).null_count < batch.num_rows for name in _FILE_COLUMNS)
 
 
-def records_of(source: Source, pinned: SourcePin, access: Access) -> Iterator[DatasetRecord]:
+def records_of(
+    source: Source, pinned: SourcePin, context: SourceContext
+) -> Iterator[DatasetRecord]:
     """Yield the records of a pinned source, file after file."""
-    files = fetch(source, pinned, access)
+    files = fetch(source, pinned, context)
     return chain.from_iterable(decode(file, source) for file in files)
 
 
-def _widened(source: Source, pinned: SourcePin, access: Access) -> Iterator[DatasetRecord]:
+def _widened(source: Source, pinned: SourcePin, context: SourceContext) -> Iterator[DatasetRecord]:
     """Return the records of a source with its constant columns."""
-    records = records_of(source, pinned, access)
+    records = records_of(source, pinned, context)
     if not source.columns:
         return records
     return (with_columns(record, source.columns) for record in records)
 
 
-def _numbered(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[Numbered]:
+def _numbered(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Iterator[Numbered]:
     """Yield the records of all sources, numbered through, with the steps before mapping done."""
     sources = zip(spec.sources, pins.sources, strict=True)
-    records = chain.from_iterable(_widened(*one, access) for one in sources)
-    side: Iterable[SideRecord] = ()
+    records = chain.from_iterable(_widened(*one, context) for one in sources)
+    side: Iterable[LookupRow] = ()
     if spec.join is not None and pins.side is not None:
-        side = _side_records(spec.join.source, pins.side, access)
+        side = _side_records(spec.join.source, pins.side, context)
     try:
         return prepare(enumerate(records, 1), spec, side)
     except ValueError as error:
         raise _uncompiled(error, spec, "$.where") from error
 
 
-def _side_records(source: Source, pinned: SourcePin, access: Access) -> Iterator[SideRecord]:
-    for file in fetch(source, pinned, access):
+def _side_records(source: Source, pinned: SourcePin, context: SourceContext) -> Iterator[LookupRow]:
+    for file in fetch(source, pinned, context):
         for number, record in enumerate(decode(file, source), 1):
-            yield SideRecord(file.location, number, record)
+            yield LookupRow(file.location, number, record)
 
 
-def samples_in_order(spec: DatasetSpec, pins: Pins, access: Access) -> Iterator[tuple[int, Sample]]:
+def samples_in_order(
+    spec: DatasetSpec, pins: Pins, context: SourceContext
+) -> Iterator[tuple[int, Sample]]:
     """Yield samples in the source's order, one at a time, each with the number of its record."""
-    return _RecordRoad(spec, frozenset()).samples(_numbered(spec, pins, access))
+    return _RecordRoad(spec, frozenset()).samples(_numbered(spec, pins, context))
 
 
 def _mapper_of(spec: DatasetSpec) -> RecordToSample:

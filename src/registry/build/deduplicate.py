@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import whole_numbers
+from registry.base.arrow import int64_array
 from registry.errors import MappingError
 from registry.store.reader import SampleFile
 from registry.store.schema import field_columns, with_all_columns
@@ -23,7 +23,7 @@ from registry.store.schema import field_columns, with_all_columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DuplicateRule", "IdWatch", "resolve_duplicates"]
+__all__ = ["DuplicateIdDetector", "DuplicateRule", "resolve_duplicates"]
 
 DuplicateRule = Literal["error", "drop", "suffix"]
 """What to do with a sample whose id was seen already."""
@@ -33,7 +33,7 @@ _COLUMNS = ("id", "id_number")
 """Columns of ids; one is null where the other has a value."""
 
 
-class IdWatch:
+class DuplicateIdDetector:
     """Looks at the ids of batches as they are written, and tells whether any may repeat."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ def resolve_duplicates(
 
     Args:
         file: The file.
-        repeated: The ids that stand twice, from `IdWatch.repeated`.
+        repeated: The ids that stand twice, from `DuplicateIdDetector.repeated`.
         rule: What to do with them.
         dataset: Name in messages.
 
@@ -146,7 +146,7 @@ def _dropping(
             if one in repeated:
                 seen.add(one)
             kept.append(place)
-        yield batch.take(whole_numbers(np.array(kept, np.int64)))
+        yield batch.take(int64_array(np.array(kept, np.int64)))
 
 
 def _numbering(

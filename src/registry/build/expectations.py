@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import begins_visibly, list_starts
+from registry.base.arrow import begins_visibly, list_offsets
 from registry.errors import ExpectationError
 from registry.samples.letters import index_of
 
@@ -110,8 +110,8 @@ def _is_capital_of_choices(batch: pa.RecordBatch) -> NDArray[np.bool_]:
     target, choices = batch.column("target"), batch.column("choices")
     if target.null_count or choices.null_count:
         return np.zeros(batch.num_rows, bool)
-    counts = np.diff(list_starts(choices))
-    starts = list_starts(target)
+    counts = np.diff(list_offsets(choices))
+    starts = list_offsets(target)
     single = np.diff(starts) == 1
     letters = np.full(batch.num_rows, -1)
     if single.any():

@@ -14,15 +14,15 @@ from registry.sources.pins import Pins
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec, Source
-    from registry.sources.pins import Access
+    from registry.sources.pins import SourceContext
 
 __all__ = ["pin_all", "samples_fingerprint"]
 
 
-def pin_all(spec: DatasetSpec, access: Access) -> Pins:
+def pin_all(spec: DatasetSpec, context: SourceContext) -> Pins:
     """Pin every source of a dataset."""
-    side = None if spec.join is None else pin(spec.join.source, access)
-    return Pins(tuple(pin(source, access) for source in spec.sources), side)
+    side = None if spec.join is None else pin(spec.join.source, context)
+    return Pins(tuple(pin(source, context) for source in spec.sources), side)
 
 
 def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import whole_numbers
-from registry.mapping.row import MISSING, look_up, no_column
+from registry.base.arrow import int64_array
+from registry.mapping.row import MISSING, get_column, no_column
 from registry.store.reader import SampleFile
 
 if TYPE_CHECKING:
-    from registry.manifest.models import SampleOf
+    from registry.manifest.models import Subsample
 
 __all__ = ["select"]
 
 
-def select(file: SampleFile, wanted: SampleOf) -> Iterator[pa.RecordBatch]:
+def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the selection.
 
     Raises:
@@ -40,7 +40,7 @@ def select(file: SampleFile, wanted: SampleOf) -> Iterator[pa.RecordBatch]:
         batch = file.whole_batch(number)
         here = np.flatnonzero(kept[start : start + batch.num_rows])
         start += batch.num_rows
-        yield batch.take(whole_numbers(here))
+        yield batch.take(int64_array(here))
 
 
 def _strata(file: SampleFile, key: str | None) -> list[str]:
@@ -50,7 +50,7 @@ def _strata(file: SampleFile, key: str | None) -> list[str]:
 
 
 def _stratum(metadata: dict[str, object], key: str) -> str:
-    value = look_up(metadata, key)
+    value = get_column(metadata, key)
     if value is MISSING:
         raise no_column(key, metadata).at(field="sample.stratify_by")
     return str(value)

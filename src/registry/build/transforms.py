@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.errors import DecodeError, MappingError
 from registry.manifest.expressions import parse_condition
-from registry.mapping.conditions import Holds, compile_condition, same
+from registry.mapping.conditions import Holds, compile_condition, equal
 from registry.mapping.evaluate import compile_expression
-from registry.mapping.row import MISSING, Row, look_up, no_column
+from registry.mapping.row import MISSING, Row, get_column, no_column
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec, Explode, Join
     from registry.samples.sample import DatasetRecord
 
-__all__ = ["Numbered", "SideRecord", "prepare", "with_columns"]
+__all__ = ["LookupRow", "Numbered", "prepare", "with_columns"]
 
 Numbered = tuple[int, "DatasetRecord"]
 """A record and its number in the source, from 1."""
 
 
-class SideRecord(NamedTuple):
+class LookupRow(NamedTuple):
     """A record of the side file of `join`."""
 
     file: str
@@ -44,7 +44,7 @@ def with_columns(record: DatasetRecord, columns: Mapping[str, Any]) -> DatasetRe
 
 
 def prepare(
-    rows: Iterator[Numbered], spec: DatasetSpec, side: Iterable[SideRecord]
+    rows: Iterator[Numbered], spec: DatasetSpec, side: Iterable[LookupRow]
 ) -> Iterator[Numbered]:
     """Apply join, explode and where to the records of a dataset.
 
@@ -63,7 +63,7 @@ def prepare(
     return rows
 
 
-def _join(rows: Iterator[Numbered], join: Join, side: Iterable[SideRecord]) -> Iterator[Numbered]:
+def _join(rows: Iterator[Numbered], join: Join, side: Iterable[LookupRow]) -> Iterator[Numbered]:
     by_key = _by_key(side, join.key or join.on)
     for number, record in rows:
         try:
@@ -77,8 +77,8 @@ def _join(rows: Iterator[Numbered], join: Join, side: Iterable[SideRecord]) -> I
         yield number, {**record, join.into: None if found is None else found.record}
 
 
-def _by_key(side: Iterable[SideRecord], name: str) -> dict[Any, SideRecord]:
-    by_key: dict[Any, SideRecord] = {}
+def _by_key(side: Iterable[LookupRow], name: str) -> dict[Any, LookupRow]:
+    by_key: dict[Any, LookupRow] = {}
     for one in side:
         try:
             key = _key(one.record, name)
@@ -92,7 +92,7 @@ def _by_key(side: Iterable[SideRecord], name: str) -> dict[Any, SideRecord]:
 
 
 def _key(record: DatasetRecord, name: str) -> Any:
-    key = look_up(record, name)
+    key = get_column(record, name)
     if key is MISSING:
         raise no_column(name, record)
     if isinstance(key, list | dict):
@@ -101,13 +101,13 @@ def _key(record: DatasetRecord, name: str) -> Any:
 
 
 def _told_apart(key: Any) -> Any:
-    """Return what dicts tell apart as `same` does: true is not 1, and NaN is not itself."""
-    return (isinstance(key, bool), key) if same(key, key) else object()
+    """Return what dicts tell apart as `equal` does: true is not 1, and NaN is not itself."""
+    return (isinstance(key, bool), key) if equal(key, key) else object()
 
 
 def _explode(rows: Iterator[Numbered], explode: Explode) -> Iterator[Numbered]:
     for number, record in rows:
-        items = look_up(record, explode.column)
+        items = get_column(record, explode.column)
         if items is MISSING:
             raise no_column(explode.column, record).at(record=number, field="explode")
         if not isinstance(items, list):

@@ -20,18 +20,18 @@ from msgspec import Struct
 
 from registry.base.best_effort import kept_at, read_kept, write_kept
 from registry.base.digest import digest_of
-from registry.base.gc import collection_paused
+from registry.base.gc import gc_paused
 from registry.catalog.cached_files import (
+    CachedFile,
+    CachedFiles,
     Key,
-    Record,
-    Records,
+    cached_file_from,
     compact_json,
     document_from,
-    record_from,
 )
 from registry.catalog.code_version import code_digest, known_code_digest
 from registry.catalog.discovery import listing_digest, look_at
-from registry.catalog.reader import Found, Reader
+from registry.catalog.reader import LocatedProblem, Reader
 from registry.errors import Problem
 from registry.manifest.merge import Entry, Layer, defaults_of
 
@@ -110,14 +110,14 @@ class Compiled(Struct, frozen=True):
     def problems(self, show: Callable[[str], str]) -> Iterator[Problem]:
         """Yield what is wrong in the files, which are named as `show` does."""
         for problem, file, line in self.header["found"]:
-            yield Found(Problem(**problem), file, line).shown(show)
+            yield LocatedProblem(Problem(**problem), file, line).shown(show)
 
-    def record(self, row: int) -> Record:
+    def record(self, row: int) -> CachedFile:
         """Return the record of a file."""
         begin, end = self.header["ends"][row : row + 2]
-        return record_from(self.data[self.start + begin : self.start + end])
+        return cached_file_from(self.data[self.start + begin : self.start + end])
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[CachedFile]:
         """Yield the records of all files."""
         return map(self.record, range(len(self.header["ends"]) - 1))
 
@@ -161,14 +161,14 @@ class CompiledEntries(Mapping[str, Entry]):
         return self._documents[row]
 
 
-@collection_paused()  # thousands of documents are held, and none of them goes
+@gc_paused()  # thousands of documents are held, and none of them goes
 def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
     """Read the files of an index; those that are as in `old` are not parsed.
 
     Raises:
         ManifestError: the index itself can't be used.
     """
-    records = Records(old.records() if old else ())
+    records = CachedFiles(old.records() if old else ())
     reader = Reader(records)
     reader.read_index(index)
     secret = _withheld(records)
@@ -184,7 +184,7 @@ def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
     return Compiled(head + b"".join(lines), header, len(head), secret)
 
 
-def _withheld(records: Records) -> dict[int, Document]:
+def _withheld(records: CachedFiles) -> dict[int, Document]:
     """Return the documents that are not to be kept on a disk."""
     return {
         row: document_from(record, record.path)
@@ -193,7 +193,7 @@ def _withheld(records: Records) -> dict[int, Document]:
     }
 
 
-def _header(index: Path, reader: Reader, records: Records) -> dict[str, Any]:
+def _header(index: Path, reader: Reader, records: CachedFiles) -> dict[str, Any]:
     rows = {key: number for number, key in enumerate(records.read)}
     numbers = {one.path: number for number, one in enumerate(reader.indexes)}
     places = [_place(entry, rows, numbers) for entry in reader.entries.values()]

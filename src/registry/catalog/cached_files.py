@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.locations import has_secret
 from registry.catalog.discovery import ABSENT, State, is_settled, state_of
-from registry.catalog.reader import Content, content_of
+from registry.catalog.reader import ParsedFile, parse_file
 from registry.errors import Problem
 from registry.yamldoc.reader import (
     MAX_BYTES,
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
 
 __all__ = [
+    "CachedFile",
+    "CachedFiles",
     "Key",
-    "Record",
-    "Records",
+    "cached_file_from",
     "compact_json",
     "document_from",
     "holds_secret",
-    "record_from",
 ]
 
 _PROSE = {"description", "homepage"}
@@ -49,7 +49,7 @@ def compact_json(value: Any) -> bytes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class CachedFile:
     """A file as it was when it was read."""
 
     path: str
@@ -66,7 +66,7 @@ class Record:
     body: bytes
     """Two lines of JSON: the value, and the places in it; empty where it can't be parsed."""
 
-    def withheld(self) -> Record:
+    def withheld(self) -> CachedFile:
         """Return the record without what the file says, so that it is parsed each time."""
         return replace(self, digest="", settled=False, problems=(), body=b"")
 
@@ -77,16 +77,16 @@ class Record:
         return compact_json(head) + self.body
 
 
-def record_from(data: bytes | memoryview) -> Record:
+def cached_file_from(data: bytes | memoryview) -> CachedFile:
     """Return the record that `to_bytes` wrote."""
     head, _, body = bytes(data).partition(b"\n")
     fields = json.loads(head)
     problems = tuple(Problem(**one) for one in fields.pop("problems"))
     state = tuple(fields.pop("state"))
-    return Record(**fields, state=state, problems=problems, body=body)
+    return CachedFile(**fields, state=state, problems=problems, body=body)
 
 
-def document_from(record: Record, shown_as: str) -> Document:
+def document_from(record: CachedFile, shown_as: str) -> Document:
     """Return the document of a record that has a body."""
     text, places = record.body.splitlines()
     value = json.loads(text)
@@ -112,15 +112,15 @@ def _body(document: Document) -> bytes:
     return compact_json(document.value) + compact_json(document.positions.numbers)
 
 
-class Records:
+class CachedFiles:
     """Reads the files of a catalog, and keeps a record of each."""
 
-    def __init__(self, known: Iterable[Record] = ()) -> None:
+    def __init__(self, known: Iterable[CachedFile] = ()) -> None:
         """Begin with what is known of the files; what has not changed is not parsed again."""
-        self.read: dict[Key, Record] = {}
+        self.read: dict[Key, CachedFile] = {}
         self._known = {(record.path, record.schema): record for record in known}
 
-    def __call__(self, path: Path, schema: SchemaName, listed: State) -> Content:
+    def __call__(self, path: Path, schema: SchemaName, listed: State) -> ParsedFile:
         """Return what a file says, which had the state `listed` when it was found."""
         key = (str(path), schema)
         known = self._known.get(key)
@@ -132,8 +132,8 @@ class Records:
 
 
 def _read(
-    path: Path, schema: SchemaName, listed: State, known: Record | None
-) -> tuple[Record, Content]:
+    path: Path, schema: SchemaName, listed: State, known: CachedFile | None
+) -> tuple[CachedFile, ParsedFile]:
     """Read a file; where its bytes are those that are known, they are not parsed."""
     settled = is_settled(listed)
     file = str(path)
@@ -148,20 +148,20 @@ def _read(
         settled = settled and state == listed
     except OSError as error:
         # What may be read can change without a trace in the state, so it is never settled.
-        content = Content(None, unreadable(file, error).problems)
+        content = ParsedFile(None, unreadable(file, error).problems)
         return _record(file, schema, content, state=ABSENT, settled=False, digest=""), content
     digest = hashlib.sha256(data).hexdigest()
     if known is not None and known.digest == digest:
         again = replace(known, state=listed, settled=settled)
         return again, _content(again)
-    content = content_of(lambda: parse_bytes(data, file=file), schema)
+    content = parse_file(lambda: parse_bytes(data, file=file), schema)
     return _record(file, schema, content, state=listed, settled=settled, digest=digest), content
 
 
-def _record(path: str, schema: SchemaName, content: Content, **fields: Any) -> Record:
+def _record(path: str, schema: SchemaName, content: ParsedFile, **fields: Any) -> CachedFile:
     document = content.document
     body = b"" if document is None else _body(document)
-    return Record(
+    return CachedFile(
         path=path,
         schema=schema,
         secret=_may_hold_secret(body) and document is not None and holds_secret(document.value),
@@ -176,6 +176,6 @@ def _may_hold_secret(body: bytes) -> bool:
     return b'"fs_options"' in body or (b"://" in body and (b"@" in body or b"?" in body))
 
 
-def _content(record: Record) -> Content:
+def _content(record: CachedFile) -> ParsedFile:
     document = document_from(record, record.path) if record.body else None
-    return Content(document, record.problems)
+    return ParsedFile(document, record.problems)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_index
 from registry.catalog.discovery import PACKAGE, State, state_at
-from registry.catalog.reader import Content, Found, Reader, content_of
-from registry.errors import DatasetNotFoundError, ManifestError, Problem, near_names
+from registry.catalog.reader import LocatedProblem, ParsedFile, Reader, parse_file
+from registry.errors import DatasetNotFoundError, ManifestError, Problem, close_matches
 from registry.manifest.merge import Entry, Layer, defaults_of
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
@@ -60,7 +60,9 @@ class Catalog(Mapping[str, DatasetSpec]):
             else:
                 compiled = compile_catalog(settings.index, None)
         except ManifestError as error:
-            raise ManifestError(Found(one).shown(show) for one in error.problems) from error
+            raise ManifestError(
+                LocatedProblem(one).shown(show) for one in error.problems
+            ) from error
         entries, problems = CompiledEntries(compiled, show), compiled.problems(show)
         return cls(settings.index, entries, tuple(problems), compiled.trust, compiled.content)
 
@@ -113,7 +115,7 @@ class Catalog(Mapping[str, DatasetSpec]):
             ManifestError: nothing is near, and a broken file may be where it stands.
         """
         if name not in self.entries:
-            if self.problems and not near_names(name, self.entries):
+            if self.problems and not close_matches(name, self.entries):
                 raise ManifestError(self.problems)
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
@@ -170,7 +172,7 @@ class Catalog(Mapping[str, DatasetSpec]):
             ManifestError: it is not valid.
         """
         reader = Reader(_read, self.entries)
-        content = content_of(lambda: document, "manifest")
+        content = parse_file(lambda: document, "manifest")
         reader.add_manifest(content, self.index.parent, self._defaults())
         if reader.found:
             raise ManifestError(one.shown(str) for one in reader.found)
@@ -203,9 +205,9 @@ class Catalog(Mapping[str, DatasetSpec]):
         return {Path(file).resolve() for file in named}
 
 
-def _read(path: Path, schema: SchemaName, _: State) -> Content:
+def _read(path: Path, schema: SchemaName, _: State) -> ParsedFile:
     """Read a file that no index leads to."""
-    return content_of(lambda: read_yaml(path, shown_as=shown(path)), schema)
+    return parse_file(lambda: read_yaml(path, shown_as=shown(path)), schema)
 
 
 def shown(path: Path, here: Path | None = None) -> str:

@@ -19,10 +19,10 @@ from registry.yamldoc.reader import Document
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
 
-__all__ = ["Content", "Found", "Read", "Reader", "content_of"]
+__all__ = ["LocatedProblem", "ParsedFile", "Read", "Reader", "parse_file"]
 
 
-class Content(Struct, frozen=True):
+class ParsedFile(Struct, frozen=True):
     """What one file says."""
 
     document: Document | None
@@ -31,22 +31,22 @@ class Content(Struct, frozen=True):
     """What is wrong with its form."""
 
 
-Read = Callable[[Path, "SchemaName", State], Content]
+Read = Callable[[Path, "SchemaName", State], ParsedFile]
 """Read a file that was in this state when it was found."""
 
 
-def content_of(parse: Callable[[], Document], schema: SchemaName) -> Content:
+def parse_file(parse: Callable[[], Document], schema: SchemaName) -> ParsedFile:
     """Parse a file and validate what it says."""
     from registry.manifest.schema import validate  # the warm catalog validates nothing
 
     try:
         document = parse()
     except ManifestError as error:
-        return Content(None, error.problems)
-    return Content(document, tuple(validate(document, schema)))
+        return ParsedFile(None, error.problems)
+    return ParsedFile(document, tuple(validate(document, schema)))
 
 
-class Found(Struct, frozen=True):
+class LocatedProblem(Struct, frozen=True):
     """A problem, and the place that it speaks of besides its own."""
 
     problem: Problem
@@ -71,7 +71,7 @@ class Reader:
         if known is not None:
             # A chain writes to its first mapping only.
             self.entries = ChainMap(self.entries, cast("MutableMapping[str, Entry]", known))
-        self.found: list[Found] = []
+        self.found: list[LocatedProblem] = []
         self.trust: dict[Path, frozenset[str]] = {}
         self.indexes: list[IndexFiles] = []
         self._read = read
@@ -107,7 +107,7 @@ class Reader:
                 place = ("include", number)
                 hint = "check the spelling"
                 problem = document.problem(place, message, hint, rule="include-nothing")
-                self.found.append(Found(problem))
+                self.found.append(LocatedProblem(problem))
 
     def _include(self, found: Files | str | None, folder: Path, defaults: Layer) -> bool:
         """Read what one pattern stands for; return whether that is anything."""
@@ -115,7 +115,7 @@ class Reader:
             try:
                 self.read_index(Path(found))
             except ManifestError as error:
-                self.found.extend(map(Found, error.problems))
+                self.found.extend(map(LocatedProblem, error.problems))
             return True
         for path, state in found or ():
             self.read_manifest(path, state, folder, defaults)
@@ -137,9 +137,9 @@ class Reader:
             self._folders[above] = os.path.realpath(above)
         return os.path.join(self._folders[above], name)
 
-    def add_manifest(self, content: Content, folder: Path, defaults: Layer) -> None:
+    def add_manifest(self, content: ParsedFile, folder: Path, defaults: Layer) -> None:
         """Add what a manifest says."""
-        self.found.extend(map(Found, content.problems))
+        self.found.extend(map(LocatedProblem, content.problems))
         if content.document is not None:
             self._add(content.document, folder, defaults)
 
@@ -154,8 +154,8 @@ class Reader:
                 self.found.append(_taken(entry, first))
 
 
-def _taken(entry: Entry, first: Entry) -> Found:
+def _taken(entry: Entry, first: Entry) -> LocatedProblem:
     message = f"the name '{entry.name}' is taken already"
     problem = entry.problem((), message, rule="duplicate-name")
     line = first.document.position(("datasets", entry.name)).line
-    return Found(problem, first.document.file, line)
+    return LocatedProblem(problem, first.document.file, line)

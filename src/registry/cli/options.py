@@ -10,14 +10,13 @@ import click
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, shown
 from registry.lockfile.models import Pin, read_lock, read_pin
-from registry.lockfile.pinned import Hold, holder
+from registry.lockfile.pinned import SourcePinner, source_pinner
 from registry.settings import Settings
 
 __all__ = [
     "as_json",
     "choose",
     "frozen",
-    "holder_of",
     "jobs",
     "locked",
     "offline",
@@ -26,6 +25,7 @@ __all__ = [
     "print_stray_problems",
     "root",
     "settings_of",
+    "source_pinner_of",
     "tags",
 ]
 
@@ -78,10 +78,10 @@ def open_catalog(
     return Catalog.open(settings.index), Cache(settings.cache_dir), settings
 
 
-def holder_of(settings: Settings) -> Hold:
+def source_pinner_of(settings: Settings) -> SourcePinner:
     """Return what holds datasets to the lockfile, as the settings say."""
     lock = read_lock(settings.lock_file, shown_as=shown(settings.lock_file))
-    return holder(lock, locked=settings.locked, frozen=settings.frozen)
+    return source_pinner(lock, locked=settings.locked, frozen=settings.frozen)
 
 
 def pin_of(settings: Settings, name: str) -> Pin | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from registry.base.arrow import begins_visibly, holds_text, list_starts, whole_numbers
+from registry.base.arrow import begins_visibly, holds_text, int64_array, list_offsets
 from registry.decode.csv_records import end_of_rows
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.stream import is_html, is_utf8, open_bytes
@@ -144,7 +144,7 @@ def _as_in_text_mode(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _holds_return(column: pa.Array) -> bool:
-    starts, data = list_starts(column), column.buffers()[2]
+    starts, data = list_offsets(column), column.buffers()[2]
     return data is not None and holds_text(data[int(starts[0]) : int(starts[-1])], "\r")
 
 
@@ -159,6 +159,6 @@ def _visible(batch: pa.RecordBatch) -> pa.RecordBatch:
     if len(doubtful) == 0:
         return batch
     kept = np.ones(batch.num_rows, bool)
-    rows = batch.take(whole_numbers(doubtful)).to_pylist()
+    rows = batch.take(int64_array(doubtful)).to_pylist()
     kept[doubtful] = [any(cell.strip() for cell in row.values()) for row in rows]
-    return batch if kept.all() else batch.take(whole_numbers(np.flatnonzero(kept)))
+    return batch if kept.all() else batch.take(int64_array(np.flatnonzero(kept)))

@@ -11,8 +11,8 @@ from registry.diff.models import DatasetChange, Review, SampleChange
 from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.diff.severity import DOCUMENTATION
 from registry.errors import AccessError, RegistryError
-from registry.load import load, peek
-from registry.lockfile.pinned import Held, hold
+from registry.load import find_cached, load
+from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 
 if TYPE_CHECKING:
@@ -104,19 +104,19 @@ class _Samples:
         return self.side.specs[self.name]
 
     @cached_property
-    def held(self) -> Held | None:
+    def lock(self) -> PinnedSources | None:
         """The pin of this side: samples are compared as `get_dataset` would give them there."""
-        return hold(self.spec, self.side.lock.pins.get(self.name))
+        return pin_sources(self.spec, self.side.lock.pins.get(self.name))
 
     def is_cached(self, sampling: Sampling) -> bool:
-        return peek(self.spec, sampling.cache, self.held) is not None
+        return find_cached(self.spec, sampling.cache, self.lock) is not None
 
     def open(self, sampling: Sampling, *, cached: bool) -> Samples:
         if not cached:
             sampling.announce(f"building {self.name} of {self.side.side.label}")
         # What is cached makes no request, whatever the source is now.
         offline = cached or sampling.offline
-        opened = load(self.spec, sampling.cache, offline=offline, held=self.held)
+        opened = load(self.spec, sampling.cache, offline=offline, lock=self.lock)
         return Samples(opened.dataset, str(self.side.place.folder), self.spec.view.auto_id)
 
 

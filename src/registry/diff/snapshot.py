@@ -93,7 +93,7 @@ class _Read:
     lock: Lock = field(default_factory=Lock)
     pins: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
     """What the lock says, value by value."""
-    held: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    local_digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Dataset → local file → digest of its bytes."""
 
 
@@ -116,7 +116,7 @@ def _read(place: Place) -> _Read:
         specs,
         lock_of(documents),
         lock_origins(documents),
-        _held(specs),
+        _local_digests(specs),
     )
 
 
@@ -142,7 +142,7 @@ def _fetch_data(specs: Mapping[str, DatasetSpec], place: Place) -> None:
     place.tree.copy([path for name in names for path in matching(place.tree, name)], place.top)
 
 
-def _held(specs: Mapping[str, DatasetSpec]) -> dict[str, dict[str, str]]:
+def _local_digests(specs: Mapping[str, DatasetSpec]) -> dict[str, dict[str, str]]:
     digest = cache(digest_of_file)  # datasets that extend one another share files
     return {
         name: {
@@ -176,7 +176,7 @@ def _said(read: _Read, name: str) -> list[Any]:
         repr(chain[0].defaults.value),
         [read.place.relative(str(entry.folder)) for entry in chain],
         [(one.key, repr(one.value)) for one in read.pins.get(name, ())],
-        {read.place.relative(file): digest for file, digest in read.held[name].items()},
+        {read.place.relative(file): digest for file, digest in read.local_digests[name].items()},
     ]
 
 
@@ -219,7 +219,7 @@ def _values(catalog: Catalog, read: _Read, name: str) -> dict[str, Origin]:
     for one in read.pins.get(name, ()):
         named = giver if one.key.startswith("pin.sources") else name
         found[one.key] = _placed(replace(one, dataset=named), place)
-    for path, digest in read.held[name].items():
+    for path, digest in read.local_digests[name].items():
         key, file = f"bytes.{place.relative(path)}", place.file(path)
         found[key] = Origin(key=key, value=digest, layer="bytes", file=file, dataset=giver)
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from registry.base.gc import collection_paused
+from registry.base.gc import gc_paused
 from registry.catalog.catalog import Catalog, shown
 from registry.errors import ManifestError, Problem
 from registry.lint.field_checks import Fault, compile_faults, unknown_columns
@@ -34,7 +34,7 @@ _SPEC_CHECKS: dict[str, Callable[[DatasetSpec], Iterator[Fault]]] = {
 """What finds the problems of a rule that needs the resolved dataset."""
 
 
-@collection_paused()  # thousands of documents and specs have no cycles
+@gc_paused()  # thousands of documents and specs have no cycles
 def check(
     catalog: Catalog,
     paths: Iterable[Path] = (),

@@ -21,7 +21,17 @@ from registry.manifest.models import (
     is_folder,
 )
 
-__all__ = ["HEAD", "HUB", "Held", "Hold", "all_sources", "changes", "hold", "holder", "is_remote"]
+__all__ = [
+    "HEAD",
+    "HUB",
+    "PinnedSources",
+    "SourcePinner",
+    "all_sources",
+    "changes",
+    "is_remote",
+    "pin_sources",
+    "source_pinner",
+]
 
 HUB = "hf://datasets/"
 """What the location of a repository starts with in a lockfile."""
@@ -32,7 +42,7 @@ HEAD = "HEAD"
 _DIGEST = "sha256:"
 
 
-class Held(Struct, frozen=True, kw_only=True):
+class PinnedSources(Struct, frozen=True, kw_only=True):
     """The pinned sources of a dataset, by what its manifest asks for."""
 
     dataset: str
@@ -90,13 +100,13 @@ class Held(Struct, frozen=True, kw_only=True):
             raise LockStaleError(self.dataset, f"datasets.lock does not pin {what} {way_out}")
 
 
-def hold(
+def pin_sources(
     spec: DatasetSpec,
     pin: Pin | None,
     *,
     locked: bool = False,
     frozen: bool = False,
-) -> Held | None:
+) -> PinnedSources | None:
     """Decide how a dataset is held to its pin; None leaves it to what its sources hold now.
 
     Args:
@@ -120,7 +130,7 @@ def hold(
             f"datasets.lock is of another manifest: {changes(spec, pin)}"
             f" (`python -m registry lock {spec.name}` pins this one)",
         )
-    return Held(
+    return PinnedSources(
         dataset=spec.name,
         folder=spec.folder,
         sources=pin.sources,
@@ -130,20 +140,20 @@ def hold(
     )
 
 
-Hold = Callable[[DatasetSpec], Held | None]
+SourcePinner = Callable[[DatasetSpec], PinnedSources | None]
 """Decides how a dataset of a catalog is held to its pin."""
 
 
-def holder(lock: Lock | None, *, locked: bool = False, frozen: bool = False) -> Hold:
-    """Return what holds the datasets of a catalog to its lock; the others are as of `hold`."""
+def source_pinner(lock: Lock | None, *, locked: bool = False, frozen: bool = False) -> SourcePinner:
+    """Return the `pin_sources` of a catalog's lock, with the same arguments."""
     pins = {} if lock is None else lock.pins
-    return lambda spec: hold(spec, pins.get(spec.name), locked=locked, frozen=frozen)
+    return lambda spec: pin_sources(spec, pins.get(spec.name), locked=locked, frozen=frozen)
 
 
 def changes(spec: DatasetSpec, pin: Pin) -> str:
     """Say what of a manifest is not as it was pinned, as far as the pin tells."""
-    held = Held(dataset=spec.name, folder=spec.folder, sources=pin.sources)
-    unpinned = [message for source in all_sources(spec) for message in _unpinned(source, held)]
+    lock = PinnedSources(dataset=spec.name, folder=spec.folder, sources=pin.sources)
+    unpinned = [message for source in all_sources(spec) for message in _unpinned(source, lock)]
     if unpinned:
         return f"{', '.join(unpinned)} is not pinned"
     return "its sources are those that are pinned, its mapping, steps or view have changed"
@@ -162,16 +172,16 @@ def is_remote(spec: DatasetSpec) -> bool:
     )
 
 
-def _unpinned(source: Source, held: Held) -> Iterator[str]:
+def _unpinned(source: Source, lock: PinnedSources) -> Iterator[str]:
     """Yield what of a source is not pinned, as people know it."""
     for path in _paths(source):
         try:
-            held.files(path)
+            lock.files(path)
         except LockStaleError:
-            yield portable(path, held.folder)
+            yield portable(path, lock.folder)
     if isinstance(source, HfSource) and not _paths(source):
         try:
-            held.revision(source.path, source.revision)
+            lock.revision(source.path, source.revision)
         except LockStaleError:
             yield source.path if source.revision is None else f"{source.path} at {source.revision}"
 

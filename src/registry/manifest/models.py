@@ -28,8 +28,8 @@ __all__ = [
     "Join",
     "JsonSource",
     "ParquetSource",
-    "SampleOf",
     "Source",
+    "Subsample",
     "Text",
     "Validation",
     "View",
@@ -189,7 +189,7 @@ class Explode(_Model, frozen=True, kw_only=True):
     """Column that its place goes into, from 0."""
 
 
-class SampleOf(_Model, frozen=True, kw_only=True):
+class Subsample(_Model, frozen=True, kw_only=True):
     """A fixed selection of the samples, in their order."""
 
     n: Count
@@ -256,7 +256,7 @@ class DatasetSpec(_Model, frozen=True, kw_only=True):
     """`package.module:function` in place of fields; the root index trusts the package."""
     on_duplicate: Literal["error", "drop", "suffix"] = "error"
     """What to do with a sample whose id was seen already."""
-    sample: SampleOf | None = None
+    sample: Subsample | None = None
     """A fixed selection of the samples."""
     expect: Expect = Expect()
     """What must hold of the built samples."""

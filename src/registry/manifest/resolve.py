@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from registry.base.locations import is_local, local_path, public_location, unpacked_suffix
-from registry.errors import ManifestError, Problem, did_you_mean, near_names
+from registry.errors import ManifestError, Problem, close_matches, did_you_mean
 from registry.manifest.checks import faults
 from registry.manifest.merge import Entry, Layer, Merged, merge
 from registry.manifest.models import DatasetSpec, Source, View
@@ -91,7 +91,7 @@ def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
     chain = [entry]
     while (parent := chain[0].value.get("extends")) is not None:
         if parent not in entries:
-            near = near_names(parent, entries)
+            near = close_matches(parent, entries)
             hint = f"near names: {', '.join(near)}" if near else ""
             message = f"no dataset '{parent}'"
             problem = chain[0].problem(("extends",), message, hint, rule="unknown-parent")

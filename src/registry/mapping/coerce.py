@@ -23,14 +23,14 @@ from registry.samples.sample import SandboxEnvironmentSpec
 
 __all__ = [
     "is_missing",
-    "read_choices",
-    "read_files",
-    "read_id",
-    "read_input",
-    "read_metadata",
-    "read_sandbox",
-    "read_setup",
-    "read_target",
+    "to_choices",
+    "to_files",
+    "to_id",
+    "to_input",
+    "to_metadata",
+    "to_sandbox",
+    "to_setup",
+    "to_target",
 ]
 
 _LARGEST_ID = 2.0**63
@@ -48,7 +48,7 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def read_input(value: Any) -> str | list[ChatMessage]:
+def to_input(value: Any) -> str | list[ChatMessage]:
     """Return the prompt: text as it is, a list of `{role, content}` as messages."""
     if is_missing(value) or not value:
         raise MappingError("No input in dataset", field="input", value=value)
@@ -81,14 +81,14 @@ def _read_message(value: Any, index: int) -> ChatMessage:
         raise MappingError(f"not a message: {error}", field=field, value=value) from error
 
 
-def read_target(value: Any) -> str | list[str]:
+def to_target(value: Any) -> str | list[str]:
     """Return the answer: missing is "", a list stays one of texts, all else becomes text."""
     if is_missing(value):
         return ""
     return [str(item) for item in value] if isinstance(value, list) else str(value)
 
 
-def read_choices(value: Any) -> list[str] | None:
+def to_choices(value: Any) -> list[str] | None:
     """Return the choices: a list of texts, or text split at commas, else at white space."""
     if is_missing(value):
         return None
@@ -101,7 +101,7 @@ def read_choices(value: Any) -> list[str] | None:
     return [part.strip() for part in parts if part.strip()]
 
 
-def read_id(value: Any) -> int | str | None:
+def to_id(value: Any) -> int | str | None:
     """Return the identifier: a number or text as it is, 1.0 as 1."""
     if value is None or (isinstance(value, int | str) and not isinstance(value, bool)):
         return value
@@ -112,7 +112,7 @@ def read_id(value: Any) -> int | str | None:
     raise MappingError("an id must be a whole number or text", field="id", value=value)
 
 
-def read_metadata(value: Any) -> dict[str, Any] | None:
+def to_metadata(value: Any) -> dict[str, Any] | None:
     """Return a metadata column: an object, or JSON text of one."""
     if is_missing(value):
         return None
@@ -122,7 +122,7 @@ def read_metadata(value: Any) -> dict[str, Any] | None:
     raise MappingError("must be an object, or JSON text of one", field="metadata", value=value)
 
 
-def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
+def to_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
     """Return the sandbox: a type, a pair of type and file, or JSON text of a pair."""
     if is_missing(value):
         return None
@@ -135,7 +135,7 @@ def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
     raise MappingError(message, field="sandbox", value=value)
 
 
-def read_files(value: Any) -> dict[str, str] | None:
+def to_files(value: Any) -> dict[str, str] | None:
     """Return the files: an object of texts, or JSON text of one."""
     if is_missing(value):
         return None
@@ -146,7 +146,7 @@ def read_files(value: Any) -> dict[str, str] | None:
     raise MappingError(message, field="files", value=value)
 
 
-def read_setup(value: Any) -> str | None:
+def to_setup(value: Any) -> str | None:
     """Return the setup script as text."""
     return None if is_missing(value) else str(value)
 

@@ -12,7 +12,7 @@ from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, 
 from registry.mapping.coerce import is_missing
 from registry.mapping.row import MISSING, Evaluator, Row
 
-__all__ = ["Holds", "compile_comparisons", "compile_condition", "is_empty", "same"]
+__all__ = ["Holds", "compile_comparisons", "compile_condition", "equal", "is_empty"]
 
 Holds = Callable[[Row], bool]
 """A compiled condition."""
@@ -62,7 +62,7 @@ def _compile_test(name: str, operand: Any) -> Test:
     return _TESTS[name](operand)
 
 
-def same(left: Any, right: Any) -> bool:
+def equal(left: Any, right: Any) -> bool:
     """Compare as manifests mean it: true is not 1, and 1 is 1.0."""
     try:
         return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
@@ -71,23 +71,23 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _equals(operand: Any) -> Test:
-    return lambda value: same(value, operand)
+    return lambda value: equal(value, operand)
 
 
 def _not_equals(operand: Any) -> Test:
-    return lambda value: not same(value, operand)
+    return lambda value: not equal(value, operand)
 
 
 def _in(operand: Any) -> Test:
     if not isinstance(operand, list):
         raise ValueError("`in` takes a list")
-    return lambda value: any(same(value, item) for item in operand)
+    return lambda value: any(equal(value, item) for item in operand)
 
 
 def _not_in(operand: Any) -> Test:
     if not isinstance(operand, list):
         raise ValueError("`not_in` takes a list")
-    return lambda value: not any(same(value, item) for item in operand)
+    return lambda value: not any(equal(value, item) for item in operand)
 
 
 def _regex(operand: Any) -> Test:

@@ -27,7 +27,7 @@ from registry.manifest.expressions import (
 from registry.manifest.templates import Placeholder, Section
 from registry.mapping.conditions import compile_comparisons, compile_condition, is_empty
 from registry.mapping.operations import build_operation, find_operation
-from registry.mapping.row import MISSING, Evaluator, Row, look_up, no_column
+from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
 
 __all__ = ["compile_expression"]
 
@@ -72,7 +72,7 @@ def compile_expression(expression: Expression) -> Evaluator:
 def _compile_column(name: str) -> Evaluator:
     def evaluate(row: Row) -> Any:
         record = row.record
-        return record[name] if name in record else look_up(record, name)
+        return record[name] if name in record else get_column(record, name)
 
     return evaluate
 
@@ -152,7 +152,7 @@ def _compile_template(template: Template) -> Evaluator:
     values = {name: compile_expression(item) for name, item in template.values.items()}
 
     def value_of(row: Row, name: str) -> Any:
-        return values[name](row) if name in values else look_up(row.record, name)
+        return values[name](row) if name in values else get_column(row.record, name)
 
     def render(parts: Sequence[str | Placeholder | Section], row: Row) -> str:
         return "".join(part if isinstance(part, str) else fill(part, row) for part in parts)

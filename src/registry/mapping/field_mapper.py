@@ -11,7 +11,7 @@ from registry.manifest.models import FieldsSpec
 from registry.manifest.schema import field_faults
 from registry.mapping import coerce as values
 from registry.mapping.evaluate import compile_expression
-from registry.mapping.row import MISSING, Evaluator, Row, look_up, no_column
+from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
 from registry.samples.sample import DatasetRecord, Sample
 
 __all__ = ["FieldMapper", "map_fields"]
@@ -25,7 +25,7 @@ def _read_choices(value: Any) -> list[str] | None:
     The loaders leave out all blank ones, as Inspect's do; here the letters of targets count them.
     """
     if not isinstance(value, list):
-        return values.read_choices(value)
+        return values.to_choices(value)
     texts = [str(item) for item in value]
     while texts and not texts[-1].strip():
         texts.pop()
@@ -34,13 +34,13 @@ def _read_choices(value: Any) -> list[str] | None:
 
 # Field of a sample → how a value becomes it. `input` has a rule of its own for missing columns.
 _READERS: dict[str, Reader] = {
-    "input": values.read_input,
-    "target": values.read_target,
+    "input": values.to_input,
+    "target": values.to_target,
     "choices": _read_choices,
-    "id": values.read_id,
-    "sandbox": values.read_sandbox,
-    "files": values.read_files,
-    "setup": values.read_setup,
+    "id": values.to_id,
+    "sandbox": values.to_sandbox,
+    "files": values.to_files,
+    "setup": values.to_setup,
 }
 
 
@@ -166,7 +166,7 @@ def _compile_metadata(raw: Any) -> Callable[[Row], Metadata | None]:
     if isinstance(raw, str):
         return _compile_spread(raw)
     if isinstance(raw, list | tuple):
-        return lambda row: {name: _or_none(look_up(row.record, name)) for name in raw}
+        return lambda row: {name: _or_none(get_column(row.record, name)) for name in raw}
     if not isinstance(raw, Mapping):
         raise ValueError(f"field metadata: {raw!r} is no column, list of columns or map")
     return _compile_metadata_map(raw)
@@ -179,7 +179,7 @@ def _compile_spread(name: str) -> Callable[[Row], Metadata | None]:
 
     def spread(row: Row) -> Metadata | None:
         try:
-            return values.read_metadata(_or_none(look_up(row.record, name)))
+            return values.to_metadata(_or_none(get_column(row.record, name)))
         except MappingError as error:
             raise error.at(field="metadata") from error.__cause__
 

@@ -85,19 +85,19 @@ def map_values(
 
 
 def _field_mapper(spec: FieldSpec) -> Callable[[DatasetRecord], Sample]:
-    read_metadata = _metadata_reader(spec.metadata)
+    to_metadata = _metadata_reader(spec.metadata)
     parts: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
-        ("input", spec.input, values.read_input),
-        ("target", spec.target, values.read_target),
-        ("choices", spec.choices, values.read_choices),
-        ("id", spec.id, values.read_id),
-        ("sandbox", spec.sandbox, values.read_sandbox),
-        ("files", spec.files, values.read_files),
-        ("setup", spec.setup, values.read_setup),
+        ("input", spec.input, values.to_input),
+        ("target", spec.target, values.to_target),
+        ("choices", spec.choices, values.to_choices),
+        ("id", spec.id, values.to_id),
+        ("sandbox", spec.sandbox, values.to_sandbox),
+        ("files", spec.files, values.to_files),
+        ("setup", spec.setup, values.to_setup),
     )
 
     def to_sample(record: DatasetRecord) -> Sample:
-        metadata = read_metadata(record)
+        metadata = to_metadata(record)
         read = {name: reader(record.get(column)) for name, column, reader in parts}
         return Sample(**read, metadata=metadata)
 
@@ -111,14 +111,14 @@ def _metadata_reader(
         return lambda record: {name: record.get(name) for name in wanted}
     if isinstance(wanted, type):
         return _model_reader(wanted)
-    return lambda record: values.read_metadata(record.get("metadata"))
+    return lambda record: values.to_metadata(record.get("metadata"))
 
 
 def _model_reader(model: type[BaseModel]) -> Callable[[DatasetRecord], dict[str, Any] | None]:
     def read(record: DatasetRecord) -> dict[str, Any]:
         if not model.model_config.get("frozen", False):
             raise ValueError(f"Metadata model {model.__name__} must have frozen=True")
-        data = values.read_metadata(record.get("metadata"))
+        data = values.to_metadata(record.get("metadata"))
         if data is None:
             data = {key: value for key, value in record.items() if key in model.model_fields}
         try:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from registry.errors import MappingError, did_you_mean
 
-__all__ = ["MISSING", "Evaluator", "Row", "look_up", "no_column"]
+__all__ = ["MISSING", "Evaluator", "Row", "get_column", "no_column"]
 
 
 class _Missing:
@@ -32,7 +32,7 @@ Evaluator = Callable[[Row], Any]
 """A compiled expression: row → value, or MISSING."""
 
 
-def look_up(record: Mapping[str, Any], name: str) -> Any:
+def get_column(record: Mapping[str, Any], name: str) -> Any:
     """Return a column by its exact name, else by a dotted path into it; else MISSING."""
     if name in record:
         return record[name]
@@ -40,7 +40,7 @@ def look_up(record: Mapping[str, Any], name: str) -> Any:
     while dot:
         if head in record:
             inner = record[head]
-            found = look_up(inner, rest) if isinstance(inner, dict) else MISSING
+            found = get_column(inner, rest) if isinstance(inner, dict) else MISSING
             if found is not MISSING:
                 return found
         more, dot, rest = rest.partition(".")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from registry.manifest.models import HfSource, Source
-from registry.sources.files import glance_at_files, pin_files
-from registry.sources.hub import glance_at_hub, pin_hub
+from registry.sources.files import pin_files, probe_files
+from registry.sources.hub import pin_hub, probe_hub
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.sources.pins import Access, SourcePin
+    from registry.sources.pins import SourceContext, SourcePin
 
-__all__ = ["fetch", "glance", "pin"]
+__all__ = ["fetch", "pin", "probe"]
 
 
-def pin(source: Source, access: Access) -> SourcePin:
+def pin(source: Source, context: SourceContext) -> SourcePin:
     """Find out what a source holds now: digests of its files, or a commit.
 
     A remote file that has changed is fetched for it. A full commit needs no request.
@@ -25,29 +25,29 @@ def pin(source: Source, access: Access) -> SourcePin:
         OfflineError: requests are switched off, and the cache does not know the source.
     """
     if isinstance(source, HfSource):
-        return pin_hub(source, access)
-    return pin_files(source.path, source.fs_options, access)
+        return pin_hub(source, context)
+    return pin_files(source.path, source.fs_options, context)
 
 
-def glance(source: Source, access: Access) -> SourcePin | None:
+def probe(source: Source, context: SourceContext) -> SourcePin | None:
     """Find out what a source is at now, for a build of its first samples: nothing is read whole.
 
     None where that can't be told, or is not worth it.
     """
     if isinstance(source, HfSource):
-        return glance_at_hub(source, access)
-    return glance_at_files(source.path, source.fs_options, access)
+        return probe_hub(source, context)
+    return probe_files(source.path, source.fs_options, context)
 
 
 def fetch(
-    source: Source, pinned: SourcePin, access: Access, *, rows: int | None = None
+    source: Source, pinned: SourcePin, context: SourceContext, *, rows: int | None = None
 ) -> list[SourceBytes]:
     """Return the files of a pin: on this machine, or of a glance where they are.
 
     Args:
         source: The source.
         pinned: What it held.
-        access: How it may be read.
+        context: How it may be read.
         rows: How many records of a glance at the Hub are needed.
 
     Raises:
@@ -59,6 +59,6 @@ def fetch(
 
     if isinstance(source, HfSource):
         if rows is not None:
-            return [fetch_hub_part(source, pinned, access, rows)]
-        return [fetch_hub(source, pinned, access)]
-    return fetch_files(source.fs_options, pinned, access)
+            return [fetch_hub_part(source, pinned, context, rows)]
+        return [fetch_hub(source, pinned, context)]
+    return fetch_files(source.fs_options, pinned, context)

@@ -12,7 +12,7 @@ from registry.base.fs import file_sha256
 from registry.base.locations import is_local, local_path, public_location
 from registry.decode.stream import SourceBytes
 from registry.sources.files import (
-    Clients,
+    FilesystemPool,
     changed_error,
     download,
     expand,
@@ -20,7 +20,7 @@ from registry.sources.files import (
     offline_error,
 )
 from registry.sources.filesystem import open_location, source_errors
-from registry.sources.pins import Access, PinnedFile, SourcePin
+from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 
 __all__ = ["fetch_files", "open_files"]
 
@@ -33,29 +33,31 @@ def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceB
     ]
 
 
-def fetch_files(options: Mapping[str, Any], pinned: SourcePin, access: Access) -> list[SourceBytes]:
+def fetch_files(
+    options: Mapping[str, Any], pinned: SourcePin, context: SourceContext
+) -> list[SourceBytes]:
     """Return the files of a pin, remote ones from the blobs."""
-    clients = Clients(options)
-    return [_fetch_one(file, clients, access) for file in pinned.files]
+    pool = FilesystemPool(options)
+    return [_fetch_one(file, pool, context) for file in pinned.files]
 
 
-def _fetch_one(file: PinnedFile, clients: Clients, access: Access) -> SourceBytes:
+def _fetch_one(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -> SourceBytes:
     shown = public_location(file.location)
     if is_local(file.location):
         path = Path(local_path(file.location))
         return SourceBytes(shown, partial(_open_unchanged, path, file), str(path))
     if not file.sha256:
-        if access.offline:
+        if context.offline:
             raise offline_error(file.location)
         name = shown.removesuffix("?…")
-        return SourceBytes(name, partial(open_location, file.location, clients.options, part=True))
-    path = access.cache.blob(file.sha256)
+        return SourceBytes(name, partial(open_location, file.location, pool.options, part=True))
+    path = context.cache.blob(file.sha256)
     if not _is_sound(path, file):
-        if access.offline:
+        if context.offline:
             raise offline_error(file.location)
-        with access.cache.working("blobs", file.sha256):
+        with context.cache.working("blobs", file.sha256):
             if not _is_sound(path, file):
-                download(file.location, clients, None, access, pinned=file)
+                download(file.location, pool, None, context, pinned=file)
     return SourceBytes.of_file(shown.removesuffix("?…"), path)
 
 

@@ -23,24 +23,29 @@ from registry.base.locations import (
     unpacked_suffix,
 )
 from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
-from registry.lockfile.models import LockedSource
 from registry.sources.filesystem import (
     filesystem,
     option_errors,
     read_secrets,
     source_errors,
 )
-from registry.sources.pins import Access, PinnedFile, SourcePin, UnknownDigestError
+from registry.sources.pins import (
+    ExpectedFile,
+    PinnedFile,
+    SourceContext,
+    SourcePin,
+    UnknownDigestError,
+)
 
 __all__ = [
-    "Clients",
+    "FilesystemPool",
     "changed_error",
     "download",
     "expand",
     "file_state",
-    "glance_at_files",
     "offline_error",
     "pin_files",
+    "probe_files",
 ]
 
 _MAGIC = frozenset("*?[")
@@ -52,7 +57,7 @@ _SMALL_LOCAL_BYTES = 1 << 26
 _SMALL_REMOTE_BYTES = 1 << 20
 
 
-class Clients:
+class FilesystemPool:
     """File systems for one source: one a protocol, made when it is needed."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
@@ -74,11 +79,11 @@ def expand(paths: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     Raises:
         SourceError: a glob matches nothing, or can't be used with the file system.
     """
-    clients = Clients(options)
-    return [location for path in paths for location in _expand_one(path, clients)]
+    pool = FilesystemPool(options)
+    return [location for path in paths for location in _expand_one(path, pool)]
 
 
-def _expand_one(path: str, clients: Clients) -> list[str]:
+def _expand_one(path: str, pool: FilesystemPool) -> list[str]:
     if not _is_glob(path) or (is_local(path) and os.path.exists(local_path(path))):
         return [path]
     if is_local(path):
@@ -86,7 +91,7 @@ def _expand_one(path: str, clients: Clients) -> list[str]:
             name for name in glob.glob(local_path(path), recursive=True) if os.path.isfile(name)
         ]
     else:
-        files = clients.of(path)
+        files = pool.of(path)
         with option_errors(path):
             found = [files.unstrip_protocol(name) for name in files.glob(path)]
     if not found:
@@ -95,7 +100,7 @@ def _expand_one(path: str, clients: Clients) -> list[str]:
 
 
 def pin_files(
-    paths: Sequence[str], options: Mapping[str, Any], access: Access, *, asked: str = ""
+    paths: Sequence[str], options: Mapping[str, Any], context: SourceContext, *, asked: str = ""
 ) -> SourcePin:
     """Return the digests of the files; remote ones are fetched where they are not known.
 
@@ -104,30 +109,32 @@ def pin_files(
     """
     for path in paths:
         _check_credentials(path, options)
-    clients = Clients(options)
+    pool = FilesystemPool(options)
     files = []
-    for path, location, locked in _locate(paths, options, access):
+    for path, location, locked in _locate(paths, options, context):
         if locked is not None:
-            file = _pin_held(location, locked, access)
+            file = _pin_locked(location, locked, context)
         else:
-            file = _pin_loose(location, options, clients, access)
+            file = _pin_unlocked(location, options, pool, context)
         files.append(replace(file, asked=asked or (path if path != location else "")))
     # The bytes and the suffix decide what is decoded; where they lie does not.
     identity = {"files": [[file.sha256, _form(file.location)] for file in files]}
     return SourcePin(identity, tuple(files))
 
 
-_Located = tuple[str, str, LockedSource | None]
+_Located = tuple[str, str, ExpectedFile | None]
 """A path of a source, a location that it stands for, and what the lockfile says of that."""
 
 
-def _locate(paths: Sequence[str], options: Mapping[str, Any], access: Access) -> list[_Located]:
+def _locate(
+    paths: Sequence[str], options: Mapping[str, Any], context: SourceContext
+) -> list[_Located]:
     """Return the locations of paths: those that the lockfile has for it, else what is there."""
-    held = {path: access.held.files(path) if access.held else None for path in paths}
-    found = _locations([path for path in paths if held[path] is None], options, access)
+    lock = {path: context.lock.files(path) if context.lock else None for path in paths}
+    found = _locations([path for path in paths if lock[path] is None], options, context)
     located: list[_Located] = []
     for path in paths:
-        pinned = held[path]
+        pinned = lock[path]
         if pinned is None:
             located += [(path, location, None) for location in found[path]]
         else:
@@ -135,7 +142,7 @@ def _locate(paths: Sequence[str], options: Mapping[str, Any], access: Access) ->
     return located
 
 
-def _pin_held(location: str, locked: LockedSource, access: Access) -> PinnedFile:
+def _pin_locked(location: str, locked: ExpectedFile, context: SourceContext) -> PinnedFile:
     """Return what the lockfile says of a file; only a local one is looked at now.
 
     Remote bytes are compared when they are fetched, which a build that is cached never does.
@@ -143,32 +150,32 @@ def _pin_held(location: str, locked: LockedSource, access: Access) -> PinnedFile
     pinned = PinnedFile(
         location, locked.sha256 or "", locked.size or 0, locked.etag, locked.version_id
     )
-    if is_local(location) and access.held is not None and access.held.compare:
-        found = _pin_local(location, access)
+    if is_local(location) and context.lock is not None and context.lock.compare:
+        found = _pin_local(location, context)
         if found.sha256 != pinned.sha256:
-            raise _mismatch(pinned, found.sha256, access)
+            raise _mismatch(pinned, found.sha256, context)
         return replace(pinned, size=found.size, state=found.state)
     return pinned
 
 
-def _mismatch(pinned: PinnedFile, sha256: str, access: Access) -> SourceError:
+def _mismatch(pinned: PinnedFile, sha256: str, context: SourceContext) -> SourceError:
     shown = public_location(pinned.location)
-    if access.held is None:
+    if context.lock is None:
         return changed_error(shown)
     return DigestMismatchError(
         shown,
-        dataset=access.held.dataset,
+        dataset=context.lock.dataset,
         pinned=f"sha256:{pinned.sha256}",
         found=f"sha256:{sha256}",
     )
 
 
-def _pin_loose(
-    location: str, options: Mapping[str, Any], clients: Clients, access: Access
+def _pin_unlocked(
+    location: str, options: Mapping[str, Any], pool: FilesystemPool, context: SourceContext
 ) -> PinnedFile:
     if is_local(location):
-        return _pin_local(location, access)
-    return _pin_remote(location, _memory_key(location, options), clients, access)
+        return _pin_local(location, context)
+    return _pin_remote(location, _memory_key(location, options), pool, context)
 
 
 def _form(location: str) -> str:
@@ -176,25 +183,25 @@ def _form(location: str) -> str:
 
 
 def _locations(
-    paths: Sequence[str], options: Mapping[str, Any], access: Access
+    paths: Sequence[str], options: Mapping[str, Any], context: SourceContext
 ) -> dict[str, list[str]]:
     """Expand each path; offline, remote globs give what they gave when last looked at."""
     if not any(_is_remote_glob(path) for path in paths):
         return _expanded(paths, options)
     key = digest_of({"paths": list(paths), "options": dict(options)})
-    if not access.offline:
+    if not context.offline:
         found = _expanded(paths, options)
-        access.cache.remember(key, {"found": found})
+        context.cache.remember(key, {"found": found})
         return found
-    known = access.cache.recall(key, "found")
+    known = context.cache.recall(key, "found")
     if known is None:
         raise offline_error(paths[0])
     return dict(known["found"])
 
 
 def _expanded(paths: Sequence[str], options: Mapping[str, Any]) -> dict[str, list[str]]:
-    clients = Clients(options)
-    return {path: _expand_one(path, clients) for path in paths}
+    pool = FilesystemPool(options)
+    return {path: _expand_one(path, pool) for path in paths}
 
 
 def _is_remote_glob(path: str) -> bool:
@@ -232,18 +239,18 @@ def _nested(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else {}
 
 
-def _pin_local(location: str, access: Access) -> PinnedFile:
+def _pin_local(location: str, context: SourceContext) -> PinnedFile:
     path = Path(local_path(location))
     with option_errors(location):
         state = file_state(path)
         key = digest_of({"local": str(path)})
-        known = access.cache.recall(key, "state", "sha256", "settled")
+        known = context.cache.recall(key, "state", "sha256", "settled")
         if known and known["state"] == state and known["settled"]:
             return PinnedFile(location, known["sha256"], state[0], state=tuple(state))
-        if not access.whole:
+        if not context.whole:
             raise UnknownDigestError(str(path))
         sha256 = file_sha256(path)
-    access.cache.remember(key, {"state": state, "sha256": sha256, "settled": _is_settled(state)})
+    context.cache.remember(key, {"state": state, "sha256": sha256, "settled": _is_settled(state)})
     return PinnedFile(location, sha256, state[0], state=tuple(state))
 
 
@@ -261,25 +268,27 @@ def _memory_key(location: str, options: Mapping[str, Any]) -> str:
     return digest_of({"location": location, "options": dict(options)})
 
 
-def _pin_remote(location: str, key: str, clients: Clients, access: Access) -> PinnedFile:
-    if access.offline:
-        known = _remembered(key, access)
-        if known is None and not access.whole:
+def _pin_remote(
+    location: str, key: str, pool: FilesystemPool, context: SourceContext
+) -> PinnedFile:
+    if context.offline:
+        known = _remembered(key, context)
+        if known is None and not context.whole:
             raise UnknownDigestError(public_location(location))
         if known is None:
             raise offline_error(location)
         return _of_memory(location, known)
     with option_errors(location):
-        state = _remotefile_state(clients.of(location).info(location))
-    known = _remembered(key, access)
-    if not _is_current(known, state, access):
-        if not access.whole:
+        state = _remotefile_state(pool.of(location).info(location))
+    known = _remembered(key, context)
+    if not _is_current(known, state, context):
+        if not context.whole:
             raise UnknownDigestError(public_location(location))
         # One process fetches; the others find its bytes when the lock is theirs.
-        with access.cache.working("blobs", key):
-            latest = _remembered(key, access)
-            if latest == known or not _is_current(latest, state, access):
-                return _fetch_new(location, key, state, clients, access)
+        with context.cache.working("blobs", key):
+            latest = _remembered(key, context)
+            if latest == known or not _is_current(latest, state, context):
+                return _fetch_new(location, key, state, pool, context)
             known = latest
     return _of_memory(location, known)
 
@@ -290,8 +299,8 @@ def _of_memory(location: str, known: Mapping[str, Any]) -> PinnedFile:
     return PinnedFile(location, known["sha256"], known["size"], etag, validators.get("VersionId"))
 
 
-def glance_at_files(
-    paths: Sequence[str], options: Mapping[str, Any], access: Access
+def probe_files(
+    paths: Sequence[str], options: Mapping[str, Any], context: SourceContext
 ) -> SourcePin | None:
     """Return what tells files apart without reading them, for a build of the first samples.
 
@@ -300,17 +309,17 @@ def glance_at_files(
     """
     for path in paths:
         _check_credentials(path, options)
-    clients = Clients(options)
+    pool = FilesystemPool(options)
     files, states = [], []
-    for _, location, locked in _locate(paths, options, access):
-        if locked is not None and access.cache.blob(locked.sha256 or "").exists():
+    for _, location, locked in _locate(paths, options, context):
+        if locked is not None and context.cache.blob(locked.sha256 or "").exists():
             return None
         state = (
-            _local_glance(location)
+            _probe_local(location)
             if is_local(location)
-            else _remote_glance(location, options, clients, access)
+            else _probe_remote(location, options, pool, context)
         )
-        if state is None or (locked and not _is_pinned(location, state, locked, access)):
+        if state is None or (locked and not _is_pinned(location, state, locked, context)):
             return None
         seen = tuple(state["validators"]) if is_local(location) else None
         files.append(PinnedFile(location, "", state["size"], state=seen))
@@ -318,7 +327,7 @@ def glance_at_files(
     return SourcePin({"glance": states}, tuple(files))
 
 
-def _local_glance(location: str) -> dict[str, Any] | None:
+def _probe_local(location: str) -> dict[str, Any] | None:
     with option_errors(location):
         state = file_state(Path(local_path(location)))
     if state[0] < _SMALL_LOCAL_BYTES or not _is_settled(state):
@@ -326,28 +335,28 @@ def _local_glance(location: str) -> dict[str, Any] | None:
     return {"size": state[0], "validators": state}
 
 
-def _remote_glance(
-    location: str, options: Mapping[str, Any], clients: Clients, access: Access
+def _probe_remote(
+    location: str, options: Mapping[str, Any], pool: FilesystemPool, context: SourceContext
 ) -> dict[str, Any] | None:
     key = digest_of({"glance": location, "options": dict(options)})
-    if access.offline:
-        known = access.cache.recall(key, "state")
+    if context.offline:
+        known = context.cache.recall(key, "state")
         return known["state"] if known else None
     with option_errors(location):
-        state = _remotefile_state(clients.of(location).info(location))
+        state = _remotefile_state(pool.of(location).info(location))
     if not state["validators"] or (state["size"] or 0) < _SMALL_REMOTE_BYTES:
         return None
-    access.cache.remember(key, {"state": state})
+    context.cache.remember(key, {"state": state})
     return state
 
 
 def _is_pinned(
-    location: str, state: Mapping[str, Any], locked: LockedSource, access: Access
+    location: str, state: Mapping[str, Any], locked: ExpectedFile, context: SourceContext
 ) -> bool:
     """Return whether a glance tells that a file still has the pinned bytes."""
     if is_local(location):
         with contextlib.suppress(UnknownDigestError):
-            return _pin_held(location, locked, replace(access, whole=False)).size == locked.size
+            return _pin_locked(location, locked, replace(context, whole=False)).size == locked.size
         return False
     now = _of_memory(location, {"state": state, "sha256": "", "size": state["size"]})
     etag = None if (now.etag or "").startswith("W/") else now.etag  # of much the same bytes
@@ -356,20 +365,20 @@ def _is_pinned(
     return now.size == locked.size and bool(known) and all(a == b for a, b in known)
 
 
-def _remembered(key: str, access: Access) -> Any:
-    return access.cache.recall(key, "state", "sha256", "size")
+def _remembered(key: str, context: SourceContext) -> Any:
+    return context.cache.recall(key, "state", "sha256", "size")
 
 
-def _is_current(known: Any, state: dict[str, Any], access: Access) -> bool:
-    return bool(known and state["validators"] and known["state"] == state and not access.refresh)
+def _is_current(known: Any, state: dict[str, Any], context: SourceContext) -> bool:
+    return bool(known and state["validators"] and known["state"] == state and not context.refresh)
 
 
 def _fetch_new(
-    location: str, key: str, state: dict[str, Any], clients: Clients, access: Access
+    location: str, key: str, state: dict[str, Any], pool: FilesystemPool, context: SourceContext
 ) -> PinnedFile:
-    pinned = download(location, clients, state["size"], access)
+    pinned = download(location, pool, state["size"], context)
     known = {"state": state, "sha256": pinned.sha256, "size": pinned.size}
-    access.cache.remember(key, known)
+    context.cache.remember(key, known)
     return _of_memory(location, known)
 
 
@@ -380,9 +389,9 @@ def _remotefile_state(info: Mapping[str, Any]) -> dict[str, Any]:
 
 def download(
     location: str,
-    clients: Clients,
+    pool: FilesystemPool,
     expected: int | None,
-    access: Access,
+    context: SourceContext,
     *,
     pinned: PinnedFile | None = None,
 ) -> PinnedFile:
@@ -392,17 +401,17 @@ def download(
     """
     from registry.sources.callback import Counter
 
-    files = clients.of(location)
-    with access.cache.temporary() as folder:
+    files = pool.of(location)
+    with context.cache.temporary() as folder:
         path = folder / "download"
         with source_errors(location):
-            files.get_file(location, str(path), callback=Counter(access.report, expected))
+            files.get_file(location, str(path), callback=Counter(context.report, expected))
         size = path.stat().st_size
         if expected not in (None, size):
             message = f"the transfer gave {size} of {expected} bytes"
             raise SourceError(f"{public_location(location)}: {message} (try again)")
         sha256 = file_sha256(path)
         if pinned is not None and sha256 != pinned.sha256:
-            raise _mismatch(pinned, sha256, access)
-        access.cache.keep_blob(path, sha256)
+            raise _mismatch(pinned, sha256, context)
+        context.cache.keep_blob(path, sha256)
     return PinnedFile(location, sha256, size)

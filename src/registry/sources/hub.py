@@ -21,17 +21,17 @@ from registry.errors import (
 from registry.manifest.models import GENERIC_BUILDERS, data_file_list, is_commit, is_folder
 from registry.sources.files import pin_files
 from registry.sources.filesystem import causes, status_of
-from registry.sources.pins import Access, SourcePin
+from registry.sources.pins import SourceContext, SourcePin
 
 if TYPE_CHECKING:
     from registry.manifest.models import HfSource
 
-__all__ = ["ask_commit", "glance_at_hub", "hub_errors", "offline_error", "pin_hub"]
+__all__ = ["ask_commit", "hub_errors", "offline_error", "pin_hub", "probe_hub"]
 
 _ASK_SECONDS = 30.0
 
 
-def pin_hub(source: HfSource, access: Access, **extra: Any) -> SourcePin:
+def pin_hub(source: HfSource, context: SourceContext, **extra: Any) -> SourcePin:
     """Pin a Hub dataset to a commit, a local folder or a builder's files to their bytes.
 
     A full commit makes no request. Another revision is asked for, unless offline: then it is
@@ -48,33 +48,33 @@ def pin_hub(source: HfSource, access: Access, **extra: Any) -> SourcePin:
     if source.path in GENERIC_BUILDERS:
         if source.data_files is None:
             raise SourceError(f"the builder {source.path} needs `data_files`")
-        files = pin_files(data_file_list(source.data_files), {}, access)
+        files = pin_files(data_file_list(source.data_files), {}, context)
         return SourcePin({**identity, "data_files": files.identity}, files.files)
     if is_folder(source.path):
-        files = _pin_folder(source.path, access)
+        files = _pin_folder(source.path, context)
         names = [os.path.relpath(file.location, source.path) for file in files.files]
         whole = {**identity, "path": names, "files": files.identity}
         return SourcePin(whole, contents=files.files)
-    revision = _commit(source, access)
+    revision = _commit(source, context)
     return SourcePin({**identity, "revision": revision}, revision=revision)
 
 
-def _pin_folder(path: str, access: Access) -> SourcePin:
+def _pin_folder(path: str, context: SourceContext) -> SourcePin:
     """Pin the files of a folder, which `datasets` reads as a whole."""
     found = _folder_files(Path(path))
     if not found:
         raise SourceError(f"{path}: the folder has no files")
-    held = access.held
-    pinned = held.files(path) if held else None
-    if held is None or pinned is None:
-        return pin_files(found, {}, replace(access, held=None), asked=path)
+    lock = context.lock
+    pinned = lock.files(path) if lock else None
+    if lock is None or pinned is None:
+        return pin_files(found, {}, replace(context, lock=None), asked=path)
     locations = sorted(location for location, _ in pinned)
-    if held.compare and locations != found:
+    if lock.compare and locations != found:
         names = [
             ", ".join(os.path.relpath(one, path) for one in all_) for all_ in (locations, found)
         ]
-        raise DigestMismatchError(path, dataset=held.dataset, pinned=names[0], found=names[1])
-    return pin_files([path], {}, access, asked=path)
+        raise DigestMismatchError(path, dataset=lock.dataset, pinned=names[0], found=names[1])
+    return pin_files([path], {}, context, asked=path)
 
 
 def _folder_files(folder: Path) -> list[str]:
@@ -82,21 +82,21 @@ def _folder_files(folder: Path) -> list[str]:
     return [str(path) for path in paths if not path.relative_to(folder).parts[0].startswith(".")]
 
 
-def _commit(source: HfSource, access: Access) -> str:
-    held = access.held and access.held.revision(source.path, source.revision)
-    if held:
-        return held
+def _commit(source: HfSource, context: SourceContext) -> str:
+    lock = context.lock and context.lock.revision(source.path, source.revision)
+    if lock:
+        return lock
     if source.revision is not None and is_commit(source.revision):
         return source.revision
     endpoint = os.environ.get("HF_ENDPOINT", "")
     key = digest_of({"hub": source.path, "revision": source.revision, "endpoint": endpoint})
-    if access.offline:
-        known = access.cache.recall(key, "revision")
+    if context.offline:
+        known = context.cache.recall(key, "revision")
         if known is None:
             raise offline_error(source)
         return str(known["revision"])
     commit = ask_commit(source, source.revision)
-    access.cache.remember(key, {"revision": commit})
+    context.cache.remember(key, {"revision": commit})
     return commit
 
 
@@ -123,7 +123,7 @@ def offline_error(source: HfSource) -> OfflineError:
     )
 
 
-def glance_at_hub(source: HfSource, access: Access) -> SourcePin | None:
+def probe_hub(source: HfSource, context: SourceContext) -> SourcePin | None:
     """Return the commit of a repository, for a build of the first samples; else None.
 
     None also where the records are in the cache, and for parts of splits.
@@ -131,8 +131,8 @@ def glance_at_hub(source: HfSource, access: Access) -> SourcePin | None:
     is_repository = source.path not in GENERIC_BUILDERS and not is_folder(source.path)
     if not is_repository or not source.split.isidentifier():
         return None
-    pinned = pin_hub(source, access)
-    if access.offline or access.cache.find("records", pinned.digest) is not None:
+    pinned = pin_hub(source, context)
+    if context.offline or context.cache.find("records", pinned.digest) is not None:
         return None
     return SourcePin({**pinned.identity, "glance": True}, revision=pinned.revision)
 

@@ -19,7 +19,7 @@ from registry.manifest.models import data_file_list
 from registry.progress import Progress
 from registry.sources.fetch import fetch_files
 from registry.sources.hub import ask_commit, hub_errors, offline_error
-from registry.sources.pins import Access, SourcePin, UnknownDigestError
+from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
@@ -31,16 +31,20 @@ _BATCH_ROWS = 4096
 _PART_BYTES = 1 << 20
 
 
-def fetch_hub(source: HfSource, pinned: SourcePin, access: Access, **extra: Any) -> SourceBytes:
+def fetch_hub(
+    source: HfSource, pinned: SourcePin, context: SourceContext, **extra: Any
+) -> SourceBytes:
     """Return the records of a pinned source as an Arrow file of the cache."""
-    entry = _known(pinned, access)
+    entry = _known(pinned, context)
     if entry is None:
-        with access.cache.working("records", pinned.digest):
-            entry = _known(pinned, access) or _build(source, pinned, access, extra)
+        with context.cache.working("records", pinned.digest):
+            entry = _known(pinned, context) or _build(source, pinned, context, extra)
     return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
 
 
-def fetch_hub_part(source: HfSource, pinned: SourcePin, access: Access, rows: int) -> SourceBytes:
+def fetch_hub_part(
+    source: HfSource, pinned: SourcePin, context: SourceContext, rows: int
+) -> SourceBytes:
     """Return the first records of a repository of Parquet files, without the others.
 
     Raises:
@@ -48,12 +52,12 @@ def fetch_hub_part(source: HfSource, pinned: SourcePin, access: Access, rows: in
     """
     ask_commit(source, pinned.revision)
     part = SourcePin({**pinned.identity, "rows": rows}, revision=pinned.revision)
-    entry = _known(part, access)
+    entry = _known(part, context)
     if entry is None:
-        with access.cache.temporary() as work, access.cache.temporary() as result:
+        with context.cache.temporary() as work, context.cache.temporary() as result:
             written = _write_first(source, pinned, rows, work, result / "records.arrow")
             meta = {"rows": written, "source": source.path, "revision": pinned.revision}
-            entry = access.cache.publish(result, "records", part.digest, meta)
+            entry = context.cache.publish(result, "records", part.digest, meta)
     return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
 
 
@@ -99,29 +103,35 @@ def _parquet_batches(locations: Iterable[str]) -> Iterator[Any]:
             yield from pq.ParquetFile(file, pre_buffer=False).iter_batches(_BATCH_ROWS)
 
 
-def _known(pinned: SourcePin, access: Access) -> CacheEntry | None:
+def _known(pinned: SourcePin, context: SourceContext) -> CacheEntry | None:
     """Return the records in the cache, if they are whole: they are read for a build only."""
-    entry = None if access.refresh else access.cache.find("records", pinned.digest)
-    return entry if entry is not None and access.cache.verify("records", entry) else None
+    entry = None if context.refresh else context.cache.find("records", pinned.digest)
+    return entry if entry is not None and context.cache.verify("records", entry) else None
 
 
 def _build(
-    source: HfSource, pinned: SourcePin, access: Access, extra: Mapping[str, Any]
+    source: HfSource, pinned: SourcePin, context: SourceContext, extra: Mapping[str, Any]
 ) -> CacheEntry:
     if pinned.revision is not None:
-        if access.offline:
+        if context.offline:
             raise offline_error(source)
         # Asked before `datasets` is, which takes half a minute to give up and hides the reason.
         ask_commit(source, pinned.revision)
-    with access.cache.temporary() as work, access.cache.temporary() as result:
-        dataset = _load(source, pinned, access, work, extra)
-        rows = _write_arrow(dataset, result / "records.arrow", access)
+    with context.cache.temporary() as work, context.cache.temporary() as result:
+        dataset = _load(source, pinned, context, work, extra)
+        rows = _write_arrow(dataset, result / "records.arrow", context)
         meta = {"rows": rows, "source": source.path, "revision": pinned.revision}
-        return access.cache.publish(result, "records", pinned.digest, meta, replace=access.refresh)
+        return context.cache.publish(
+            result, "records", pinned.digest, meta, replace=context.refresh
+        )
 
 
 def _load(
-    source: HfSource, pinned: SourcePin, access: Access, work: Path, extra: Mapping[str, Any]
+    source: HfSource,
+    pinned: SourcePin,
+    context: SourceContext,
+    work: Path,
+    extra: Mapping[str, Any],
 ) -> Any:
     try:
         import datasets
@@ -134,7 +144,7 @@ def _load(
             name=source.name,
             split=source.split,
             data_dir=source.data_dir,
-            data_files=_local_data_files(source, pinned, access),
+            data_files=_local_data_files(source, pinned, context),
             revision=pinned.revision,
             cache_dir=str(work),
             **extra,
@@ -144,11 +154,11 @@ def _load(
     return loaded
 
 
-def _local_data_files(source: HfSource, pinned: SourcePin, access: Access) -> Any:
+def _local_data_files(source: HfSource, pinned: SourcePin, context: SourceContext) -> Any:
     """Return the data files; a builder's are the pinned bytes on this machine."""
     if not pinned.files:
         return source.data_files
-    fetched = fetch_files({}, pinned, access)
+    fetched = fetch_files({}, pinned, context)
     if isinstance(source.data_files, Mapping):
         return _by_split(source.data_files, pinned, fetched)
     return [file.local_path for file in fetched]
@@ -164,7 +174,7 @@ def _by_split(
     return {split: [next(paths) for _ in range(count)] for split, count in counts.items()}
 
 
-def _write_arrow(dataset: Any, path: Path, access: Access) -> int:
+def _write_arrow(dataset: Any, path: Path, context: SourceContext) -> int:
     """Write the rows, images and the like undecoded, as one Arrow file; return their number."""
     import pyarrow as pa
 
@@ -176,7 +186,7 @@ def _write_arrow(dataset: Any, path: Path, access: Access) -> int:
                 writer = stack.enter_context(pa.ipc.new_file(str(path), table.schema))
             writer.write_table(table)
             rows += table.num_rows
-            access.report(Progress("fetch", rows, len(dataset)))
+            context.report(Progress("fetch", rows, len(dataset)))
         if writer is None:
             stack.enter_context(pa.ipc.new_file(str(path), dataset.features.arrow_schema))
     return rows

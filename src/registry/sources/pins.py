@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -11,13 +11,67 @@ from registry.errors import SourceError
 from registry.progress import Report, silent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from registry.cache import Cache
-    from registry.lockfile.pinned import Held
 
-__all__ = ["Access", "PinnedFile", "Pins", "SourcePin", "UnknownDigestError"]
+__all__ = [
+    "Expected",
+    "ExpectedFile",
+    "PinnedFile",
+    "Pins",
+    "SourceContext",
+    "SourcePin",
+    "UnknownDigestError",
+]
 
 
-class Access(Struct, frozen=True, kw_only=True):
+class ExpectedFile(Protocol):
+    """What the lockfile says of one file."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Digest of its bytes, 64 hex digits."""
+
+    @property
+    def size(self) -> int | None:
+        """Bytes."""
+
+    @property
+    def etag(self) -> str | None:
+        """ETag that its server gave with them."""
+
+    @property
+    def version_id(self) -> str | None:
+        """VersionId of the object."""
+
+
+class Expected(Protocol):
+    """What the lockfile says of a dataset's sources; the package `lockfile` has the only one."""
+
+    @property
+    def dataset(self) -> str:
+        """Name of the dataset, for messages."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether a source that is not pinned is an error; else it is looked up."""
+
+    @property
+    def compare(self) -> bool:
+        """Whether local files are compared with their digests."""
+
+    def files(self, path: str) -> Sequence[tuple[str, ExpectedFile]] | None:
+        """Return the location and the pin of each file that a path stands for.
+
+        None: the path is not pinned, and may be looked up. A LockStaleError: it may not.
+        """
+
+    def revision(self, path: str, revision: str | None) -> str | None:
+        """Return the pinned commit of a repository; None and errors as for `files`."""
+
+
+class SourceContext(Struct, frozen=True, kw_only=True):
     """How sources may be looked at."""
 
     cache: Cache
@@ -27,7 +81,7 @@ class Access(Struct, frozen=True, kw_only=True):
     """Look again, and fetch again, whatever the cache says."""
     whole: bool = True
     """Whether whole files may be read to learn their digests; else UnknownDigestError."""
-    held: Held | None = None
+    lock: Expected | None = None
     """What the lockfile says the sources are; what it does not pin is looked up."""
     report: Report = silent
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import list_starts, numbers_of, whole_numbers
+from registry.base.arrow import int64_array, list_offsets, to_numpy_int64
 from registry.errors import CacheError
 from registry.store.rows import Columns, metadata_of
 from registry.store.schema import full_schema, has_sample_columns, json_keys, with_all_columns
@@ -27,7 +27,7 @@ def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
     """Return where the choices of rows start in the column's flattened values."""
     if "choices" not in batch.schema.names:
         return [0 for _ in rows]
-    starts = list_starts(batch.column("choices"))
+    starts = list_offsets(batch.column("choices"))
     return [int(starts[row]) for row in rows]
 
 
@@ -115,7 +115,7 @@ class SampleFile:
         """Return where the choices of each row start among those of all, and where they end."""
         starts = [np.zeros(1, np.int64)]
         for number in range(self.batch_count):
-            own = list_starts(self.whole_batch(number).column("choices"))
+            own = list_offsets(self.whole_batch(number).column("choices"))
             starts.append(own[1:] - own[0] + self._choice_starts[number])
         return np.concatenate(starts)
 
@@ -145,7 +145,7 @@ class SampleFile:
             parts.append(_taken(self.batch(number), rows[places] - self._starts[number]))
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
-        return pa.concat_batches(parts).take(whole_numbers(back))
+        return pa.concat_batches(parts).take(int64_array(back))
 
     def input_lengths(self) -> NDArray[np.int64] | None:
         """Return the length of each input in characters; None where there are conversations."""
@@ -156,7 +156,7 @@ class SampleFile:
         lengths = [
             pc.utf8_length(self.batch(number).column("input")) for number in range(self.batch_count)
         ]
-        return np.concatenate([np.zeros(0, np.int64), *map(numbers_of, lengths)])
+        return np.concatenate([np.zeros(0, np.int64), *map(to_numpy_int64, lengths)])
 
     def metadata(self) -> Iterator[dict[str, Any] | None]:
         """Yield the metadata of the samples, in the order of the file."""
@@ -188,7 +188,7 @@ def _taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
     first, last = int(rows[0]), int(rows[-1])
     if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
         return batch.slice(first, len(rows))
-    return batch.take(whole_numbers(rows))
+    return batch.take(int64_array(rows))
 
 
 def _values(batch: pa.RecordBatch) -> Mapping[str, list[Any]]:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS",
-    "KINDS",
+    "METADATA_TYPES",
     "METADATA_VALUES",
-    "Kind",
-    "OtherKindError",
+    "MetadataType",
+    "MetadataTypeMismatchError",
     "batch_from",
     "batch_of",
     "common_keys",
@@ -41,8 +41,8 @@ __all__ = [
     "full_schema",
     "has_sample_columns",
     "json_keys",
-    "kind_column",
-    "kind_of",
+    "metadata_column",
+    "metadata_type_of",
     "schema_of",
     "struct_of",
     "with_all_columns",
@@ -51,11 +51,11 @@ __all__ = [
 FIELDS = ("input", "choices", "target", "id", "metadata", "sandbox", "files", "setup")
 """Fields of a sample, in its order."""
 
-Kind = Literal["text", "texts", "whole", "number", "flag", "json"]
+MetadataType = Literal["text", "texts", "whole", "number", "flag", "json"]
 """What the values of one key of the metadata are: all of a type, or anything, kept as JSON."""
 
 _TEXT = pa.large_string()
-KINDS: dict[Kind, pa.DataType] = {
+METADATA_TYPES: dict[MetadataType, pa.DataType] = {
     "text": _TEXT,
     "texts": pa.large_list(_TEXT),
     "whole": pa.int64(),
@@ -65,7 +65,12 @@ KINDS: dict[Kind, pa.DataType] = {
 }
 """Kind → type of its column."""
 
-_KIND_OF_TYPE: dict[type, Kind] = {str: "text", int: "whole", float: "number", bool: "flag"}
+_METADATA_TYPE_OF: dict[type, MetadataType] = {
+    str: "text",
+    int: "whole",
+    float: "number",
+    bool: "flag",
+}
 _AS_JSON = {b"form": b"json"}
 _COLUMNS = (
     pa.field("input", _TEXT),
@@ -87,7 +92,7 @@ METADATA_VALUES = "metadata_values"
 _INT64 = 1 << 63
 
 
-class OtherKindError(Exception):
+class MetadataTypeMismatchError(Exception):
     """Metadata is not of the kinds that its columns were made for."""
 
     def __init__(self, key: str | None) -> None:
@@ -96,18 +101,18 @@ class OtherKindError(Exception):
         """The key whose value is of another kind; None where the keys are others."""
 
 
-def schema_of(kinds: Mapping[str, Kind]) -> pa.Schema:
+def schema_of(metadata_types: Mapping[str, MetadataType]) -> pa.Schema:
     """Return the columns of a samples file.
 
     `messages` or `input`, `targets` or `target`, `id_number` or `id`, `metadata_values` (a struct
-    with the keys of `kinds`) or `metadata`; the others are null. `record` is the number of the
-    source's record, from 1.
+    with the keys of `metadata_types`) or `metadata`; the others are null. `record` is the number
+    of the source's record, from 1.
     """
-    if not kinds:
+    if not metadata_types:
         return pa.schema(_COLUMNS)
     children = [
-        pa.field(key, KINDS[kind], metadata=_AS_JSON if kind == "json" else None)
-        for key, kind in kinds.items()
+        pa.field(key, METADATA_TYPES[kind], metadata=_AS_JSON if kind == "json" else None)
+        for key, kind in metadata_types.items()
     ]
     return pa.schema([*_COLUMNS, pa.field(METADATA_VALUES, pa.struct(children))])
 
@@ -143,13 +148,13 @@ def json_keys(schema: pa.Schema) -> list[str]:
     return [child.name for child in children if child.metadata == _AS_JSON]
 
 
-def kind_of(values: Sequence[Any]) -> Kind:
+def metadata_type_of(values: Sequence[Any]) -> MetadataType:
     """Return the kind that some values of a key have in common."""
     types = set(map(type, values)) - {NoneType}
     texts = {str, NoneType}
     if types == {list} and all(set(map(type, value or ())) <= texts for value in values):
         return "texts"
-    return _KIND_OF_TYPE.get(types.pop(), "json") if len(types) == 1 else "json"
+    return _METADATA_TYPE_OF.get(types.pop(), "json") if len(types) == 1 else "json"
 
 
 def fields_of(sample: Sample) -> dict[str, Any]:
@@ -158,14 +163,17 @@ def fields_of(sample: Sample) -> dict[str, Any]:
 
 
 def batch_of(
-    fields: Mapping[str, Sequence[Any]], records: Numbers, kinds: Mapping[str, Kind]
+    fields: Mapping[str, Sequence[Any]],
+    records: Numbers,
+    metadata_types: Mapping[str, MetadataType],
 ) -> pa.RecordBatch:
     """Return samples as rows.
 
     Args:
         fields: Field → its values, one a sample; a field that is left out is None.
         records: Number of each sample's record.
-        kinds: Key of the metadata → kind of its values; empty where metadata is JSON as a whole.
+        metadata_types: Key of the metadata → type of its values; empty where metadata is JSON as
+            a whole.
 
     Raises:
         MappingError: a value has no form in the cache; it names record and field.
@@ -173,20 +181,23 @@ def batch_of(
     """
     columns: dict[str, pa.Array] = {"record": pa.array(records, pa.int64())}
     for name, values in fields.items():
-        if name == "metadata" and kinds:
-            _check_keys(values, kinds)
-            items = {key: [item[key] for item in values] for key in kinds}
-            parts = [kind_column(key, kinds[key], items[key], records) for key in kinds]
-            columns[METADATA_VALUES] = struct_of(parts, kinds)
+        if name == "metadata" and metadata_types:
+            _check_keys(values, metadata_types)
+            items = {key: [item[key] for item in values] for key in metadata_types}
+            parts = [
+                metadata_column(key, metadata_types[key], items[key], records)
+                for key in metadata_types
+            ]
+            columns[METADATA_VALUES] = struct_of(parts, metadata_types)
         else:
             columns |= field_columns(name, values, records)
-    return batch_from(columns, len(records), kinds)
+    return batch_from(columns, len(records), metadata_types)
 
 
-def _check_keys(metadata: Sequence[Any], kinds: Mapping[str, Kind]) -> None:
+def _check_keys(metadata: Sequence[Any], metadata_types: Mapping[str, MetadataType]) -> None:
     """Raise an OtherKindError where samples have other keys, or none."""
-    if None in metadata or set(map(tuple, metadata)) - {tuple(kinds)}:
-        raise OtherKindError(None)
+    if None in metadata or set(map(tuple, metadata)) - {tuple(metadata_types)}:
+        raise MetadataTypeMismatchError(None)
 
 
 def common_keys(metadata: Sequence[Any]) -> list[str]:
@@ -197,10 +208,10 @@ def common_keys(metadata: Sequence[Any]) -> list[str]:
 
 
 def batch_from(
-    columns: Mapping[str, pa.Array], count: int, kinds: Mapping[str, Kind]
+    columns: Mapping[str, pa.Array], count: int, metadata_types: Mapping[str, MetadataType]
 ) -> pa.RecordBatch:
     """Return rows of columns; those that are left out are null."""
-    schema = schema_of(kinds)
+    schema = schema_of(metadata_types)
     arrays = [
         columns[field.name] if field.name in columns else pa.nulls(count, field.type)
         for field in schema
@@ -208,9 +219,11 @@ def batch_from(
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def struct_of(columns: Sequence[pa.Array], kinds: Mapping[str, Kind]) -> pa.StructArray:
+def struct_of(
+    columns: Sequence[pa.Array], metadata_types: Mapping[str, MetadataType]
+) -> pa.StructArray:
     """Return the columns of the metadata's keys as one."""
-    children = list(schema_of(kinds).field(METADATA_VALUES).type)
+    children = list(schema_of(metadata_types).field(METADATA_VALUES).type)
     return pa.StructArray.from_arrays(columns, fields=children)
 
 
@@ -309,22 +322,30 @@ def _json_texts(values: Sequence[Any]) -> pa.Array:
     return _texts([None if value is None else to_json(value) for value in values])
 
 
-def kind_column(key: str, kind: Kind, values: Sequence[Any], records: Numbers) -> pa.Array:
+def metadata_column(
+    key: str, kind: MetadataType, values: Sequence[Any], records: Numbers
+) -> pa.Array:
     """Return the values of one key of the metadata.
 
     Raises:
         MappingError: a value has no form in the cache.
         OtherKindError: a value is not of the kind.
     """
-    if kind != "json" and kind_of(values) != kind and any(value is not None for value in values):
-        raise OtherKindError(key)
+    if (
+        kind != "json"
+        and metadata_type_of(values) != kind
+        and any(value is not None for value in values)
+    ):
+        raise MetadataTypeMismatchError(key)
 
     def write(values: Sequence[Any]) -> dict[str, pa.Array]:
-        return {key: _json_texts(values) if kind == "json" else pa.array(values, KINDS[kind])}
+        return {
+            key: _json_texts(values) if kind == "json" else pa.array(values, METADATA_TYPES[kind])
+        }
 
     try:
         return _written(write, "metadata", values, records)[key]
     except MappingError as error:
         if isinstance(error.__cause__, OverflowError):  # a whole number beyond 64 bits
-            raise OtherKindError(key) from error
+            raise MetadataTypeMismatchError(key) from error
         raise

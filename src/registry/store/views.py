@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.arrow import list_starts, numbers_of, places_within
+from registry.base.arrow import list_offsets, ranges, to_numpy_int64
 from registry.base.digest import digest_of
 from registry.cache import FORMAT
 from registry.errors import CacheError
@@ -126,7 +126,7 @@ def choice_orders(
         part = rows[first : first + _ROWS_AT_ONCE]
         counts = starts[part + 1] - starts[part]
         drawn = [place for count in counts.tolist() for place in shuffle_positions(count, rng)]
-        orders[np.repeat(starts[part], counts) + places_within(counts)] = drawn
+        orders[np.repeat(starts[part], counts) + ranges(counts)] = drawn
     bad = _misfits(file, np.diff(starts))[rows]
     return orders, int(bad.argmax()) if bad.any() else None
 
@@ -142,7 +142,7 @@ def _misfits(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         first += len(batch)
         for texts, owners in (
             (batch.column("target"), rows),
-            (several.flatten(), np.repeat(rows, np.diff(list_starts(several)))),
+            (several.flatten(), np.repeat(rows, np.diff(list_offsets(several)))),
         ):
             misfits[owners[_letter_indexes(texts) >= counts[owners]]] = True
     return misfits & (counts > 0)
@@ -152,7 +152,7 @@ def _letter_indexes(texts: pa.Array) -> NDArray[np.int64]:
     """Return the indexes of letters: -1 of a null, and one beyond any choice of what is none."""
     encoded = texts.dictionary_encode()
     indexes = [_letter_index(text) for text in encoded.dictionary.to_pylist()]
-    return np.array([*indexes, -1])[numbers_of(encoded.indices.fill_null(-1))]
+    return np.array([*indexes, -1])[to_numpy_int64(encoded.indices.fill_null(-1))]
 
 
 def _letter_index(text: str) -> int:

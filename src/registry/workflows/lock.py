@@ -18,9 +18,9 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
-from registry.load import Access, load, open_cached, remember_pinned
+from registry.load import SourceContext, load, open_cached, remember_pinned
 from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
-from registry.lockfile.pinned import HEAD, HUB, Held, all_sources, is_remote
+from registry.lockfile.pinned import HEAD, HUB, PinnedSources, all_sources, is_remote
 from registry.lockfile.spec_digest import asked_of, portable, spec_digest
 from registry.manifest.models import HfSource, JsonSource, Source, is_commit
 from registry.store.digest import SamplesDigest, changed_samples, digest_samples
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from registry.cache import Cache
     from registry.catalog.catalog import Catalog
-    from registry.load import Opened
+    from registry.load import LoadResult
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
     from registry.sources.pins import PinnedFile, SourcePin
 
-__all__ = ["Locked", "Locking", "lock_datasets", "new_lock"]
+__all__ = ["LockRequest", "LockResult", "lock_datasets", "new_lock"]
 
 _LOOKED_AT = 1000
 """Records that tell which columns JSON has."""
@@ -47,7 +47,7 @@ Status = Literal["kept", "pinned", "repinned", "moved", "unmoved", "unreachable"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Locked:
+class LockResult:
     """What became of the pin of one dataset."""
 
     name: str
@@ -73,7 +73,7 @@ class Locked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Locking:
+class LockRequest:
     """Where to look, and what to do."""
 
     catalog: Catalog
@@ -90,35 +90,35 @@ class Locking:
 
 
 def lock_datasets(
-    names: Sequence[str], locking: Locking, *, jobs: int, report: ReportNamed
-) -> Iterator[Locked]:
+    names: Sequence[str], request: LockRequest, *, jobs: int, report: ReportNamed
+) -> Iterator[LockResult]:
     """Pin datasets, `jobs` at a time; yield what became of each as it comes."""
-    return each(names, partial(_lock_one, locking=locking), jobs=jobs, report=report)
+    return each(names, partial(_lock_one, request=request), jobs=jobs, report=report)
 
 
-def new_lock(old: Sequence[Lock], done: Iterable[Locked], names: Collection[str]) -> Lock:
+def new_lock(old: Sequence[Lock], done: Iterable[LockResult], names: Collection[str]) -> Lock:
     """Return the lock with new pins, and without those of datasets that are not among `names`."""
     pins = {name: pin for lock in reversed(old) for name, pin in lock.pins.items()}
     pins |= {one.name: one.pin for one in done if one.pin is not None}
     return Lock({name: pin for name, pin in pins.items() if name in names})
 
 
-def _lock_one(name: str, report: Report, *, locking: Locking) -> Locked:
-    old = next(locking.pins(name), None)
+def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
+    old = next(request.pins(name), None)
     try:
-        spec = locking.catalog[name]
+        spec = request.catalog[name]
     except ManifestError as error:
-        return Locked(name=name, status="failed", pin=old, error=error)
+        return LockResult(name=name, status="failed", pin=old, error=error)
     digest = spec_digest(spec)
-    old = next((pin for pin in locking.pins(name) if pin.agrees(digest)), old)
+    old = next((pin for pin in request.pins(name) if pin.agrees(digest)), old)
     agrees = old is not None and old.agrees(digest)
-    if agrees and name not in locking.upgrade:
-        return Locked(name=name, status="kept", pin=old)
+    if agrees and name not in request.upgrade:
+        return LockResult(name=name, status="kept", pin=old)
     try:
-        return _pin_anew(spec, old, locking, report)
+        return _pin_anew(spec, old, request, report)
     except RegistryError as error:
         status = _failure(spec, error)
-        return Locked(name=name, status=status, pin=old, stale=not agrees, error=error)
+        return LockResult(name=name, status=status, pin=old, stale=not agrees, error=error)
 
 
 def _failure(spec: DatasetSpec, error: RegistryError) -> Status:
@@ -126,22 +126,31 @@ def _failure(spec: DatasetSpec, error: RegistryError) -> Status:
     return "unreachable" if is_away else "failed"
 
 
-def _pin_anew(spec: DatasetSpec, old: Pin | None, locking: Locking, report: Report) -> Locked:
+def _pin_anew(
+    spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report
+) -> LockResult:
     """Pin a dataset; unless it is upgraded, sources that its old pin has stay what they were."""
-    upgrade = spec.name in locking.upgrade
-    held = None if old is None or upgrade else _held(spec, old)
-    access = Access(cache=locking.cache, offline=locking.offline, held=held, report=report)
-    opened = load(spec, access.cache, offline=access.offline, whole=True, held=held, report=report)
+    upgrade = spec.name in request.upgrade
+    lock = None if old is None or upgrade else _pinned_sources(spec, old)
+    context = SourceContext(cache=request.cache, offline=request.offline, lock=lock, report=report)
+    opened = load(
+        spec,
+        context.cache,
+        offline=context.offline,
+        whole=True,
+        lock=lock,
+        report=report,
+    )
     digest = digest_samples(opened.dataset.as_stored())
-    pin = _pin_of(spec, opened, digest, access)
-    remember_pinned(opened, pin, access.cache)
+    pin = _pin_of(spec, opened, digest, context)
+    remember_pinned(opened, pin, context.cache)
     if old is None:
-        return Locked(name=spec.name, status="pinned", pin=pin)
+        return LockResult(name=spec.name, status="pinned", pin=pin)
     if _versions(pin) != _versions(old) or (upgrade and _samples(pin) != _samples(old)):
-        before = _old_samples(spec, old, locking.cache)
+        before = _old_samples(spec, old, request.cache)
         change = _change(old, pin, before, digest)
-        return Locked(name=spec.name, status="moved", pin=pin, change=change)
-    return Locked(name=spec.name, status="unmoved" if upgrade else "repinned", pin=pin)
+        return LockResult(name=spec.name, status="moved", pin=pin, change=change)
+    return LockResult(name=spec.name, status="unmoved" if upgrade else "repinned", pin=pin)
 
 
 def _versions(pin: Pin) -> list[tuple[str, str | None]]:
@@ -152,15 +161,15 @@ def _samples(pin: Pin) -> tuple[int, str]:
     return pin.samples, pin.ordered
 
 
-def _held(spec: DatasetSpec, pin: Pin) -> Held:
+def _pinned_sources(spec: DatasetSpec, pin: Pin) -> PinnedSources:
     folder, sources = spec.folder, pin.sources
-    return Held(dataset=spec.name, folder=folder, sources=sources, complete=False)
+    return PinnedSources(dataset=spec.name, folder=folder, sources=sources, complete=False)
 
 
 def _old_samples(spec: DatasetSpec, pin: Pin, cache: Cache) -> SamplesDigest | None:
     """Return the digests of the samples that were pinned, if the cache still has these."""
-    held = replace(_held(spec, pin), complete=True, any_branch=True, compare=False)
-    dataset = open_cached(spec, cache, held)
+    lock = replace(_pinned_sources(spec, pin), complete=True, any_branch=True, compare=False)
+    dataset = open_cached(spec, cache, lock)
     digest = None if dataset is None else digest_samples(dataset.as_stored())
     return digest if digest is not None and digest.ordered == pin.ordered else None
 
@@ -196,7 +205,9 @@ def _difference(old: Pin, new: Pin, before: SamplesDigest | None, after: Samples
     return f"{changed_samples(before, after):,} changed"
 
 
-def _pin_of(spec: DatasetSpec, opened: Opened, digest: SamplesDigest, access: Access) -> Pin:
+def _pin_of(
+    spec: DatasetSpec, opened: LoadResult, digest: SamplesDigest, context: SourceContext
+) -> Pin:
     side = () if opened.pins.side is None else (opened.pins.side,)
     looked_up = zip(all_sources(spec), (*opened.pins.sources, *side), strict=True)
     sources = [one for source, pinned in looked_up for one in _sources(source, pinned, spec.folder)]
@@ -204,7 +215,7 @@ def _pin_of(spec: DatasetSpec, opened: Opened, digest: SamplesDigest, access: Ac
         spec=spec_digest(spec),
         sources=tuple(dict.fromkeys(sources)),
         samples=digest.samples,
-        columns=tuple(_columns(spec.sources[0], opened.pins.sources[0], access)),
+        columns=tuple(_columns(spec.sources[0], opened.pins.sources[0], context)),
         ordered=digest.ordered,
         unordered=digest.unordered,
         format=PIN_FORMAT,
@@ -233,11 +244,11 @@ def _locked_file(file: PinnedFile, folder: Path) -> LockedSource:
     )
 
 
-def _columns(source: Source, pinned: SourcePin, access: Access) -> list[str]:
+def _columns(source: Source, pinned: SourcePin, context: SourceContext) -> list[str]:
     """Return the columns of the first records, in the order in which they come."""
     from registry.build.builder import records_of
 
-    records = records_of(source, pinned, access)
+    records = records_of(source, pinned, context)
     looked_at = islice(records, _LOOKED_AT if isinstance(source, JsonSource) else 1)
     names = dict.fromkeys(str(key) for record in looked_at for key in record)
     # Half of a surrogate pair has no form in UTF-8, which the lockfile is written in.

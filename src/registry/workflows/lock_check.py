@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from registry.build.fingerprint import pin_all
 from registry.errors import DigestMismatchError, ManifestError, SourceError
-from registry.load import Access
+from registry.load import SourceContext
 from registry.lockfile.models import Lock, lock_text
-from registry.lockfile.pinned import changes, hold, is_remote
+from registry.lockfile.pinned import changes, is_remote, pin_sources
 from registry.lockfile.spec_digest import spec_digest
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _of_dataset(spec: DatasetSpec, pin: Pin | None, cache: Cache) -> Iterator[Di
 def _of_files(spec: DatasetSpec, pin: Pin, cache: Cache) -> Iterator[Difference]:
     """Yield the local file that is not as it was pinned; remote ones are not asked for."""
     try:
-        pin_all(spec, Access(cache=cache, offline=True, held=hold(spec, pin)))
+        pin_all(spec, SourceContext(cache=cache, offline=True, lock=pin_sources(spec, pin)))
     except DigestMismatchError as error:
         hint = f"`python -m registry lock --upgrade {spec.name}` pins what is there"
         yield Difference(spec.name, f"{error.location} is not as it was pinned", hint)

@@ -15,7 +15,7 @@ from registry.load import load
 if TYPE_CHECKING:
     from registry.cache import Cache
     from registry.catalog.catalog import Catalog
-    from registry.lockfile.pinned import Hold
+    from registry.lockfile.pinned import SourcePinner
     from registry.progress import Report
 
 __all__ = ["SyncResult", "sync"]
@@ -48,7 +48,7 @@ def sync(
     catalog: Catalog,
     cache: Cache,
     *,
-    hold: Hold | None = None,
+    pin_sources: SourcePinner | None = None,
     jobs: int,
     offline: bool = False,
     refresh: bool = False,
@@ -56,7 +56,7 @@ def sync(
 ) -> Iterator[SyncResult]:
     """Build what is not cached, `jobs` datasets at a time; yield each result as it comes.
 
-    One failing dataset does not stop the others; `hold` decides how each is held to its pin,
+    One failing dataset does not stop the others; `pin_sources` decides how each is held to its pin,
     and without it none is.
     """
     work = partial(
@@ -65,7 +65,7 @@ def sync(
         cache=cache,
         offline=offline,
         refresh=refresh,
-        hold=hold,
+        pin_sources=pin_sources,
     )
     yield from each(names, work, jobs=jobs, report=report)
 
@@ -76,7 +76,7 @@ def _sync_one(
     *,
     catalog: Catalog,
     cache: Cache,
-    hold: Hold | None,
+    pin_sources: SourcePinner | None,
     offline: bool,
     refresh: bool,
 ) -> SyncResult:
@@ -89,7 +89,7 @@ def _sync_one(
             offline=offline,
             refresh=refresh,
             verify=True,
-            held=None if hold is None else hold(spec),
+            lock=None if pin_sources is None else pin_sources(spec),
             report=report,
         )
     except RegistryError as error:

@@ -16,7 +16,7 @@ from registry.cli import CLEAN, options
 from registry.cli.output import print_sample
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.lint.fixes.schema_comment import schema_reference
-from registry.load import Access, load, look_at
+from registry.load import SourceContext, inspect_source, load
 from registry.manifest.resolve import source_type
 from registry.scaffold.infer import manifest_text, propose
 from registry.settings import builtin_root
@@ -57,8 +57,8 @@ def command(
     catalog, cache, settings = options.open_catalog(root)
     source = _source(path, config, split, revision, file, catalog.index.parent)
     target = _target(catalog, name)
-    access = Access(cache=cache, offline=settings.offline)
-    pinned, records = look_at(source, catalog.index.parent, access)
+    context = SourceContext(cache=cache, offline=settings.offline)
+    pinned, records = inspect_source(source, catalog.index.parent, context)
     if not records:
         raise DecodeError("the source has no records to look at", file=str(source["path"]))
     if pinned.revision is not None:

@@ -17,7 +17,7 @@ from registry.cli.progress_bars import bars
 from registry.errors import LockError
 from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
 from registry.settings import Settings
-from registry.workflows.lock import Locked, Locking, lock_datasets, new_lock
+from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
 from registry.workflows.lock_check import Difference, differences, is_as_written
 
 __all__ = ["command"]
@@ -71,7 +71,7 @@ def command(
     _refuse_builtin(settings)
     named = tuple(dict.fromkeys((*names, *single)))
     path = settings.lock_file
-    locking = Locking(
+    request = LockRequest(
         catalog=catalog,
         cache=cache,
         old=read_sides(path, shown_as=shown(path)),
@@ -79,23 +79,28 @@ def command(
         offline=settings.offline,
     )
     with bars(as_json=as_json) as report:
-        run = lock_datasets(named or tuple(catalog), locking, jobs=jobs, report=report)
+        run = lock_datasets(named or tuple(catalog), request, jobs=jobs, report=report)
         done = sorted(run, key=lambda one: one.name)
-    return _finish(path, locking, done, named, as_json=as_json)
+    return _finish(path, request, done, named, as_json=as_json)
 
 
 def _finish(
-    path: Path, locking: Locking, done: Sequence[Locked], named: Sequence[str], *, as_json: bool
+    path: Path,
+    request: LockRequest,
+    done: Sequence[LockResult],
+    named: Sequence[str],
+    *,
+    as_json: bool,
 ) -> int:
     """Write the lock, say what became of it, and return the exit code."""
-    catalog = locking.catalog
+    catalog = request.catalog
     # A file that can't be read may hold what seems to be gone.
     stray = options.print_stray_problems(catalog)
-    pinned = {name for old in locking.old for name in old.pins}
+    pinned = {name for old in request.old for name in old.pins}
     gone = [] if stray else sorted(pinned - set(catalog))
-    lock = new_lock(locking.old, done, pinned.union(catalog).difference(gone))
+    lock = new_lock(request.old, done, pinned.union(catalog).difference(gone))
     # A file that says the same already is left alone.
-    if len(locking.old) != 1 or not is_as_written(path, lock):
+    if len(request.old) != 1 or not is_as_written(path, lock):
         write_lock(path, lock)
     if as_json:
         print_json({"datasets": [one.to_dict() for one in done], "dropped": gone})
@@ -110,14 +115,16 @@ def _refuse_builtin(settings: Settings) -> None:
         raise LockError(f"the built-in catalog is not written to ({hint})")
 
 
-def _counts(one: Locked, named: Sequence[str]) -> bool:
+def _counts(one: LockResult, named: Sequence[str]) -> bool:
     """Return whether what became of a dataset makes the exit code 1."""
     if one.status == "unreachable":
         return one.name in named or (one.pin is not None and one.stale)
     return one.status == "failed"
 
 
-def _print(done: Sequence[Locked], gone: Sequence[str], *, path: str, named: Sequence[str]) -> None:
+def _print(
+    done: Sequence[LockResult], gone: Sequence[str], *, path: str, named: Sequence[str]
+) -> None:
     for one in done:
         if one.status in _WORDS and one.pin is not None:
             print(f"{one.name}: {_WORDS[one.status]}, {one.pin.samples:,} samples")
@@ -132,11 +139,11 @@ def _print(done: Sequence[Locked], gone: Sequence[str], *, path: str, named: Seq
     print(f"{path}: {', '.join(_summary(done, named))}")
 
 
-def _without_name(one: Locked) -> str:
+def _without_name(one: LockResult) -> str:
     return str(one.error).removeprefix(f"{one.name}: ")
 
 
-def _summary(done: Sequence[Locked], named: Sequence[str]) -> Iterator[str]:
+def _summary(done: Sequence[LockResult], named: Sequence[str]) -> Iterator[str]:
     pinned = sum(one.pin is not None for one in done)
     yield f"{pinned} of {len(done)} datasets pinned"
     away = [one for one in done if one.status == "unreachable" and not _counts(one, named)]

@@ -12,7 +12,7 @@ import click
 from registry.cli import CLEAN, options
 from registry.cli.output import print_sample
 from registry.load import load, preview_records
-from registry.lockfile.pinned import hold
+from registry.lockfile.pinned import pin_sources
 
 if TYPE_CHECKING:
     from registry.samples.sample import Sample
@@ -55,8 +55,8 @@ def command(
     else:
         spec = catalog[name]
         pin = options.pin_of(settings, name)
-        held = hold(spec, pin, locked=settings.locked, frozen=settings.frozen)
-        samples = load(spec, cache, offline=settings.offline, held=held).dataset
+        lock = pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen)
+        samples = load(spec, cache, offline=settings.offline, lock=lock).dataset
     for number, sample in enumerate(islice(samples, count), 1):
         if as_json:
             data = sample.model_dump(mode="json", exclude_none=True)

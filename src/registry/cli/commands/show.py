@@ -13,9 +13,9 @@ from registry.catalog.catalog import Catalog, shown
 from registry.cli import CLEAN, options
 from registry.cli.output import print_json, print_table, size_text
 from registry.diff.escape import shown_value, visible
-from registry.load import peek
+from registry.load import find_cached
 from registry.lockfile.models import read_documents
-from registry.lockfile.pinned import hold
+from registry.lockfile.pinned import pin_sources
 from registry.lockfile.provenance import lock_origins
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.provenance import Origin, origins_of
@@ -66,7 +66,9 @@ def command(
         print(loader_call(spec))
         return CLEAN
     pin = options.pin_of(settings, name)
-    entry = peek(spec, cache, hold(spec, pin, locked=settings.locked, frozen=settings.frozen))
+    entry = find_cached(
+        spec, cache, pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen)
+    )
     if as_json:
         cached, pinned = _cache_data(entry), _pin_data(spec, pin)
         print_json({"spec": _spec_data(spec), "cache": cached, "pin": pinned})

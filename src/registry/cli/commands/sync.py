@@ -55,7 +55,7 @@ def command(
             chosen,
             catalog,
             cache,
-            hold=options.holder_of(settings),
+            pin_sources=options.source_pinner_of(settings),
             jobs=jobs,
             offline=settings.offline,
             refresh=refresh,

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import list_starts, text_scalar
+from registry.base.arrow import list_offsets, text_scalar
 
 __all__ = ["digests_of"]
 
@@ -24,7 +24,7 @@ def digests_of(columns: Sequence[pa.Array], *, algorithm: str, length: int | Non
     digests = b"".join(
         [
             digest_of(data[start:end], usedforsecurity=False).digest()
-            for start, end in pairwise(list_starts(joined).tolist())
+            for start, end in pairwise(list_offsets(joined).tolist())
         ]
     )
     return _of_one_width(digests.hex(), len(joined), length)

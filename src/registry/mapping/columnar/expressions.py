@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import constant_text, numbers_of, text_scalar, whole_numbers
+from registry.base.arrow import constant_text, int64_array, text_scalar, to_numpy_int64
 from registry.manifest.expressions import (
     Column,
     Comparisons,
@@ -31,7 +31,7 @@ from registry.manifest.expressions import (
 from registry.manifest.templates import Placeholder
 from registry.mapping.columnar.digests import digests_of
 from registry.mapping.columnar.list_texts import text_of_lists
-from registry.mapping.columnar.record_batch import View, python_values
+from registry.mapping.columnar.record_batch import RecordBatchView, python_values
 
 __all__ = ["NoKernelError", "as_text", "evaluate", "is_text", "is_text_list", "places_where"]
 
@@ -61,7 +61,7 @@ def as_text(column: pa.Array) -> pa.Array:
     return column if pa.types.is_large_string(column.type) else column.cast(pa.large_string())
 
 
-def evaluate(expression: Expression, view: View) -> pa.Array:
+def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
     """Return the values of an expression; null where a record gives null or lacks the column.
 
     Raises:
@@ -79,7 +79,7 @@ def evaluate(expression: Expression, view: View) -> pa.Array:
         case Hash(fields=fields) if fields:
             return _hash(expression, view)
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
-            return whole_numbers(view.numbers + (start - 1))
+            return int64_array(view.numbers + (start - 1))
         case Pipe(start, operations):
             column = _required(start, view)
             return reduce(lambda values, call: _apply(call, values), operations, column)
@@ -87,14 +87,14 @@ def evaluate(expression: Expression, view: View) -> pa.Array:
             raise NoKernelError
 
 
-def _column(name: str, view: View) -> pa.Array:
+def _column(name: str, view: RecordBatchView) -> pa.Array:
     column = view.column(name)
     if column is None:
         raise NoKernelError
     return column
 
 
-def _required(expression: Expression, view: View) -> pa.Array:
+def _required(expression: Expression, view: RecordBatchView) -> pa.Array:
     """Return the values of an expression that are all there."""
     column = evaluate(expression, view)
     if column.null_count:
@@ -102,7 +102,7 @@ def _required(expression: Expression, view: View) -> pa.Array:
     return column
 
 
-def _required_text(expression: Expression, view: View) -> pa.Array:
+def _required_text(expression: Expression, view: RecordBatchView) -> pa.Array:
     column = _required(expression, view)
     if not is_text(column.type):
         raise NoKernelError
@@ -113,12 +113,12 @@ def _interleaved(columns: list[pa.Array]) -> pa.Array:
     """Return lists of the values that columns have in each row."""
     width, count = len(columns), len(columns[0])
     order = np.arange(width * count).reshape(width, count).T.ravel()
-    items = pa.concat_arrays(columns).take(whole_numbers(order))
-    starts = whole_numbers(np.arange(0, width * count + 1, width))
+    items = pa.concat_arrays(columns).take(int64_array(order))
+    starts = int64_array(np.arange(0, width * count + 1, width))
     return pa.LargeListArray.from_arrays(starts, items)
 
 
-def _template(template: Template, view: View) -> pa.Array:
+def _template(template: Template, view: RecordBatchView) -> pa.Array:
     pieces: list[Any] = []
     for part in template.parts:
         if isinstance(part, str):
@@ -133,7 +133,7 @@ def _template(template: Template, view: View) -> pa.Array:
     return pc.binary_join_element_wise(*pieces, text_scalar(""))
 
 
-def _hash(expression: Hash, view: View) -> pa.Array:
+def _hash(expression: Hash, view: RecordBatchView) -> pa.Array:
     columns = [_str(_required(field, view)) for field in expression.fields]
     algorithm, length = expression.algorithm, expression.length
     digests = digests_of(columns, algorithm=algorithm, length=length)
@@ -167,13 +167,13 @@ _BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
 def _letter(values: pa.Array, argument: Any) -> pa.Array:
     if not pa.types.is_integer(values.type) or pa.types.is_uint64(values.type):
         raise NoKernelError
-    numbers = numbers_of(values) - (argument or {}).get("base", 0)
+    numbers = to_numpy_int64(values) - (argument or {}).get("base", 0)
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(_LETTERS)):
         raise NoKernelError
     starts = np.arange(len(_LETTERS) + 1, dtype=np.int64)
     buffers = [None, pa.py_buffer(starts), pa.py_buffer(_LETTERS.encode())]
     letters = pa.Array.from_buffers(pa.large_string(), len(_LETTERS), buffers)
-    return letters.take(whole_numbers(numbers))
+    return letters.take(int64_array(numbers))
 
 
 def _ascii(values: pa.Array) -> pa.Array:
@@ -209,7 +209,7 @@ _OPERATIONS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
 """Operations that have a kernel: values without nulls, and the argument in the manifest."""
 
 
-def places_where(condition: Condition, view: View) -> pa.Array:
+def places_where(condition: Condition, view: RecordBatchView) -> pa.Array:
     """Return the places of the records that a condition holds of."""
     match condition:
         case Comparisons((("equals", str() as operand),), Column(name)):

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from registry.base.arrow import (
     begins_visibly,
     constant_text,
-    list_starts,
-    places_within,
+    int64_array,
+    list_offsets,
+    ranges,
     text_scalar,
-    whole_numbers,
 )
 from registry.manifest.expressions import Expression
 from registry.mapping.columnar.expressions import (
@@ -24,27 +24,27 @@ from registry.mapping.columnar.expressions import (
     is_text,
     is_text_list,
 )
-from registry.mapping.columnar.record_batch import View
-from registry.store.schema import KINDS, Kind
+from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.store.schema import METADATA_TYPES, MetadataType
 
-__all__ = ["FIELD_KERNELS", "kind_of_column", "of_kind"]
+__all__ = ["FIELD_KERNELS", "metadata_type_of_column", "of_metadata_type"]
 
 Columns = dict[str, pa.Array]
 
-_TEXTS = KINDS["texts"]
+_TEXTS = METADATA_TYPES["texts"]
 
 
-def _input(expression: Expression, view: View) -> Columns:
+def _input(expression: Expression, view: RecordBatchView) -> Columns:
     column = evaluate(expression, view)
     if not is_text(column.type) or column.null_count:
         raise NoKernelError
     text = as_text(column)
-    if view.count and not (np.diff(list_starts(text)) > 0).all():
+    if view.count and not (np.diff(list_offsets(text)) > 0).all():
         raise NoKernelError
     return {"input": text}
 
 
-def _target(expression: Expression, view: View) -> Columns:
+def _target(expression: Expression, view: RecordBatchView) -> Columns:
     column = evaluate(expression, view)
     if column.null_count == view.count:
         return {"target": constant_text("", view.count)}
@@ -56,7 +56,7 @@ def _target(expression: Expression, view: View) -> Columns:
     return {"target": pc.fill_null(as_text(column), text_scalar(""))}
 
 
-def _choices(expression: Expression, view: View) -> Columns:
+def _choices(expression: Expression, view: RecordBatchView) -> Columns:
     column = evaluate(expression, view)
     if column.null_count == view.count:
         return {}
@@ -69,7 +69,7 @@ def _choices(expression: Expression, view: View) -> Columns:
     blank = ~begins_visibly(items)
     doubtful = np.flatnonzero(blank)
     if len(doubtful):
-        cells = items.take(whole_numbers(doubtful)).to_pylist()
+        cells = items.take(int64_array(doubtful)).to_pylist()
         blank[doubtful] = [not cell.strip() for cell in cells]
     return {"choices": _without_blank_ends(texts, items, blank) if blank.any() else texts}
 
@@ -77,7 +77,7 @@ def _choices(expression: Expression, view: View) -> Columns:
 def _as_lists(column: pa.Array) -> pa.LargeListArray:
     """Return lists of texts whose nulls span no items: those of a row are told by its place."""
     texts = column.cast(_TEXTS)
-    return texts.take(whole_numbers(np.arange(len(texts)))) if texts.null_count else texts
+    return texts.take(int64_array(np.arange(len(texts)))) if texts.null_count else texts
 
 
 def _without_blank_ends(
@@ -86,7 +86,7 @@ def _without_blank_ends(
     """Leave out the blank items at the end of each list."""
     if texts.null_count:
         raise NoKernelError
-    starts = list_starts(texts) - list_starts(texts)[0]
+    starts = list_offsets(texts) - list_offsets(texts)[0]
     whole = np.diff(starts)
     lengths = whole.copy()
     while True:
@@ -95,12 +95,12 @@ def _without_blank_ends(
         if not ends_blank.any():
             break
         lengths[ends_blank] -= 1
-    kept = np.flatnonzero(places_within(whole) < np.repeat(lengths, whole))
-    ends = whole_numbers(np.concatenate([[0], np.cumsum(lengths)]))
-    return pa.LargeListArray.from_arrays(ends, items.take(whole_numbers(kept)))
+    kept = np.flatnonzero(ranges(whole) < np.repeat(lengths, whole))
+    ends = int64_array(np.concatenate([[0], np.cumsum(lengths)]))
+    return pa.LargeListArray.from_arrays(ends, items.take(int64_array(kept)))
 
 
-def _id(expression: Expression, view: View) -> Columns:
+def _id(expression: Expression, view: RecordBatchView) -> Columns:
     column = evaluate(expression, view)
     if column.null_count == view.count:
         return {}
@@ -111,14 +111,14 @@ def _id(expression: Expression, view: View) -> Columns:
     raise NoKernelError
 
 
-def _absent(expression: Expression, view: View) -> Columns:
+def _absent(expression: Expression, view: RecordBatchView) -> Columns:
     """Return nothing for a column without any value; what has some is read by record."""
     if evaluate(expression, view).null_count < view.count:
         raise NoKernelError
     return {}
 
 
-FIELD_KERNELS: dict[str, Callable[[Expression, View], Columns]] = {
+FIELD_KERNELS: dict[str, Callable[[Expression, RecordBatchView], Columns]] = {
     "input": _input,
     "target": _target,
     "choices": _choices,
@@ -130,7 +130,7 @@ FIELD_KERNELS: dict[str, Callable[[Expression, View], Columns]] = {
 """Field → its columns of the samples file; a column that is left out is null."""
 
 
-def kind_of_column(column: pa.Array) -> Kind | None:
+def metadata_type_of_column(column: pa.Array) -> MetadataType | None:
     """Return the kind of the values of a column; None for types that only records can tell."""
     types = pa.types
     if is_text(column.type):
@@ -144,10 +144,10 @@ def kind_of_column(column: pa.Array) -> Kind | None:
     return "flag" if types.is_boolean(column.type) else None
 
 
-def of_kind(column: pa.Array, kind: Kind) -> pa.Array | None:
+def of_metadata_type(column: pa.Array, kind: MetadataType) -> pa.Array | None:
     """Return a column as values of a kind, or None where its values are of another."""
     if column.null_count == len(column):
-        return pa.nulls(len(column), KINDS[kind])
-    if kind == "json" or kind_of_column(column) != kind:
+        return pa.nulls(len(column), METADATA_TYPES[kind])
+    if kind == "json" or metadata_type_of_column(column) != kind:
         return None
-    return _as_lists(column) if kind == "texts" else column.cast(KINDS[kind])
+    return _as_lists(column) if kind == "texts" else column.cast(METADATA_TYPES[kind])

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import list_starts, numbers_of, text_scalar, whole_numbers
+from registry.base.arrow import int64_array, list_offsets, text_scalar, to_numpy_int64
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,18 +45,20 @@ def text_of_lists(column: pa.Array) -> pa.Array:
     odd = np.flatnonzero(_are_odd(lists))
     if not len(odd):
         return texts
-    written = map(str, lists.take(whole_numbers(odd)).to_pylist())
+    written = map(str, lists.take(int64_array(odd)).to_pylist())
     order = np.arange(len(lists))
     order[odd] = len(lists) + np.arange(len(odd))
     both = pa.concat_arrays([texts, pa.array(list(written), pa.large_string())])
-    return both.take(whole_numbers(order))
+    return both.take(int64_array(order))
 
 
 def _are_odd(lists: pa.LargeListArray) -> NDArray[np.bool_]:
     """Return which lists are empty, or have a null, or text that may be written otherwise."""
     items = lists.flatten()
-    rows = list_starts(lists) - list_starts(lists)[0]
-    places = np.concatenate([_odd_items(items), numbers_of(pc.indices_nonzero(items.is_null()))])
+    rows = list_offsets(lists) - list_offsets(lists)[0]
+    places = np.concatenate(
+        [_odd_items(items), to_numpy_int64(pc.indices_nonzero(items.is_null()))]
+    )
     odd: NDArray[np.bool_] = np.diff(rows) == 0
     odd[np.searchsorted(rows, places, side="right") - 1] = True
     return odd
@@ -64,7 +66,7 @@ def _are_odd(lists: pa.LargeListArray) -> NDArray[np.bool_]:
 
 def _odd_items(items: pa.Array) -> NDArray[np.int64]:
     """Return the places of the items with bytes that are not plain; some may come repeatedly."""
-    starts = list_starts(items)
+    starts = list_offsets(items)
     data = np.frombuffer(items.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
     places = np.flatnonzero(~_PLAIN[data]) + starts[0]
     items_at: NDArray[np.int64] = np.searchsorted(starts, places, side="right") - 1

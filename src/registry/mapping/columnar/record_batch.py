@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import whole_numbers
+from registry.base.arrow import int64_array
 from registry.decode.frame import Frame, NotColumnarError
 from registry.mapping.row import Row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["View", "python_values"]
+__all__ = ["RecordBatchView", "python_values"]
 
 
 @dataclass(frozen=True)
-class View:
+class RecordBatchView:
     """Consecutive records of a source, with the constant columns of the source."""
 
     frame: Frame
@@ -96,13 +96,15 @@ class View:
             for row, value in zip(self._rows, python_values(column), strict=True):
                 row.record[name] = value
 
-    def kept(self, places: NDArray[np.int64]) -> View:
+    def kept(self, places: NDArray[np.int64]) -> RecordBatchView:
         """Return the view of some of the records."""
         try:
-            batch = self.frame.batch.take(whole_numbers(places))
+            batch = self.frame.batch.take(int64_array(places))
         except pa.ArrowNotImplementedError as error:
             raise NotColumnarError("a column whose rows can't be chosen") from error
-        return View(Frame(batch, self.frame.null_is_value), self.constants, self.numbers[places])
+        return RecordBatchView(
+            Frame(batch, self.frame.null_is_value), self.constants, self.numbers[places]
+        )
 
 
 def _inner(column: pa.Array, path: str) -> pa.Array | None:

@@ -17,11 +17,11 @@ __all__ = [
     "Compiler",
     "Example",
     "Operation",
-    "listed",
-    "need",
+    "as_list",
+    "expect_type",
     "no_argument",
     "options",
-    "text_of",
+    "to_str",
 ]
 
 Apply = Callable[[Any, "Row"], Any]
@@ -79,19 +79,19 @@ class Operation:
     """The operations within an argument."""
 
 
-def listed(argument: Any) -> list[Any]:
+def as_list(argument: Any) -> list[Any]:
     """Return an argument that may be one thing or a list of several as a list."""
     return argument if isinstance(argument, list) else [argument]
 
 
-def need(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
+def expect_type(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
     """Return `value` if it is of a kind, else raise a MappingError that says what is needed."""
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is int):
         return value
     raise MappingError(f"needs {what}", value=value)
 
 
-def text_of(value: Any) -> str:
+def to_str(value: Any) -> str:
     """Return text, or a number's text; a MappingError for anything else."""
     if isinstance(value, str):
         return value

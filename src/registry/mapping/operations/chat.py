@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from registry.errors import MappingError
-from registry.mapping.operations.base import Apply, Example, Operation, need, options
+from registry.mapping.operations.base import Apply, Example, Operation, expect_type, options
 
 __all__ = ["OPERATIONS"]
 
@@ -33,10 +33,10 @@ def _messages(argument: Any, _: Any) -> Apply:
     def apply(value: Any, row: Any) -> list[dict[str, Any]]:
         if isinstance(value, str):
             return [{"role": "user", "content": value}]
-        return [message(item) for item in need(value, list, "text or a list of messages")]
+        return [message(item) for item in expect_type(value, list, "text or a list of messages")]
 
     def message(item: Any) -> dict[str, Any]:
-        need(item, dict, "a list of messages")
+        expect_type(item, dict, "a list of messages")
         role, content = item.get(chosen["role"]), item.get(chosen["content"])
         if not isinstance(role, str) or role not in names:
             raise MappingError(f"the role is none of {', '.join(names)}", value=role)

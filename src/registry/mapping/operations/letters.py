@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from registry.errors import MappingError, shorten
-from registry.mapping.conditions import same
+from registry.mapping.conditions import equal
 from registry.mapping.operations.base import (
     Apply,
     Compiler,
     Example,
     Operation,
-    need,
+    expect_type,
     options,
 )
 from registry.samples.letters import letter_of
@@ -40,7 +40,7 @@ def _whole_number(value: Any) -> int:
     digits = value.strip() if isinstance(value, str) else ""
     if digits.isascii() and digits.isdigit() and len(digits) < 10:
         return int(digits)
-    number: int = need(value, int, "a whole number, or digits")
+    number: int = expect_type(value, int, "a whole number, or digits")
     return number
 
 
@@ -51,7 +51,7 @@ def _letter_in(argument: Any, compiler: Compiler) -> Apply:
         labels = labels_of(row)
         if not isinstance(labels, list):
             raise MappingError("needs a list of labels to look in", value=labels)
-        place = next((at for at, label in enumerate(labels) if same(value, label)), None)
+        place = next((at for at, label in enumerate(labels) if equal(value, label)), None)
         if place is None:
             raise MappingError(f"not among the labels {shorten(labels)}", value=value)
         return letter_of(place)
@@ -63,7 +63,7 @@ def _letters_where(argument: Any, compiler: Compiler) -> Apply:
     holds = compiler.condition({"equals": 1} if argument is None else argument)
 
     def apply(value: Any, row: Any) -> list[str]:
-        mask = need(value, list, "a list")
+        mask = expect_type(value, list, "a list")
         return [letter_of(index) for index, item in enumerate(mask) if holds(item, row)]
 
     return apply

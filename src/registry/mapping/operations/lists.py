@@ -7,17 +7,17 @@ from typing import Any
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_operations
 from registry.mapping.coerce import is_missing
-from registry.mapping.conditions import same
+from registry.mapping.conditions import equal
 from registry.mapping.operations.base import (
     Apply,
     Compiler,
     Example,
     Operation,
-    listed,
-    need,
+    as_list,
+    expect_type,
     no_argument,
     options,
-    text_of,
+    to_str,
 )
 
 __all__ = ["OPERATIONS"]
@@ -28,7 +28,7 @@ def _index(argument: Any, _: Any) -> Apply:
         raise ValueError("takes a whole number")
 
     def apply(value: Any, row: Any) -> Any:
-        items = need(value, (list, str), "a list or text")
+        items = expect_type(value, (list, str), "a list or text")
         try:
             return items[argument]
         except IndexError:
@@ -42,7 +42,7 @@ def _slice(argument: Any, _: Any) -> Apply:
     if len(bounds) != 2 or not all(item is None or type(item) is int for item in bounds):
         raise ValueError("takes [start, end], whole numbers or null")
     start, end = bounds
-    return lambda value, row: need(value, (list, str), "a list or text")[start:end]
+    return lambda value, row: expect_type(value, (list, str), "a list or text")[start:end]
 
 
 def _join(argument: Any, _: Any) -> Apply:
@@ -50,8 +50,8 @@ def _join(argument: Any, _: Any) -> Apply:
         raise ValueError("takes the separator as text")
 
     def apply(value: Any, row: Any) -> str:
-        items = need(value, list, "a list of texts")
-        return argument.join(text_of(item) for item in items)
+        items = expect_type(value, list, "a list of texts")
+        return argument.join(to_str(item) for item in items)
 
     return apply
 
@@ -65,7 +65,7 @@ def _drop_null(argument: Any, _: Any) -> Apply:
     def apply(value: Any, row: Any) -> Any:
         if isinstance(value, dict):
             return {key: item for key, item in value.items() if not is_dropped(item)}
-        return [item for item in need(value, list, "a list or map") if not is_dropped(item)]
+        return [item for item in expect_type(value, list, "a list or map") if not is_dropped(item)]
 
     return apply
 
@@ -75,8 +75,8 @@ def _unique(argument: Any, _: Any) -> Apply:
 
     def apply(value: Any, row: Any) -> list[Any]:
         kept: list[Any] = []
-        for item in need(value, list, "a list"):
-            if not any(same(item, other) for other in kept):
+        for item in expect_type(value, list, "a list"):
+            if not any(equal(item, other) for other in kept):
                 kept.append(item)
         return kept
 
@@ -84,8 +84,8 @@ def _unique(argument: Any, _: Any) -> Apply:
 
 
 def _each(argument: Any, compiler: Compiler) -> Apply:
-    step = compiler.steps(parse_operations(listed(argument)))
-    return lambda value, row: [step(item, row) for item in need(value, list, "a list")]
+    step = compiler.steps(parse_operations(as_list(argument)))
+    return lambda value, row: [step(item, row) for item in expect_type(value, list, "a list")]
 
 
 def _pluck(argument: Any, _: Any) -> Apply:
@@ -93,9 +93,9 @@ def _pluck(argument: Any, _: Any) -> Apply:
         raise ValueError("takes the key as text")
 
     def apply(value: Any, row: Any) -> list[Any]:
-        items = need(value, list, "a list of maps")
+        items = expect_type(value, list, "a list of maps")
         for item in items:
-            if argument not in need(item, dict, "a list of maps"):
+            if argument not in expect_type(item, dict, "a list of maps"):
                 raise MappingError(f"an item has no key '{argument}'", value=item)
         return [item[argument] for item in items]
 
@@ -104,26 +104,26 @@ def _pluck(argument: Any, _: Any) -> Apply:
 
 def _keys(argument: Any, _: Any) -> Apply:
     no_argument(argument)
-    return lambda value, row: list(need(value, dict, "a map"))
+    return lambda value, row: list(expect_type(value, dict, "a map"))
 
 
 def _items(argument: Any, _: Any) -> Apply:
     """Give the values, or each key and value joined with the separator."""
     if argument is None:
-        return lambda value, row: list(need(value, dict, "a map").values())
+        return lambda value, row: list(expect_type(value, dict, "a map").values())
     if not isinstance(argument, str):
         raise ValueError("takes the text between key and value")
 
     def apply(value: Any, row: Any) -> list[str]:
-        pairs = need(value, dict, "a map").items()
-        return [f"{key}{argument}{text_of(item)}" for key, item in pairs]
+        pairs = expect_type(value, dict, "a map").items()
+        return [f"{key}{argument}{to_str(item)}" for key, item in pairs]
 
     return apply
 
 
 def _len(argument: Any, _: Any) -> Apply:
     no_argument(argument)
-    return lambda value, row: len(need(value, (list, dict, str), "a list, map or text"))
+    return lambda value, row: len(expect_type(value, (list, dict, str), "a list, map or text"))
 
 
 OPERATIONS = (
@@ -150,7 +150,7 @@ OPERATIONS = (
         "Apply operations to each item of a list.",
         _each,
         Example({"each": [{"slice": [3, None]}]}, ["(A)5", "(B)6"], ["5", "6"]),
-        steps=listed,
+        steps=as_list,
     ),
     Operation(
         "drop_null",

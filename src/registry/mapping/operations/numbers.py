@@ -14,10 +14,10 @@ from registry.mapping.operations.base import (
     Apply,
     Example,
     Operation,
-    need,
+    expect_type,
     no_argument,
     options,
-    text_of,
+    to_str,
 )
 
 __all__ = ["OPERATIONS"]
@@ -36,7 +36,7 @@ def _float(argument: Any, _: Any) -> Apply:
 
 
 def _number(value: Any, kind: type[int | float]) -> int | float:
-    need(value, (int, float, str), "a number, or text of one")
+    expect_type(value, (int, float, str), "a number, or text of one")
     if kind is int and isinstance(value, float) and not value.is_integer():
         raise MappingError("is not a whole number", value=value)
     if isinstance(value, str) and len(value) > _LONGEST_NUMBER:
@@ -49,14 +49,16 @@ def _number(value: Any, kind: type[int | float]) -> int | float:
 
 def _str(argument: Any, _: Any) -> Apply:
     no_argument(argument)
-    return lambda value, row: str(need(value, (str, int, float, bool), "text, a number or a flag"))
+    return lambda value, row: str(
+        expect_type(value, (str, int, float, bool), "text, a number or a flag")
+    )
 
 
 def _parse(argument: Any, _: Any) -> Apply:
     if argument not in (None, "json", "literal"):
         raise ValueError("takes json or literal")
     read = _read_literal if argument == "literal" else _read_json
-    return lambda value, row: read(text_of(value))
+    return lambda value, row: read(to_str(value))
 
 
 def _read_json(text: str) -> Any:
@@ -98,7 +100,7 @@ def _date(argument: Any, _: Any) -> Apply:
         raise ValueError("takes a format such as %Y-%m-%d as text")
 
     def apply(value: Any, row: Any) -> datetime:
-        text = text_of(value)
+        text = to_str(value)
         try:
             if argument is None:
                 return datetime.fromisoformat(text)

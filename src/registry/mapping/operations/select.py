@@ -13,7 +13,7 @@ from registry.mapping.operations.base import (
     Compiler,
     Example,
     Operation,
-    listed,
+    as_list,
     no_argument,
 )
 
@@ -48,7 +48,7 @@ def _default(argument: Any, _: Any) -> Apply:
 
 
 def _coalesce(argument: Any, compiler: Compiler) -> Apply:
-    others = [compiler.expression(item) for item in listed(argument)]
+    others = [compiler.expression(item) for item in as_list(argument)]
 
     def apply(value: Any, row: Any) -> Any:
         if not is_empty(value):
@@ -103,7 +103,7 @@ OPERATIONS = (
         _coalesce,
         Example({"coalesce": ["b", "c"]}, None, 2, {"b": "", "c": 2}),
         takes_missing=True,
-        expressions=listed,
+        expressions=as_list,
     ),
     Operation(
         "nonempty",

@@ -12,7 +12,7 @@ from registry.mapping.operations.base import (
     Operation,
     no_argument,
     options,
-    text_of,
+    to_str,
 )
 
 __all__ = ["OPERATIONS"]
@@ -21,28 +21,28 @@ __all__ = ["OPERATIONS"]
 def _split(argument: Any, _: Any) -> Apply:
     if not isinstance(argument, str) or not argument:
         raise ValueError("takes the separator, a text that is not empty")
-    return lambda value, row: text_of(value).split(argument)
+    return lambda value, row: to_str(value).split(argument)
 
 
 def _lines(argument: Any, _: Any) -> Apply:
     no_argument(argument)
-    return lambda value, row: text_of(value).splitlines()
+    return lambda value, row: to_str(value).splitlines()
 
 
 def _strip(argument: Any, _: Any) -> Apply:
     if argument is not None and not isinstance(argument, str):
         raise ValueError("takes the characters to strip as text")
-    return lambda value, row: text_of(value).strip(argument)
+    return lambda value, row: to_str(value).strip(argument)
 
 
 def _lower(argument: Any, _: Any) -> Apply:
     no_argument(argument)
-    return lambda value, row: text_of(value).lower()
+    return lambda value, row: to_str(value).lower()
 
 
 def _upper(argument: Any, _: Any) -> Apply:
     no_argument(argument)
-    return lambda value, row: text_of(value).upper()
+    return lambda value, row: to_str(value).upper()
 
 
 def _replace(argument: Any, _: Any) -> Apply:
@@ -52,7 +52,7 @@ def _replace(argument: Any, _: Any) -> Apply:
         raise ValueError("takes a map from text to its replacement")
 
     def apply(value: Any, row: Any) -> str:
-        text = text_of(value)
+        text = to_str(value)
         for old, new in argument.items():
             text = text.replace(old, new)
         return text
@@ -65,10 +65,10 @@ def _regex(argument: Any, _: Any) -> Apply:
     chosen = options(given, pattern=None, all=False, optional=False)
     pattern = _compiled(chosen["pattern"])
     if chosen["all"]:
-        return lambda value, row: [_captured(match) for match in pattern.finditer(text_of(value))]
+        return lambda value, row: [_captured(match) for match in pattern.finditer(to_str(value))]
 
     def apply(value: Any, row: Any) -> str | None:
-        match = pattern.search(text_of(value))
+        match = pattern.search(to_str(value))
         if match is not None:
             return _captured(match)
         if chosen["optional"]:
@@ -101,7 +101,7 @@ def _sub(argument: Any, _: Any) -> Apply:
 
     def apply(value: Any, row: Any) -> str:
         try:
-            return pattern.sub(to, text_of(value))
+            return pattern.sub(to, to_str(value))
         except (re.error, IndexError) as error:
             raise MappingError(f"can't put in {to!r}: {error}", value=value) from error
 

@@ -1,0 +1,132 @@
+"""Which package may import which: an explicit list, checked against every import statement."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+# A module that lies at the top is a room like a package. Lazy and type-checking imports count.
+EDGES = {
+    "errors": "",
+    "progress": "",
+    "settings": "",
+    "rules": "errors",
+    "base": "errors progress",
+    "samples": "errors",
+    "yamldoc": "errors rules",
+    "cache": "errors base",
+    "manifest": "errors rules base yamldoc",
+    "store": "errors base samples cache",
+    "catalog": "errors settings base yamldoc manifest",
+    "lockfile": "errors settings base yamldoc manifest",
+    "decode": "errors base samples manifest",
+    "scaffold": "errors base samples yamldoc manifest",
+    "sources": "errors progress base cache manifest decode",
+    "mapping": "errors base samples manifest store decode",
+    "build": "errors progress base samples cache manifest store decode sources mapping",
+    "lint": "errors settings rules base yamldoc manifest catalog lockfile mapping",
+    "load": "errors progress settings base samples cache manifest store catalog lockfile sources build",
+    "loaders": "settings base samples cache manifest store decode sources mapping build",
+    "diff": "errors settings base samples yamldoc cache manifest catalog lockfile load",
+    "workflows": "errors progress base cache manifest store catalog lockfile sources build load",
+}
+ANYTHING = {"cli", "docgen", "registry", "__main__"}
+"""The command line, the pages that are made of tables, and the public names."""
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted name of a module's file."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in sorted((SOURCE / "registry").rglob("*.py"))}
+
+
+def imports_of(module: str) -> Iterator[tuple[str, int]]:
+    """Yield the modules of the package that a module imports, anywhere in it, with the lines."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}:{node.lineno} imports relatively"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found = inner if inner in MODULES else node.module
+                if found in MODULES:
+                    yield found, node.lineno
+
+
+IMPORTS = {module: sorted(imports_of(module)) for module in MODULES}
+
+
+def room_of(module: str) -> str:
+    """Return the package of a module, or the name of a module that lies at the top."""
+    return [*module.split("."), "registry"][1]
+
+
+ROOMS = {room_of(module) for module in MODULES}
+
+
+def test_the_list_has_every_package() -> None:
+    assert EDGES.keys() | ANYTHING == ROOMS
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_what_its_package_may(module: str) -> None:
+    room = room_of(module)
+    if room in ANYTHING:
+        return
+    allowed = {room, *EDGES[room].split()}
+    forbidden = [
+        f"{MODULES[module]}:{line} imports {imported}"
+        for imported, line in IMPORTS[module]
+        if room_of(imported) not in allowed
+    ]
+    assert forbidden == []
+
+
+def test_no_edge_is_listed_that_nothing_uses() -> None:
+    used = {
+        (room_of(module), room_of(name)) for module, found in IMPORTS.items() for name, _ in found
+    }
+    listed = {(room, other) for room, others in EDGES.items() for other in others.split()}
+    assert listed - used == set()
+
+
+def test_at_most_a_quarter_of_all_pairs_of_packages_is_allowed() -> None:
+    # What stands above everything may import everything: counted by what it does import.
+    free = {
+        (room_of(module), room_of(name)) for module, found in IMPORTS.items() for name, _ in found
+    }
+    above = sum(1 for room, other in free if room in ANYTHING and other != room)
+    allowed = above + sum(len(others.split()) for others in EDGES.values())
+    assert allowed / (len(ROOMS) * (len(ROOMS) - 1)) <= 0.25
+
+
+def test_validate_can_make_no_request() -> None:
+    reached = {"lint"}
+    waiting = ["lint"]
+    while waiting:
+        new = set(EDGES[waiting.pop()].split()) - reached
+        reached |= new
+        waiting += new
+    assert reached.isdisjoint({"sources", "build", "load"})
+    assert "cache" not in EDGES["lint"].split()
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {module: {name for name, _ in found} for module, found in IMPORTS.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a cycle: {' → '.join(reversed(error.args[1]))}")
