@@ -426,6 +426,6 @@ def test_secrets_of_urls_are_in_no_name() -> None:
 
 
 def test_data_of_the_built_in_catalog_has_a_name_of_its_own(tmp_path: Path) -> None:
-    shipped = Path(__file__).parents[1] / "registry" / "data" / "demo-mcq.csv"
+    shipped = Path(__file__).parents[2] / "registry" / "data" / "demo-mcq.csv"
     assert portable(str(shipped), tmp_path) == "package:registry/registry/data/demo-mcq.csv"
     assert location_in(tmp_path, portable(str(shipped), tmp_path)) == str(shipped)

@@ -37,7 +37,7 @@ from registry.lint.runner import check
 from registry.settings import builtin_root
 from registry.yamldoc.reader import Document
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 
 

@@ -38,7 +38,7 @@ from registry.yamldoc.reader import parse_yaml, read_yaml
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOURCES: dict[str, type[Struct]] = {
     "csvSource": CsvSource,
     "jsonSource": JsonSource,

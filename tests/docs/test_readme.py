@@ -11,7 +11,7 @@ import pytest
 from registry.manifest.schema import validate
 from registry.yamldoc.reader import parse_yaml
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

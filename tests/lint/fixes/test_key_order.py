@@ -12,7 +12,7 @@ from registry.manifest.models import CsvSource, HfSource, JsonSource, ParquetSou
 from registry.manifest.schema import read_schema
 from registry.yamldoc.reader import json_path, parse_yaml
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 
 
 def file_of(text: str) -> ManifestFile:

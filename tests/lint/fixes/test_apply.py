@@ -16,7 +16,7 @@ from registry.manifest.schema import read_schema
 from registry.rules import RULES
 from registry.yamldoc.reader import parse_yaml
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 MANIFEST = "datasets:\n  d:\n    limit: 1\n    source: {type: csv, path: x.csv}\n"
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 ALIASES_GO_DOWN = {"agents.yaml"}

@@ -14,7 +14,7 @@ from registry.manifest.schema import SCHEMAS, _fits, _validator, read_schema, va
 from registry.manifest.schema_compiler import compile_schema
 from registry.yamldoc.reader import read_yaml
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "registry").glob("*.yaml"))
 ODD: list[Any] = [
     *(None, True, False, 0, 1, -1, 1.0, 1.5, "", "x", "https://x", "a:b", [], {}),

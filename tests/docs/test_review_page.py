@@ -13,7 +13,7 @@ import pytest
 from registry.cli import main
 from registry.diff.severity import KINDS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
 
 

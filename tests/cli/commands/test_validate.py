@@ -17,7 +17,7 @@ from jsonschema import Draft4Validator
 from registry.cli import main
 from registry.rules import RULES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SARIF_SCHEMA = ROOT / "tests" / "data" / "sarif-schema-2.1.0.json"
 
 

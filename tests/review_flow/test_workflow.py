@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from registry.cli import main
-from tests.composite_action import Action, install
 from tests.conftest import REPOSITORY
 from tests.git_repository import GitRepository
+from tests.review_flow.composite_action import Action, install
 
 OWN = (REPOSITORY / ".github" / "workflows" / "registry.yml").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from registry.errors import ManifestError
 from registry.yamldoc.fast_parser import compose_plain
 from registry.yamldoc.parser import MAX_DEPTH, MAX_NODES, compose
 
-SHIPPED = sorted((Path(__file__).parents[1] / "registry").glob("*.yaml"))
+SHIPPED = sorted((Path(__file__).parents[2] / "registry").glob("*.yaml"))
 
 Read = tuple[str, list[Any]] | None
 """The repr of a value, which tells True from 1, and the places; None where there is no document."""

@@ -16,7 +16,7 @@ from registry.manifest.models import DatasetSpec
 from registry.manifest.schema import validate
 from registry.yamldoc.reader import parse_yaml
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
 SIDE_FILE_ONLY = "essays"
 SOURCE_AND_WORDS = {"name", "description", "homepage", "license", "tags", "source", "concat"}

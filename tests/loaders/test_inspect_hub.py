@@ -28,7 +28,7 @@ from tests.servers.hub import HubEmulator, parquet_repo
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 # ---------------------------------------------------------------- repositories
 
@@ -448,7 +448,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
             "XDG_DATA_HOME": str(home / "data"),
         }
         done = subprocess.run(
-            [sys.executable, "-m", "tests.test_parity_hub", names["old"], str(folder), str(output)],
+            [sys.executable, "-m", "tests.loaders.test_inspect_hub", names["old"], str(folder), str(output)],
             env=ambient | settings,
             cwd=folder,
             capture_output=True,

@@ -14,7 +14,7 @@ from registry.catalog.catalog import Catalog
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("REGISTRY_SHARED", ROOT.parent / "shared"))
 FILE = SHARED / "facts" / "mapping-examples.json"
 EXAMPLES: dict[str, Any] = (

@@ -19,7 +19,7 @@ from registry.settings import builtin_root, find_root
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def dataset(name: str, path: str = "x.csv") -> str:

@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from registry.cli import main
-from tests.composite_action import Action, Done, install
 from tests.conftest import REPOSITORY
 from tests.git_repository import GitRepository
+from tests.review_flow.composite_action import Action, Done, install
 
 CATALOG = {
     "datasets.yaml": "version: 1\ninclude: [registry/*.yaml]\n",
