@@ -448,7 +448,14 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
             "XDG_DATA_HOME": str(home / "data"),
         }
         done = subprocess.run(
-            [sys.executable, "-m", "tests.loaders.test_inspect_hub", names["old"], str(folder), str(output)],
+            [
+                sys.executable,
+                "-m",
+                "tests.loaders.test_inspect_hub",
+                names["old"],
+                str(folder),
+                str(output),
+            ],
             env=ambient | settings,
             cwd=folder,
             capture_output=True,

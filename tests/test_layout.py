@@ -1,0 +1,142 @@
+"""Tests mirror the packages: a module's test is found by the module's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "registry"
+
+# A module without a test file of its own, and which test covers it instead.
+WITHOUT_OWN_TEST: dict[str, str] = {
+    "__main__.py": "to be written",
+    "base/best_effort.py": "to be written",
+    "base/digest.py": "to be written",
+    "base/fs.py": "to be written",
+    "base/locations.py": "to be written",
+    "base/threads.py": "to be written",
+    "build/builder.py": "to be written",
+    "build/file_references.py": "to be written",
+    "build/fingerprint.py": "to be written",
+    "build/open.py": "to be written",
+    "cache.py": "to be written",
+    "catalog/cached_files.py": "to be written",
+    "catalog/discovery.py": "to be written",
+    "catalog/reader.py": "to be written",
+    "cli/commands/cache.py": "to be written",
+    "cli/commands/list.py": "to be written",
+    "cli/commands/preview.py": "to be written",
+    "cli/commands/sync.py": "to be written",
+    "cli/formats/markdown.py": "to be written",
+    "cli/formats/problems.py": "to be written",
+    "cli/formats/sarif.py": "to be written",
+    "cli/formats/text.py": "to be written",
+    "cli/options.py": "to be written",
+    "cli/output.py": "to be written",
+    "cli/progress_bars.py": "to be written",
+    "decode/arrow_records.py": "to be written",
+    "decode/arrow_tables.py": "to be written",
+    "decode/csv_records.py": "to be written",
+    "decode/csv_tables.py": "to be written",
+    "decode/frame.py": "to be written",
+    "decode/json_tables.py": "to be written",
+    "decode/stream.py": "to be written",
+    "diff/checkout.py": "to be written",
+    "diff/escape.py": "to be written",
+    "diff/local_files.py": "to be written",
+    "diff/models.py": "to be written",
+    "diff/sample_text.py": "to be written",
+    "diff/sampling.py": "to be written",
+    "diff/severity.py": "to be written",
+    "diff/snapshot.py": "to be written",
+    "diff/summary.py": "to be written",
+    "lint/field_checks.py": "to be written",
+    "lint/fixes/schema_comment.py": "to be written",
+    "lint/fixes/source_file.py": "to be written",
+    "lint/layout_checks.py": "to be written",
+    "lint/lock_checks.py": "to be written",
+    "lint/partial.py": "to be written",
+    "lint/result_cache.py": "to be written",
+    "load.py": "to be written",
+    "loaders.py": "to be written",
+    "lockfile/pinned.py": "to be written",
+    "lockfile/provenance.py": "to be written",
+    "lockfile/spec_digest.py": "to be written",
+    "lockfile/text.py": "to be written",
+    "manifest/checks.py": "to be written",
+    "manifest/expressions.py": "to be written",
+    "manifest/merge.py": "to be written",
+    "manifest/models.py": "to be written",
+    "manifest/paths.py": "to be written",
+    "manifest/source_checks.py": "to be written",
+    "manifest/templates.py": "to be written",
+    "mapping/coerce.py": "to be written",
+    "mapping/columnar/digests.py": "to be written",
+    "mapping/columnar/fields.py": "to be written",
+    "mapping/columnar/record_batch.py": "to be written",
+    "mapping/columns_used.py": "to be written",
+    "mapping/conditions.py": "to be written",
+    "mapping/custom.py": "to be written",
+    "mapping/evaluate.py": "to be written",
+    "mapping/map_records.py": "to be written",
+    "mapping/operations/base.py": "to be written",
+    "mapping/operations/chat.py": "to be written",
+    "mapping/operations/letters.py": "to be written",
+    "mapping/operations/lists.py": "to be written",
+    "mapping/operations/numbers.py": "to be written",
+    "mapping/operations/select.py": "to be written",
+    "mapping/operations/text.py": "to be written",
+    "mapping/row.py": "to be written",
+    "progress.py": "to be written",
+    "samples/content.py": "to be written",
+    "samples/field_spec.py": "to be written",
+    "samples/letters.py": "to be written",
+    "samples/messages.py": "to be written",
+    "scaffold/codegen.py": "to be written",
+    "settings.py": "to be written",
+    "sources/callback.py": "to be written",
+    "sources/fetch.py": "to be written",
+    "sources/files.py": "to be written",
+    "sources/filesystem.py": "to be written",
+    "sources/hub.py": "to be written",
+    "sources/hub_download.py": "to be written",
+    "sources/pins.py": "to be written",
+    "store/conversations.py": "to be written",
+    "store/digest.py": "to be written",
+    "store/schema.py": "to be written",
+    "store/views.py": "to be written",
+    "store/writer.py": "to be written",
+    "workflows/lock.py": "to be written",
+    "workflows/lock_check.py": "to be written",
+    "workflows/sync.py": "to be written",
+    "yamldoc/document.py": "to be written",
+    "yamldoc/edit.py": "to be written",
+    "yamldoc/parser.py": "to be written",
+    "yamldoc/scalars.py": "to be written",
+}
+
+MODULES = sorted(
+    str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if path.name != "__init__.py"
+)
+
+
+def own_test_of(module: str) -> Path:
+    """Return where the tests of a module are found."""
+    path = Path("tests") / module
+    return ROOT / path.with_name(f"test_{path.name}")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_its_test_file_or_a_reason(module: str) -> None:
+    assert own_test_of(module).exists() != (module in WITHOUT_OWN_TEST)
+
+
+def test_the_reasons_are_of_modules_that_exist() -> None:
+    assert set(MODULES) >= WITHOUT_OWN_TEST.keys()
+
+
+def test_no_folder_has_more_than_sixteen_modules() -> None:
+    counts = {folder: len(list(folder.glob("*.py"))) for folder in (SOURCE, *SOURCE.rglob("*/"))}
+    assert max(counts.values()) <= 16
