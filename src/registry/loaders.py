@@ -17,7 +17,7 @@ from registry.build.file_references import resolve_files, resolver
 from registry.decode import decode
 from registry.manifest.conversion import parsed
 from registry.manifest.models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
-from registry.mapping import map_records, record_mapper
+from registry.mapping.map_records import map_records, record_mapper
 from registry.samples.dataset import MemoryDataset
 from registry.samples.sample import Sample
 from registry.sources.fetch import open_files

@@ -31,7 +31,7 @@ from registry.manifest.models import (
 )
 from registry.manifest.schema import SCHEMAS, SchemaName, read_schema, validate
 from registry.manifest.serialize import data_of, defaults_of
-from registry.mapping import map_fields
+from registry.mapping.field_mapper import map_fields
 from registry.mapping.operations import OPERATIONS
 from registry.yamldoc.reader import parse_yaml, read_yaml
 

@@ -28,12 +28,11 @@ from registry.decode import decode
 from registry.decode.tables import NotColumnarError, decode_tables
 from registry.errors import DecodeError, ManifestError, MappingError, Problem, RegistryError
 from registry.manifest.models import HfSource
-from registry.mapping import map_records
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
-from registry.mapping.map_records import map_values
+from registry.mapping.map_records import map_records, map_values
 from registry.progress import Progress, Report
 from registry.samples.sample import RecordToSample, Sample
 from registry.sources import fetch
@@ -320,7 +319,7 @@ class _ColumnRoad:
         yield from self._by_record.rows(self._counted(rest, source))
 
     def _by_column(self, file: SourceBytes, source: Source) -> Iterator[pa.RecordBatch]:
-        wanted = self._mapper.wanted
+        wanted = self._mapper.dependencies
         names = wanted if wanted is None else wanted - source.columns.keys()
         for frame in decode_tables(file, source, names):
             end = self._next + frame.batch.num_rows
