@@ -36,7 +36,8 @@ def test_records_of_another_shape_end_it_and_are_left_to_the_row_pipeline(
 ) -> None:
     monkeypatch.setattr(chunks, "_BLOCK_BYTES", 16)
     prepared = prepare([{"input": "a"}, {"input": "b"}, {"input": 1.5}])
-    state, batches = PipelineState(), []
+    state = PipelineState()
+    batches: list[pa.RecordBatch] = []
     (file,) = prepared.files()
     made = columnar_pipeline(file, prepared.spec.source, pipeline_of(prepared), state)
     with pytest.raises(NotColumnarError):
