@@ -76,7 +76,6 @@ WITHOUT_OWN_TEST: dict[str, str] = {
     "mapping/columnar/record_batch.py": "to be written",
     "mapping/columns_used.py": "to be written",
     "mapping/conditions.py": "to be written",
-    "mapping/custom.py": "to be written",
     "mapping/evaluate.py": "to be written",
     "mapping/map_records.py": "to be written",
     "mapping/operations/base.py": "to be written",
