@@ -122,7 +122,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
         file = written.open()
         dataset = ArrowDataset(file, name="d", location="")
         samples = tuple(frozen(vars(sample)) for sample in dataset)
-        batches = [file.whole_batch(number) for number in range(file.batch_count)]
+        batches = [file.full_batch(number) for number in range(file.batch_count)]
         records = tuple(one for batch in batches for one in batch.column("record").to_pylist())
         return Outcome(samples, records, written.repeated, tuple(file.choice_starts().tolist()))
 

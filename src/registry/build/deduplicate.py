@@ -77,7 +77,7 @@ class DuplicateIdDetector:
         if not candidates:
             return frozenset()
         every = (
-            one for number in range(file.batch_count) for one in ids_of(file.whole_batch(number))
+            one for number in range(file.batch_count) for one in ids_of(file.full_batch(number))
         )
         counts = Counter(one for one in every if one is not None and hash(one) in candidates)
         return frozenset(one for one, count in counts.items() if count > 1)
@@ -116,7 +116,7 @@ def resolve_duplicates(
 
 
 def _batches(file: SampleFile) -> Iterator[pa.RecordBatch]:
-    return (file.whole_batch(number) for number in range(file.batch_count))
+    return (file.full_batch(number) for number in range(file.batch_count))
 
 
 def _refusing(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import begins_visibly, list_offsets
+from registry.base.arrow import list_offsets, starts_with_visible_ascii
 from registry.errors import ExpectationError
 from registry.samples.letters import index_of
 
@@ -45,7 +45,7 @@ def check_samples(
     checks = {name: check for name, (wanted, check) in table.items() if wanted}
     offenders: dict[str, list[str]] = {name: [] for name in checks}
     for number in range(file.batch_count if checks else 0):
-        batch = file.whole_batch(number)
+        batch = file.full_batch(number)
         for name, find in checks.items():
             for place in find(batch):
                 row = _row(batch, place)
@@ -129,7 +129,9 @@ def _is_letter(target: str, count: int) -> bool:
 
 def _empty_targets(batch: pa.RecordBatch) -> Offenders:
     column = batch.column("target")
-    plain = np.zeros(batch.num_rows, bool) if column.null_count else begins_visibly(column)
+    plain = (
+        np.zeros(batch.num_rows, bool) if column.null_count else starts_with_visible_ascii(column)
+    )
     for place in np.flatnonzero(~plain).tolist():
         targets = _targets(_row(batch, place))
         if not targets or not all(target.strip() for target in targets):

@@ -41,7 +41,7 @@ def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
             kept[place] = True
     start = 0
     for number in range(file.batch_count):
-        batch = file.whole_batch(number)
+        batch = file.full_batch(number)
         here = np.flatnonzero(kept[start : start + batch.num_rows])
         start += batch.num_rows
         yield batch.take(int64_array(here))
