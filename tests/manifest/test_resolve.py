@@ -210,7 +210,7 @@ def test_a_cycle_is_named(manifest: str, cycle: str) -> None:
 def test_an_unknown_parent_has_near_names() -> None:
     manifest = f"mmlu: {{{CSV}}}\nmmlu-pro: {{{CSV}}}\narc: {{{CSV}}}\nkid: {{extends: mmul}}\n"
     assert problems_of(manifest) == [
-        "m.yaml:5:9 $.datasets.kid.extends: no dataset 'mmul' (near names: mmlu, mmlu-pro)"
+        "m.yaml:5:9 $.datasets.kid.extends: no dataset 'mmul' (similar names: mmlu, mmlu-pro)"
     ]
     assert problems_of("kid: {extends: zzz}") == [
         "m.yaml:2:9 $.datasets.kid.extends: no dataset 'zzz'"

@@ -92,7 +92,7 @@ def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
     while (parent := chain[0].value.get("extends")) is not None:
         if parent not in entries:
             near = close_matches(parent, entries)
-            hint = f"near names: {', '.join(near)}" if near else ""
+            hint = f"similar names: {', '.join(near)}" if near else ""
             message = f"no dataset '{parent}'"
             problem = chain[0].problem(("extends",), message, hint, rule="unknown-parent")
             raise ManifestError([problem])

@@ -96,7 +96,7 @@ TEN_FOUND = [
     (5, 65, "warning", "unpinned-revision", "$.datasets.mmlu.source.revision", "the revision 'main' may move (give a full commit: `revision: <40 hex digits>`)"),
     (6, 31, "error", "unknown-key", "$.datasets.mmlu.fields.targt", "unknown key 'targt' (did you mean 'target'?)"),
     (7, 5, "error", "unseeded-shuffle", "$.datasets.mmlu.shuffle", "`shuffle` without `seed` gives another order on every machine (add `seed: 42`)"),
-    (9, 5, "error", "unknown-parent", "$.datasets.mmlu-small.extends", "no dataset 'mmul' (near names: mmlu)"),
+    (9, 5, "error", "unknown-parent", "$.datasets.mmlu-small.extends", "no dataset 'mmul' (similar names: mmlu)"),
     (11, 3, "warning", "missing-description", "$.datasets.qa.description", "no description (add one plain sentence)"),
     (15, 7, "warning", "plain-http", "$.datasets.qa.source.path", "plain HTTP to example.org (use https://)"),
     (16, 36, "error", "literal-secret", "$.datasets.qa.source.fs_options.client_kwargs.password", "a literal secret in 'password' (name an environment variable: `{env: NAME}`)"),
