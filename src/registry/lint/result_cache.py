@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from registry.base.best_effort import kept_at, read_kept, write_kept
+from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog
@@ -46,16 +46,18 @@ def check_catalog(
     if catalog.content is None:  # it contains more than the files that its index leads to
         problems = check(catalog, select=select, ignore=ignore, locked=locked)
         return CheckResult(problems, count_checked(catalog))
-    place = kept_at(catalog.index, cache_dir, "check")
+    place = best_effort_path(catalog.index, cache_dir, "check")
     key = _key(catalog, select, ignore, locked)
-    cached = read_kept(place)
+    cached = read_best_effort(place)
     data = None if cached is None else json.loads(cached.splitlines()[0])
     if data is not None and data["key"] == key:
         return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
     problems = check(catalog, select=select, ignore=ignore, locked=locked)
     result = CheckResult(problems, count_checked(catalog))
     rows = [problem.to_dict() for problem in problems]
-    write_kept(place, compact_json({"key": key, "problems": rows, "datasets": result.datasets}))
+    write_best_effort(
+        place, compact_json({"key": key, "problems": rows, "datasets": result.datasets})
+    )
     return result
 
 
