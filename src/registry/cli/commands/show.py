@@ -12,7 +12,7 @@ from registry.base.locations import public_location
 from registry.catalog.catalog import Catalog, shown
 from registry.cli import CLEAN, options
 from registry.cli.output import print_json, print_table, size_text
-from registry.diff.escape import shown_value, visible
+from registry.diff.escape import display_value, escape_control
 from registry.load import find_cached
 from registry.lockfile.models import read_documents
 from registry.lockfile.pinned import pin_sources
@@ -104,7 +104,10 @@ def _print_origins(spec: DatasetSpec, catalog: Catalog, *, as_json: bool) -> Non
     if as_json:
         print_json([asdict(one) for one in origins])
         return
-    rows = [(visible(one.key), shown_value(one.value), _layer(one), one.place) for one in origins]
+    rows = [
+        (escape_control(one.key), display_value(one.value), _layer(one), one.place)
+        for one in origins
+    ]
     print_table(("key", "value", "layer", "where"), rows, wide=1)
 
 
