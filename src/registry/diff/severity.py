@@ -69,7 +69,7 @@ _KIND_OF_KEY = {
 _RESULTS = ("pin.samples", "pin.columns", "pin.ordered", "pin.unordered")
 _DIGESTS = ("pin.ordered", "pin.unordered")
 # Others say better what the manifest is, and what a server says beside the bytes.
-_NOT_TOLD = re.compile(r"pin\.(spec|format|sources\[\d+\]\.(asked|etag|version_id|size))")
+_NOT_TOLD = re.compile(r"pin\.(spec|format|sources\[\d+\]\.(asked|requested|etag|version_id|size))")
 
 
 def kind_of(key: str) -> str:

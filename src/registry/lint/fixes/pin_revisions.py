@@ -76,7 +76,7 @@ def _commits(lock: Lock, source: dict[str, Any]) -> set[str]:
         for one in pin.sources
         if one.revision is not None
         and one.location == HUB + source["path"]
-        and one.asked == source.get("revision")
+        and one.requested == source.get("revision")
     }
 
 
