@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from registry import LockError
-from registry.base.best_effort import kept_at, read_kept, write_kept
+from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.lockfile import models, pin_cache
 from registry.lockfile.models import Lock, LockedSource, Pin, parse_lock, write_lock
 
@@ -107,16 +107,16 @@ def test_a_cached_file_of_another_form_is_replaced(
     path: Path, tmp_path: Path, read: Any, body: bytes
 ) -> None:
     read("qa")
-    place = kept_at(path, tmp_path / "cache", "lock")
-    before = read_kept(place)
-    write_kept(place, body)
+    place = best_effort_path(path, tmp_path / "cache", "lock")
+    before = read_best_effort(place)
+    write_best_effort(place, body)
     assert read("qa") == PINS["qa"]
-    assert read_kept(place) == before
+    assert read_best_effort(place) == before
 
 
 def test_a_damaged_cached_file_is_replaced(path: Path, tmp_path: Path, read: Any) -> None:
     read("qa")
-    place = kept_at(path, tmp_path / "cache", "lock")
+    place = best_effort_path(path, tmp_path / "cache", "lock")
     before = place.read_bytes()
     place.write_bytes(before.replace(b'"samples":1', b'"samples":2'))
     assert read("qa") == PINS["qa"]

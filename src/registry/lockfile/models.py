@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from registry.base.fs import write_whole
+from registry.base.fs import write_atomic
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump
 from registry.manifest.models import Count, Text
@@ -248,6 +248,6 @@ def write_lock(path: Path, lock: Lock) -> None:
     """Write a lockfile atomically."""
     text = lock_text(lock).encode()
     try:
-        write_whole(path, lambda file: file.write(text))
+        write_atomic(path, lambda file: file.write(text))
     except OSError as error:
         raise LockError(f"{path}: can't be written: {error.strerror}") from error

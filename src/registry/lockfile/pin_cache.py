@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from registry.base.best_effort import kept_at, read_kept, write_kept
+from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.catalog.code_version import package_version_key
 from registry.lockfile.models import Lock, Pin, parse_lock, read_bytes
 
@@ -28,11 +28,11 @@ def read_pin(path: Path, name: str, cache_dir: Path, *, shown_as: str | None = N
     # The digest of 10,000 pins takes 3 ms. In return, a lockfile that was just written is not
     # parsed twice, nor one that many machines with a cache in common each have their own copy of.
     key = [package_version_key(), hashlib.sha256(data).hexdigest()]
-    place = kept_at(path, cache_dir, "lock")
+    place = best_effort_path(path, cache_dir, "lock")
     with contextlib.suppress(ValueError, LookupError, TypeError):  # of another form
-        return _find(read_kept(place) or b"", key, name)
+        return _find(read_best_effort(place) or b"", key, name)
     lock = parse_lock(data, shown_as or str(path))
-    write_kept(place, _compile(lock, key))
+    write_best_effort(place, _compile(lock, key))
     return lock.pins.get(name)
 
 
