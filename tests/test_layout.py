@@ -53,8 +53,6 @@ WITHOUT_OWN_TEST: dict[str, str] = {
     "loaders.py": "to be written",
     "lockfile/pinned.py": "to be written",
     "lockfile/provenance.py": "to be written",
-    "lockfile/spec_digest.py": "to be written",
-    "lockfile/text.py": "to be written",
     "manifest/checks.py": "to be written",
     "manifest/expressions.py": "to be written",
     "manifest/merge.py": "to be written",

@@ -305,7 +305,7 @@ def test_a_branch_that_the_manifest_changes_is_asked_for(
     source = {"type": "hf", "path": repo, "split": "test"}
     root = one_dataset(source)
     assert lock(root) == 0
-    assert [one.asked for one in pin_of(root).sources] == ["HEAD"]
+    assert [one.requested for one in pin_of(root).sources] == ["HEAD"]
     change_manifest(root, source={**source, "revision": "next"})
     assert rows_of(get_dataset("data", root=root)) == NEW
     assert rows_of(get_dataset("data", root=root, frozen=True)) == OLD, "frozen looks nothing up"
@@ -398,7 +398,7 @@ def test_a_glob_is_the_files_that_it_was(one_dataset: OneDataset) -> None:
     assert lock(root) == 0
     (root / "part-3.jsonl").write_bytes(jsonl(NEW))
     assert rows_of(get_dataset("data", root=root)) == OLD
-    assert [(one.location, one.asked) for one in pin_of(root).sources] == [
+    assert [(one.location, one.requested) for one in pin_of(root).sources] == [
         ("part-1.jsonl", "part-*.jsonl"),
         ("part-2.jsonl", "part-*.jsonl"),
     ]
@@ -423,7 +423,7 @@ def test_a_folder_of_data_is_the_files_that_it_was(one_dataset: OneDataset) -> N
     (root / "folder").mkdir()
     (root / "folder" / "data.jsonl").write_bytes(jsonl(OLD))
     assert lock(root) == 0
-    assert [(one.location, one.asked) for one in pin_of(root).sources] == [
+    assert [(one.location, one.requested) for one in pin_of(root).sources] == [
         ("folder/data.jsonl", "folder")
     ]
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD

@@ -16,8 +16,8 @@ OTHER = "d" * 40
 DIGEST = "sha256:" + "0" * 64
 
 
-def pin(commit: str, asked: str | None = "main", path: str = "a/b") -> Pin:
-    source = LockedSource(location=f"hf://datasets/{path}", asked=asked, revision=commit)
+def pin(commit: str, requested: str | None = "main", path: str = "a/b") -> Pin:
+    source = LockedSource(location=f"hf://datasets/{path}", requested=requested, revision=commit)
     return Pin(
         spec=DIGEST,
         sources=(source,),

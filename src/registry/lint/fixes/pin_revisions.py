@@ -37,7 +37,7 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
             for pinned in pin.sources
             if pinned.revision is not None
             and pinned.location == HUB + source["path"]
-            and pinned.asked == source.get("revision")
+            and pinned.requested == source.get("revision")
         }
         if name not in lock.pins or not commits:
             continue
