@@ -147,7 +147,7 @@ def test_messages_have_the_same_ids_everywhere() -> None:
             "role must be one of system, user, assistant, tool",
         ),
         ([{"role": [], "content": "a"}], "input[0]", "role must be one of system, user, assistant, tool"),
-        ([{"role": "user", "content": {1}}], "input[0]", "not a message: a value of type set can't be kept"),
+        ([{"role": "user", "content": {1}}], "input[0]", "not a message: a value of type set can't be stored"),
     ],
 )  # fmt: skip
 def test_an_invalid_message_is_named_by_its_index(messages: Any, place: str, message: str) -> None:

@@ -119,8 +119,8 @@ def test_a_mapper_depends_on_the_columns_of_fields_and_condition() -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        *[("q", "text"), ("n", "whole"), ("f", "number"), ("b", "flag"), ("l", "texts")],
-        *[("m", "json"), ("m.y", "whole"), ("o", "json"), ("none", "text")],
+        *[("q", "str"), ("n", "int"), ("f", "float"), ("b", "bool"), ("l", "str_list")],
+        *[("m", "json"), ("m.y", "int"), ("o", "json"), ("none", "str")],
     ],
 )
 def test_metadata_has_the_type_of_its_column(name: str, kind: MetadataType) -> None:
@@ -182,7 +182,7 @@ def test_dicts_with_different_keys_are_json_as_a_whole() -> None:
 
 def test_without_samples_the_metadata_types_stay_as_they_were() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata="m"), {"value": "q", "equals": "no"})
-    for metadata_types in (None, {}, {"y": "whole"}):
+    for metadata_types in (None, {}, {"y": "int"}):
         batch, found = mapper.map(view_of(), metadata_types)  # type: ignore[arg-type]
         assert (batch.num_rows, found) == (0, metadata_types)
 
@@ -202,7 +202,7 @@ def test_an_error_is_left_to_the_records() -> None:
 def test_a_value_of_a_different_type_than_before_is_a_mismatch() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata=["a"]))
     with pytest.raises(MetadataTypeMismatchError) as caught:
-        mapper.map(view_of(), {"a": "whole"})
+        mapper.map(view_of(), {"a": "int"})
     assert caught.value.key == "a"
 
 

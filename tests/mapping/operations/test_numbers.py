@@ -56,7 +56,7 @@ def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
         ("str", None, "str", "needs a string, a number or a boolean"),
         ("parse", "{", "parse", "is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         ({"date": "%Y"}, "May", "date(%Y)", "is not a date: time data 'May' does not match format '%Y'"),
-        ("dump", {1}, "dump", "a value of type set can't be kept"),
+        ("dump", {1}, "dump", "a value of type set can't be stored"),
         ("date", 5, "date", "is not a date: Invalid isoformat string: '5'"),
         ("parse", [], "parse", "needs a string"),
     ],

@@ -6,6 +6,7 @@ anything else `NoKernelError` says that records are needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import constant_text, int64_array, text_scalar, to_numpy_int64
+from registry.base.arrow import int64_array, repeat_string, string_scalar, to_numpy_int64
 from registry.manifest.expressions import (
     Column,
     Comparisons,
@@ -81,7 +82,7 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
         case Column(name):
             return _column(name, view)
         case Const(str() as text):
-            return constant_text(text, view.count)
+            return repeat_string(text, view.count)
         case ListOf(items) if items:
             return _lists([_required(item, view) for item in items])
         case Template():
@@ -93,7 +94,7 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
             if expression.prefix is None:
                 return digests
             prefix = _str(_required(expression.prefix, view))
-            return pc.binary_join_element_wise(prefix, digests, text_scalar("_"))
+            return pc.binary_join_element_wise(prefix, digests, string_scalar("_"))
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
             return int64_array(view.numbers + (start - 1))
         case Pipe(start, operations):
@@ -109,7 +110,7 @@ def indices_where(condition: Condition, view: RecordBatchView) -> pa.Array:
             column = _column(name, view)
             if not is_text(column.type):
                 raise NoKernelError
-            return pc.indices_nonzero(pc.equal(to_large_string(column), text_scalar(operand)))
+            return pc.indices_nonzero(pc.equal(to_large_string(column), string_scalar(operand)))
         case _:
             raise NoKernelError
 
@@ -144,7 +145,7 @@ def _template(template: Template, view: RecordBatchView) -> pa.Array:
     pieces: list[Any] = []
     for part in template.parts:
         if isinstance(part, str):
-            pieces.append(text_scalar(part))
+            pieces.append(string_scalar(part))
         elif isinstance(part, Placeholder) and part.default is None:
             value = template.values.get(part.name, Column(part.name))
             pieces.append(to_large_string(_required(value, view)))
@@ -152,7 +153,7 @@ def _template(template: Template, view: RecordBatchView) -> pa.Array:
             raise NoKernelError
     if all(isinstance(piece, pa.Scalar) for piece in pieces):
         raise NoKernelError  # joined, they would be a scalar and not a column
-    return pc.binary_join_element_wise(*pieces, text_scalar(""))
+    return pc.binary_join_element_wise(*pieces, string_scalar(""))
 
 
 def _str(column: pa.Array) -> pa.Array:
@@ -165,29 +166,16 @@ def _str(column: pa.Array) -> pa.Array:
 
 
 def _apply_operation(values: pa.Array, call: OperationCall) -> pa.Array:
-    """Apply an operation to values without nulls."""
-    match call:
-        case OperationCall("letter", argument):
-            return _letters(values, base=(argument or {}).get("base", 0))
-        case OperationCall("lower"):
-            return pc.ascii_lower(_ascii(values))
-        case OperationCall("upper"):
-            return pc.ascii_upper(_ascii(values))
-        case OperationCall("strip", None):
-            return pc.ascii_trim(_ascii(values), characters=_ASCII_WHITESPACE)
-        case OperationCall("replace", pairs) if is_text(values.type):
-            text = to_large_string(values)
-            for old, new in pairs.items():
-                text = pc.replace_substring(text, pattern=old, replacement=new)
-            return text
-        case _:
-            raise NoKernelError
+    kernel = _OPERATIONS.get(call.name)
+    if kernel is None:
+        raise NoKernelError
+    return kernel(values, call.arguments)
 
 
-def _letters(values: pa.Array, *, base: int) -> pa.Array:
+def _letter(values: pa.Array, argument: Any) -> pa.Array:
     if not pa.types.is_integer(values.type) or pa.types.is_uint64(values.type):
         raise NoKernelError
-    numbers = to_numpy_int64(values) - base
+    numbers = to_numpy_int64(values) - (argument or {}).get("base", 0)
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(_LETTERS)):
         raise NoKernelError
     starts = np.arange(len(_LETTERS) + 1, dtype=np.int64)
@@ -202,3 +190,28 @@ def _ascii(values: pa.Array) -> pa.Array:
     if text is None or not pc.all(pc.string_is_ascii(text)).as_py():
         raise NoKernelError
     return text
+
+
+def _strip(values: pa.Array, argument: Any) -> pa.Array:
+    if argument is not None:
+        raise NoKernelError
+    return pc.ascii_trim(_ascii(values), characters=_ASCII_WHITESPACE)
+
+
+def _replace(values: pa.Array, argument: dict[str, str]) -> pa.Array:
+    if not is_text(values.type):
+        raise NoKernelError
+    text = to_large_string(values)
+    for old, new in argument.items():
+        text = pc.replace_substring(text, pattern=old, replacement=new)
+    return text
+
+
+_OPERATIONS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
+    "letter": _letter,
+    "lower": lambda values, argument: pc.ascii_lower(_ascii(values)),
+    "upper": lambda values, argument: pc.ascii_upper(_ascii(values)),
+    "strip": _strip,
+    "replace": _replace,
+}
+"""Operation → its kernel, for values without nulls and the argument in the manifest."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import constant_text, int64_array, to_numpy_int64
+from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import Expression, parse_condition, parse_expression
@@ -113,7 +113,7 @@ class ColumnarMapper:
                 return batch_from({}, 0, metadata_types or {}), metadata_types
             columns = {
                 "record": int64_array(view.numbers),
-                "target": constant_text("", view.count),
+                "target": repeat_string("", view.count),
             }
             for name, expression in self._expressions.items():
                 try:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, list_offsets, text_scalar, to_numpy_int64
+from registry.base.arrow import int64_array, list_offsets, string_scalar, to_numpy_int64
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,9 +35,9 @@ def str_of_lists(column: pa.Array) -> pa.Array:
     Most strings need no escapes; Python is asked only for the lists with one that may.
     """
     lists = column.cast(pa.large_list(pa.large_string()))
-    inner = pc.binary_join(lists, text_scalar("', '"))
-    quoted = (text_scalar("['"), inner, text_scalar("']"))
-    fast = pc.binary_join_element_wise(*quoted, text_scalar(""))
+    inner = pc.binary_join(lists, string_scalar("', '"))
+    quoted = (string_scalar("['"), inner, string_scalar("']"))
+    fast = pc.binary_join_element_wise(*quoted, string_scalar(""))
     by_python = np.flatnonzero(_may_differ(lists))
     if not len(by_python):
         return fast
@@ -65,7 +65,7 @@ def _may_differ(lists: pa.LargeListArray) -> NDArray[np.bool_]:
 
 def hex_digests(columns: Sequence[pa.Array], *, algorithm: str, length: int | None) -> pa.Array:
     """Return the hex digest of the strings that columns have in each row, joined with NUL."""
-    joined = pc.binary_join_element_wise(*columns, text_scalar("\0"))
+    joined = pc.binary_join_element_wise(*columns, string_scalar("\0"))
     digest_of: Any = getattr(hashlib, algorithm)
     data = memoryview(joined.buffers()[2] or b"")
     digests = b"".join(
