@@ -227,7 +227,9 @@ def _twice(documents: Iterable[Document], shown: str) -> Iterator[Problem]:
 
 def _valid(document: Document, *, head: bool) -> Document:
     """Return a valid document whole; only the first part of a large file has a head."""
-    from registry.manifest.schema import validate  # a block that is found is not validated by it
+    from registry.manifest.validation import (
+        validate,  # a block that is found is not validated by it
+    )
 
     whole = document if head else _with_version(document)
     problems = validate(whole, "lock")
