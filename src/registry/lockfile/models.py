@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from registry.base.fs import write_whole
+from registry.base.fs import write_atomic
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.text import block_of, conflict_line, pieces, pin_in, sides, written
 from registry.manifest.models import Count, Text
@@ -256,6 +256,6 @@ def write_lock(path: Path, lock: Lock) -> None:
     """Write a lockfile, whole or not at all."""
     text = lock_text(lock).encode()
     try:
-        write_whole(path, lambda file: file.write(text))
+        write_atomic(path, lambda file: file.write(text))
     except OSError as error:
         raise LockError(f"{path}: can't be written: {error.strerror}") from error
