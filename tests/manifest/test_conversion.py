@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from registry.loaders import csv_dataset
 from registry.manifest.conversion import misfits
-from registry.manifest.models import CsvSource, DatasetSpec, HfSource, Join, View
+from registry.manifest.models import DatasetSpec, Join, View, to_spec
+from registry.manifest.source_models import CsvSource, HfSource, to_source
 
 SOURCE = {"type": "csv", "path": ["x"]}
 SPEC = {"name": "d", "folder": Path(), "source": SOURCE}
@@ -24,7 +25,7 @@ EMPTY = "String should have at least 1 character"
 
 def said(keys: Any, model: Any) -> list[str]:
     with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(keys, model)
+        msgspec.convert(keys, model, dec_hook=to_source)
     return [f"{one.kind}: {one}" for one in misfits(keys, model)]
 
 
@@ -75,7 +76,7 @@ def test_there_is_a_misfit_where_no_spec_can_be_made_and_only_there(
 ) -> None:
     keys = {**SPEC, "source": {**SOURCE, **source}, "view": view, **keys, "folder": Path()}
     try:
-        msgspec.convert(keys, DatasetSpec)
+        to_spec(keys)
     except msgspec.ValidationError:
         assert list(misfits(keys, DatasetSpec))
     else:

@@ -17,20 +17,17 @@ from registry.lint.runner import check
 from registry.lockfile.models import Lock, LockedSource, Pin
 from registry.manifest.expressions import COMPARISONS
 from registry.manifest.models import (
-    CsvSource,
     DatasetSpec,
     Expect,
     Explode,
     FieldsSpec,
-    HfSource,
     Join,
-    JsonSource,
-    ParquetSource,
     Subsample,
     View,
 )
 from registry.manifest.schema import SCHEMAS, SchemaName, read_schema, validate
 from registry.manifest.serialize import data_of, defaults_of
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 from registry.mapping import map_fields
 from registry.mapping.operations import OPERATIONS
 from registry.yamldoc.reader import parse_yaml, read_yaml

@@ -24,10 +24,8 @@ from registry.build.expectations import check_samples
 from registry.build.file_references import remote_resolver, resolve_files
 from registry.build.subsample import select
 from registry.build.transforms import LookupRow, Numbered, prepare, with_columns
-from registry.decode import decode
-from registry.decode.tables import NotColumnarError, decode_tables
+from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError, ManifestError, MappingError, Problem, RegistryError
-from registry.manifest.models import HfSource
 from registry.mapping import map_records
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.columnar.record_batch import RecordBatchView
@@ -37,6 +35,7 @@ from registry.mapping.map_records import map_values
 from registry.progress import Progress, Report
 from registry.samples.sample import RecordToSample, Sample
 from registry.sources import fetch
+from registry.sources.source_type import reader_of
 from registry.store.reader import SampleFile
 from registry.store.schema import (
     FIELDS,
@@ -52,7 +51,8 @@ from registry.store.writer import SampleWriter
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import DatasetSpec, Source
+    from registry.manifest.models import DatasetSpec
+    from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord
     from registry.sources.pins import Pins, SourceContext, SourcePin
 
@@ -211,8 +211,9 @@ class _RecordRoad:
         self._mapper = _mapper_of(self.spec)
         source = self.spec.sources[0]
         self.resolve = None
-        if not isinstance(source, HfSource) and not is_local(source.path[0]):
-            self.resolve = remote_resolver(source.path[0], source.fs_options)
+        base = source.base_location
+        if base is not None and not is_local(base):
+            self.resolve = remote_resolver(base, source.fs_options)
         self._fields_only = isinstance(self._mapper, FieldMapper) and self.resolve is None
 
     def samples(self, records: Iterator[Numbered]) -> Iterator[tuple[int, Sample]]:
@@ -310,19 +311,19 @@ class _ColumnRoad:
         """Yield the rows of the samples of a file."""
         start = self._next
         if self._skip:
-            yield from self._by_record.rows(self._counted(decode(file, source), source))
+            yield from self._by_record.rows(self._counted(reader_of(source).decode(file), source))
             return
         with contextlib.suppress(NotColumnarError, DecodeError):
             yield from self._by_column(file, source)
             return
         # What these rows hold, or what is wrong with them, is told record by record.
-        rest = islice(decode(file, source), self._next - start, None)
+        rest = islice(reader_of(source).decode(file), self._next - start, None)
         yield from self._by_record.rows(self._counted(rest, source))
 
     def _by_column(self, file: SourceBytes, source: Source) -> Iterator[pa.RecordBatch]:
         wanted = self._mapper.wanted
         names = wanted if wanted is None else wanted - source.columns.keys()
-        for frame in decode_tables(file, source, names):
+        for frame in reader_of(source).decode_tables(file, names):
             end = self._next + frame.batch.num_rows
             view = RecordBatchView(frame, source.columns, np.arange(self._next, end))
             with gc_paused():
@@ -354,7 +355,7 @@ def records_of(
 ) -> Iterator[DatasetRecord]:
     """Yield the records of a pinned source, file after file."""
     files = fetch(source, pinned, context)
-    return chain.from_iterable(decode(file, source) for file in files)
+    return chain.from_iterable(reader_of(source).decode(file) for file in files)
 
 
 def _widened(source: Source, pinned: SourcePin, context: SourceContext) -> Iterator[DatasetRecord]:
@@ -380,7 +381,7 @@ def _numbered(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Iterator
 
 def _side_records(source: Source, pinned: SourcePin, context: SourceContext) -> Iterator[LookupRow]:
     for file in fetch(source, pinned, context):
-        for number, record in enumerate(decode(file, source), 1):
+        for number, record in enumerate(reader_of(source).decode(file), 1):
             yield LookupRow(file.location, number, record)
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from msgspec import structs
 
+from registry.base.local_files import local_files
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Place, place_of, place_of_folder
 from registry.diff.git import matching
-from registry.diff.local_files import digest_of_file, files_of, local_patterns
+from registry.diff.local_files import digest_of_file, local_patterns
 from registry.diff.models import Side
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.models import Lock, lock_of, read_documents
@@ -148,7 +149,7 @@ def _local_digests(specs: Mapping[str, DatasetSpec]) -> dict[str, dict[str, str]
         name: {
             file: digest(Path(file))
             for pattern in local_patterns(spec)
-            for file in files_of(pattern)
+            for file in local_files(pattern)
         }
         for name, spec in specs.items()
     }
@@ -215,7 +216,7 @@ def _values(catalog: Catalog, read: _Read, name: str) -> dict[str, Origin]:
     place = read.place
     written = origins_of(read.specs[name], catalog.entries)
     found = {one.key: _placed(one, place) for one in written}
-    giver = found["source.path"].dataset  # its heirs have the same bytes
+    giver = found.get("source.path", found["source.type"]).dataset  # its heirs have the same bytes
     for one in read.pins.get(name, ()):
         named = giver if one.key.startswith("pin.sources") else name
         found[one.key] = _placed(replace(one, dataset=named), place)

@@ -11,6 +11,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct, inspect
 
+from registry.manifest.source import Source
+from registry.manifest.source_models import SOURCE_TYPES
+
 __all__ = ["Misfit", "misfits", "parsed"]
 
 Model = TypeVar("Model", bound=Struct)
@@ -51,6 +54,8 @@ def _misfits(value: Any, wanted: inspect.Type, path: Path) -> Iterator[Misfit]:
     match wanted:
         case inspect.StructType():
             yield from _in_struct(value, wanted, path)
+        case inspect.CustomType(cls=cls) if cls is Source:
+            yield from _in_source(value, path)
         case inspect.UnionType(types=types):
             yield from _in_union(value, types, path)
         case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
@@ -81,23 +86,21 @@ def _in_struct(value: Any, wanted: inspect.StructType, path: Path) -> Iterator[M
 
 
 def _in_union(value: Any, types: Sequence[inspect.Type], path: Path) -> Iterator[Misfit]:
-    tagged = {one.tag: one for one in types if isinstance(one, inspect.StructType) and one.tag}
-    if isinstance(value, dict) and tagged:
-        yield from _in_tagged(value, tagged, path)
-        return
     found = [list(_misfits(value, one, path)) for one in types]
     if all(found):
         # What is said of null helps nobody.
         yield from next(one for one in found if one[0].message != _NULL)
 
 
-def _in_tagged(value: dict[str, Any], tagged: dict[Any, Any], path: Path) -> Iterator[Misfit]:
-    if "type" not in value:
+def _in_source(value: Any, path: Path) -> Iterator[Misfit]:
+    if not isinstance(value, dict):
+        yield Misfit(path, "wrong", "Input should be a valid dictionary")
+    elif "type" not in value:
         yield Misfit(path, "wrong", "Unable to extract tag using discriminator 'type'")
-    elif isinstance(value["type"], str) and value["type"] in tagged:
-        yield from _in_struct(value, tagged[value["type"]], path)
+    elif isinstance(value["type"], str) and value["type"] in SOURCE_TYPES:
+        yield from _misfits(value, inspect.type_info(SOURCE_TYPES[value["type"]]), path)
     else:
-        listed = ", ".join(map(repr, tagged))
+        listed = ", ".join(map(repr, SOURCE_TYPES))
         found = f"Input tag '{value['type']}' found using 'type'"
         message = f"{found} does not match any of the expected tags: {listed}"
         yield Misfit(path, "wrong", message)

@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from registry.base.locations import is_local, protocol_of
 from registry.manifest.merge import Merged
-from registry.manifest.models import GENERIC_BUILDERS, is_commit
+from registry.manifest.source import is_commit
+from registry.manifest.source_models import source_model
 from registry.yamldoc.reader import DataPath
 
 __all__ = ["Finding", "literal_secrets", "plain_http", "secrets_in_urls", "unpinned_revisions"]
@@ -74,29 +75,20 @@ def plain_http(merged: Merged) -> Iterator[Finding]:
 def unpinned_revisions(merged: Merged) -> Iterator[Finding]:
     """Yield the sources of the Hub, and files under a revision, that name no full commit."""
     for path, keys, whole in _effective_sources(merged.value):
-        if whole.get("type") == "hf":
-            yield from _unpinned_repository(path, keys, whole)
+        repository = source_model(whole).repository_of(whole)
+        if repository is not None:
+            if not is_commit(repository.revision):
+                # Without a revision the place is that of the repository, wherever that was written.
+                key = "path" if repository.revision is None else "revision"
+                place = path if key in keys else ("source",)
+                hint = "give a full commit: `revision: <40 hex digits>`"
+                yield (*place, key), _floating(repository.revision), hint
             continue
         for place, location in _texts(keys.get("path"), (*path, "path")):
             for pattern in _UNDER_REVISION:
                 found = re.match(pattern, location)
                 if found and not is_commit(found["revision"]):
                     yield place, _floating(found["revision"]), "write the full commit in its place"
-
-
-def _unpinned_repository(
-    path: DataPath, keys: dict[str, Any], whole: dict[str, Any]
-) -> Iterator[Finding]:
-    location, revision = whole.get("path"), whole.get("revision")
-    if not isinstance(location, str) or is_commit(revision):
-        return
-    if location in GENERIC_BUILDERS or location.startswith(("/", "./", "../", "~")):
-        return  # files, which have no revision
-    # Without a revision the place is that of the repository, wherever that was written.
-    key = "revision" if revision is not None else "path"
-    place = path if key in keys else ("source",)
-    hint = "give a full commit: `revision: <40 hex digits>`"
-    yield (*place, key), _floating(revision), hint
 
 
 def _floating(revision: str | None) -> str:

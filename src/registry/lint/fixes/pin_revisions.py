@@ -13,8 +13,8 @@ from registry.errors import ManifestError
 from registry.lint.fixes.source_file import ManifestFile
 from registry.lint.suppressions import read_ignores
 from registry.lockfile.models import Lock
-from registry.lockfile.pinned import HUB
-from registry.manifest.models import GENERIC_BUILDERS, is_commit, is_folder
+from registry.manifest.source import Repository, is_commit
+from registry.manifest.source_models import source_model
 from registry.yamldoc.reader import json_path, parse_yaml
 
 __all__ = ["pin_revisions"]
@@ -28,9 +28,9 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
     Return the file, what was done and what was left. Samples stay those that are pinned.
     """
     done, left = list[str](), list[str]()
-    for name, source in list(_floating(file)):
+    for name, repository in list(_floating(file)):
         place = json_path(("datasets", name, "source"))
-        commits = _commits(lock, source) if name in lock.pins else set[str]()
+        commits = _commits(lock, repository) if name in lock.pins else set[str]()
         if len(commits) > 1:
             left.append(f"datasets.lock pins the source of {place} to several commits")
         for commit in commits if len(commits) == 1 else ():
@@ -44,7 +44,7 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
     return file, done, left
 
 
-def _floating(file: ManifestFile) -> Iterator[tuple[str, dict[str, Any]]]:
+def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
     """Yield the repositories without a commit, but those whose rule a comment ignores."""
     meant = {
         comment.target
@@ -53,30 +53,25 @@ def _floating(file: ManifestFile) -> Iterator[tuple[str, dict[str, Any]]]:
     }
     for name, entry in (file.document.value.get("datasets") or {}).items():
         source = entry.get("source") if isinstance(entry, dict) else None
-        if not isinstance(source, dict) or not _is_floating_repository(source):
+        repository = (
+            source_model(source).repository_of(source) if isinstance(source, dict) else None
+        )
+        if repository is None or is_commit(repository.revision):
             continue
-        key = "path" if source.get("revision") is None else "revision"
+        key = "path" if repository.revision is None else "revision"
         if file.document.position(("datasets", name, "source", key)).line not in meant:
-            yield name, source
+            yield name, repository
 
 
-def _is_floating_repository(source: dict[str, Any]) -> bool:
-    path = source.get("path")
-    is_repository = source.get("type") == "hf" and isinstance(path, str)
-    if not is_repository or is_commit(source.get("revision")):
-        return False
-    return path not in GENERIC_BUILDERS and not is_folder(str(path))
-
-
-def _commits(lock: Lock, source: dict[str, Any]) -> set[str]:
+def _commits(lock: Lock, repository: Repository) -> set[str]:
     """Return all commits that a revision of a repository is pinned to: heirs have its source."""
     return {
         one.revision
         for pin in lock.pins.values()
         for one in pin.sources
         if one.revision is not None
-        and one.location == HUB + source["path"]
-        and one.asked == source.get("revision")
+        and one.location == repository.location
+        and one.asked == repository.revision
     }
 
 
