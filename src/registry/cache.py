@@ -1,14 +1,15 @@
-"""The cache folder: entries that are whole or absent, found by fingerprint.
+"""The cache folder: entries that are complete or absent, found by fingerprint.
 
     v1/samples/<fingerprint>/   samples.arrow, meta.json
     v1/views/<fingerprint>/     rows.npy, choices.npy, meta.json
-    v1/records/<fingerprint>/   records.arrow, meta.json: what the Hub's `datasets` gave
+    v1/records/<fingerprint>/   records.arrow, meta.json: what the `datasets` package loaded
     v1/blobs/<sha256>           bytes of remote files
     v1/sources/<key>.json       what a location held when it was last looked at
-    v1/index/                   what only saves work, see `kept`
+    v1/index/                   files that only save work, see `best_effort`
     v1/tmp/ v1/locks/ v1/quarantine/
 
-Readers take no lock and need no permission to write.
+Readers take no lock and need no write permission. `meta.json` is written last and the folder then
+renamed into place, so that no entry is ever seen half written.
 """
 
 from __future__ import annotations
@@ -26,20 +27,18 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from registry.base.cache_format import CACHE_FORMAT, versioned_folder
 from registry.base.fs import (
     file_sha256,
     is_read_only,
     lock,
     publish_folder,
     temporary_folder,
-    write_whole,
+    write_atomic,
 )
 from registry.errors import CacheError
 
-__all__ = ["FORMAT", "Cache", "CacheEntry", "EntryKind"]
-
-FORMAT = 1
-"""Version of the entries' files; part of every fingerprint."""
+__all__ = ["Cache", "CacheEntry", "EntryKind"]
 
 EntryKind = Literal["samples", "views", "records"]
 _META = "meta.json"
@@ -52,7 +51,7 @@ class _File(Struct):
 
 
 class _Entry(Struct):
-    """What `meta.json` says of any entry."""
+    """Contents of `meta.json` that every entry has."""
 
     fingerprint: str
     files: dict[str, _File]
@@ -67,7 +66,7 @@ class _Samples(_Entry):
 
     def __post_init__(self) -> None:
         if sum(rows for rows, _ in self.batches) != self.samples:
-            raise ValueError("the batches are not those of the samples")
+            raise ValueError("the batches have another number of samples")
 
 
 class _View(_Entry):
@@ -78,7 +77,11 @@ class _Records(_Entry):
     rows: int
 
 
-_FORMS: dict[EntryKind, type[_Entry]] = {"samples": _Samples, "views": _View, "records": _Records}
+_META_TYPES: dict[EntryKind, type[_Entry]] = {
+    "samples": _Samples,
+    "views": _View,
+    "records": _Records,
+}
 
 
 def _unreadable(error: OSError) -> CacheError:
@@ -90,11 +93,11 @@ class CacheEntry(Struct, frozen=True):
 
     folder: Path
     meta: dict[str, Any]
-    """What `meta.json` says: sizes of the files, and what the writer added."""
+    """Contents of `meta.json`: size and digest of each file, and what its writer added."""
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Size of all files in bytes."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
 
@@ -105,30 +108,33 @@ class Cache(Struct, frozen=True):
     """The cache's folder, without the version part."""
 
     @property
-    def _top(self) -> Path:
-        return self.root / f"v{FORMAT}"
+    def _versioned(self) -> Path:
+        return versioned_folder(self.root)
 
     def find(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
-        """Return an entry, or None; a damaged one is put in quarantine first."""
+        """Return an entry, or None; a damaged entry is moved to the quarantine.
+
+        Only sizes are compared: to hash every file would take longer than opening the dataset.
+        """
         folder = self._folder(kind, fingerprint)
         try:
             meta = json.loads((folder / _META).read_bytes())
-            files = msgspec.convert(meta, _FORMS[kind]).files
-            whole = all((folder / name).stat().st_size == one.size for name, one in files.items())
+            files = msgspec.convert(meta, _META_TYPES[kind]).files
+            intact = all((folder / name).stat().st_size == one.size for name, one in files.items())
         except FileNotFoundError:
-            whole = not folder.is_dir()
+            intact = not folder.is_dir()
             meta = None
         except (ValueError, msgspec.ValidationError):
-            whole = False
+            intact = False
         except OSError as error:
             raise _unreadable(error) from error
-        if not whole:
+        if not intact:
             self.quarantine(kind, fingerprint)
             return None
         return None if meta is None else CacheEntry(folder, meta)
 
     def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
-        """Read an entry's files and hold them against their digests; put a damaged one aside."""
+        """Return whether an entry's files have their digests; quarantine it where they do not."""
         for name, file in entry.meta["files"].items():
             if file_sha256(entry.folder / name) != file["sha256"]:
                 self.quarantine(kind, entry.meta["fingerprint"])
@@ -136,17 +142,19 @@ class Cache(Struct, frozen=True):
         return True
 
     def _folder(self, kind: EntryKind, fingerprint: str) -> Path:
-        return self._top / kind / fingerprint.removeprefix("sha256:")
+        return self._versioned / kind / fingerprint.removeprefix("sha256:")
 
     def working(
         self, kind: EntryKind | Literal["blobs"], fingerprint: str
     ) -> AbstractContextManager[None]:
-        """Hold the lock that saves other processes the work on one entry."""
-        return lock(self._top / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock")
+        """Hold the lock of one entry, so that other processes wait rather than build it."""
+        return lock(
+            self._versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock"
+        )
 
     def temporary(self) -> AbstractContextManager[Path]:
-        """Give a private folder on the cache's file system."""
-        return temporary_folder(self._top / "tmp")
+        """Yield a private folder on the file system of the cache, from which renames are atomic."""
+        return temporary_folder(self._versioned / "tmp")
 
     def publish(
         self,
@@ -158,10 +166,15 @@ class Cache(Struct, frozen=True):
         digests: Mapping[str, str] | None = None,
         replace: bool = False,
     ) -> CacheEntry:
-        """Turn a finished folder of `temporary` into an entry; `meta.json` is written last.
+        """Make an entry of a finished folder from `temporary`.
 
-        Where there is an entry already it stays, unless it is to be replaced. `digests` are those
-        of files that are known.
+        Args:
+            folder: The folder; it is moved.
+            kind: Kind of the entry.
+            fingerprint: Its fingerprint.
+            meta: What `meta.json` holds beside the files' sizes and digests.
+            digests: File name → sha256, of files whose digest is known already.
+            replace: Replace an existing entry; otherwise that one stays.
         """
         known = digests or {}
         files = {
@@ -171,35 +184,36 @@ class Cache(Struct, frozen=True):
             }
             for path in folder.iterdir()
         }
-        whole = {**meta, "format": FORMAT, "fingerprint": fingerprint, "files": files}
-        text = json.dumps(whole, indent=1, sort_keys=True).encode()
-        write_whole(folder / _META, lambda file: file.write(text))
+        full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
+        text = json.dumps(full_meta, indent=1, sort_keys=True).encode()
+        write_atomic(folder / _META, lambda file: file.write(text))
         if replace:
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
         publish_folder(folder, target)
-        return CacheEntry(target, whole)
+        return CacheEntry(target, full_meta)
 
     def discard(self, kind: EntryKind, fingerprint: str) -> None:
-        """Take an entry out; readers that have it open keep it."""
+        """Remove an entry; a process that has its files open can still read them."""
         folder = self._folder(kind, fingerprint)
         with contextlib.suppress(FileNotFoundError), self.temporary() as temporary:
+            # Renamed first: an entry disappears in one step, never file by file.
             folder.rename(temporary / "discarded")
 
     def quarantine(self, kind: EntryKind, fingerprint: str) -> None:
-        """Put a damaged entry aside; without permission to, it only counts as absent."""
+        """Move a damaged entry out of the way; without write permission it stays, unused."""
         folder = self._folder(kind, fingerprint)
-        target = self._top / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
+        target = self._versioned / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
             target.parent.mkdir(parents=True, exist_ok=True)
             folder.rename(target)
 
     def blob(self, sha256: str) -> Path:
-        """Return where the bytes with a digest are, or would be."""
-        return self._top / "blobs" / sha256
+        """Return the path of the bytes with a digest, whether they are there or not."""
+        return self._versioned / "blobs" / sha256
 
-    def keep_blob(self, path: Path, sha256: str) -> Path:
-        """Move a finished file into the blobs and return its place."""
+    def store_blob(self, path: Path, sha256: str) -> Path:
+        """Move a finished file to the blobs; return its path there."""
         target = self.blob(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
         with path.open("rb") as file:
@@ -208,9 +222,9 @@ class Cache(Struct, frozen=True):
         return target
 
     def recall(self, key: str, *fields: str) -> dict[str, Any] | None:
-        """Return what was remembered of a source, or None; damaged memory counts as none."""
+        """Return what `remember` wrote, or None if it is missing, damaged or lacks a field."""
         try:
-            data = json.loads(self._memory(key).read_bytes())
+            data = json.loads(self._source_state(key).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
         except OSError as error:
@@ -218,39 +232,39 @@ class Cache(Struct, frozen=True):
         return data if isinstance(data, dict) and all(field in data for field in fields) else None
 
     def remember(self, key: str, data: dict[str, Any]) -> None:
-        """Remember what a source held; a cache that can't be written forgets it."""
+        """Write down what a source held; a read-only cache is ignored, a full disk is not."""
         text = json.dumps(data, sort_keys=True).encode()
         try:
-            write_whole(self._memory(key), lambda file: file.write(text))
+            write_atomic(self._source_state(key), lambda file: file.write(text))
         except OSError as error:
             if not is_read_only(error):
                 raise CacheError(f"can't write to the cache: {error}") from error
 
-    def _memory(self, key: str) -> Path:
-        return self._top / "sources" / f"{key.removeprefix('sha256:')}.json"
+    def _source_state(self, key: str) -> Path:
+        return self._versioned / "sources" / f"{key.removeprefix('sha256:')}.json"
 
     def entries(self, kind: EntryKind) -> Iterator[CacheEntry]:
         """Yield the entries of a kind, by fingerprint."""
-        parent = self._top / kind
+        parent = self._versioned / kind
         for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
             entry = self.find(kind, f"sha256:{folder.name}")
             if entry is not None:
                 yield entry
 
     def prune(self) -> None:
-        """Remove what killed processes left: temporary folders that are a day old."""
+        """Remove what killed processes left behind: temporary folders that are a day old."""
         import shutil
 
-        parent = self._top / "tmp"
+        parent = self._versioned / "tmp"
         for folder in parent.iterdir() if parent.is_dir() else ():
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def clear(self) -> int:
-        """Remove everything; return the bytes that were freed."""
+        """Remove everything; return the number of bytes freed."""
         import shutil
 
-        size = sum(path.stat().st_size for path in self._top.rglob("*") if path.is_file())
-        shutil.rmtree(self._top, ignore_errors=True)
+        size = sum(path.stat().st_size for path in self._versioned.rglob("*") if path.is_file())
+        shutil.rmtree(self._versioned, ignore_errors=True)
         return size

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from registry.base.arrow import (
-    begins_visibly,
-    constant_text,
     int64_array,
     list_offsets,
     ranges,
-    text_scalar,
+    repeat_string,
+    starts_with_visible_ascii,
+    string_scalar,
 )
 
 TEXT = pa.large_string()
@@ -50,18 +50,18 @@ def test_no_numbers_are_an_empty_array() -> None:
 @pytest.mark.parametrize("text", ["", "x", "é\U0001f600\0"])
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_constant_text_stands_in_every_row(text: str, count: int) -> None:
-    array = constant_text(text, count)
+    array = repeat_string(text, count)
     array.validate(full=True)
     assert (array.type, array.to_pylist()) == (TEXT, [text] * count)
 
 
 def test_half_a_surrogate_pair_is_no_text() -> None:
     with pytest.raises(UnicodeEncodeError):
-        constant_text("\ud800", 1)
+        repeat_string("\ud800", 1)
 
 
 def test_a_scalar_holds_its_text() -> None:
-    scalar = text_scalar("é")
+    scalar = string_scalar("é")
     assert (scalar.type, scalar.as_py()) == (TEXT, "é")
 
 
@@ -103,13 +103,13 @@ def test_each_item_has_a_place_in_its_own_list(lengths: list[int]) -> None:
 )
 def test_the_first_byte_alone_shows_what_can_be_seen(text: str, visible: bool) -> None:
     whole = pa.array(["before", text, "behind", None], TEXT)
-    assert begins_visibly(whole).tolist() == [True, visible, True, False]
-    assert begins_visibly(whole[1:2]).tolist() == [visible]
+    assert starts_with_visible_ascii(whole).tolist() == [True, visible, True, False]
+    assert starts_with_visible_ascii(whole[1:2]).tolist() == [visible]
 
 
 def test_no_text_shows_anything() -> None:
-    assert begins_visibly(pa.array([], TEXT)).tolist() == []
-    assert begins_visibly(pa.array(["", ""], TEXT)).tolist() == [False, False]
+    assert starts_with_visible_ascii(pa.array([], TEXT)).tolist() == []
+    assert starts_with_visible_ascii(pa.array(["", ""], TEXT)).tolist() == [False, False]
 
 
 def test_nothing_here_imports_pandas() -> None:
@@ -117,8 +117,8 @@ def test_nothing_here_imports_pandas() -> None:
 import sys
 import numpy as np
 from registry.base.arrow import *
-int64_array(np.arange(3)); column = constant_text("x", 3); text_scalar("y")
-list_offsets(column); begins_visibly(column)
+int64_array(np.arange(3)); column = repeat_string("x", 3); string_scalar("y")
+list_offsets(column); starts_with_visible_ascii(column)
 assert "pandas" not in sys.modules, "pandas is imported"
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

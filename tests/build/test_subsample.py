@@ -19,7 +19,7 @@ from registry.store.reader import SampleFile
 from registry.store.schema import MetadataType, batch_of, schema_of
 from registry.store.writer import SampleWriter
 
-METADATA_TYPES: dict[str, MetadataType] = {"kind": "text", "deep": "json"}
+METADATA_TYPES: dict[str, MetadataType] = {"kind": "str", "deep": "json"}
 
 
 def file_of(path: Path, metadata_types: list[Any], *, as_json: bool = False) -> SampleFile:

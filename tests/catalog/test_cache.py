@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry import DatasetNotFoundError, ManifestError, list_datasets
-from registry.base.best_effort import kept_at, write_kept
+from registry.base.best_effort import best_effort_path, write_best_effort
 from registry.base.file_state import FileState
 from registry.catalog.cache import _load
 from registry.catalog.cached_files import (
@@ -251,7 +251,7 @@ def test_a_file_that_has_just_changed_is_read_again(
 ) -> None:
     write(root / "m/a.yaml", dataset("one"), age=age)
     Catalog.open()
-    compiled = _load(kept_at(root / "datasets.yaml", cache_dir, "catalog"))
+    compiled = _load(best_effort_path(root / "datasets.yaml", cache_dir, "catalog"))
     assert compiled is not None
     assert compiled.is_current() != racy
     assert [one.path for one in compiled.records() if one.racy] == (
@@ -309,7 +309,7 @@ def test_other_code_or_another_schema_reads_the_files_again(
 def kept(root: Path, cache_dir: Path) -> Path:
     """Give the file of the compiled catalog, after it was written."""
     Catalog.open()
-    return kept_at(root / "datasets.yaml", cache_dir, "catalog")
+    return best_effort_path(root / "datasets.yaml", cache_dir, "catalog")
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -337,7 +337,7 @@ def test_a_damaged_index_is_made_anew(
 @pytest.mark.parametrize("body", [b"", b"[]\n", b"{}\n", b"null\n", b'{"code": 1}\n'])
 def test_a_whole_file_of_another_form_is_made_anew(kept: Path, body: bytes) -> None:
     whole = kept.read_bytes()
-    write_kept(kept, body)
+    write_best_effort(kept, body)
     assert path_of("kid") == "x.csv"
     assert kept.read_bytes() == whole
 
@@ -652,7 +652,7 @@ def test_a_whole_check_is_remembered_until_something_changes(
 
 def test_a_damaged_memory_of_a_check_is_made_anew(root: Path, cache_dir: Path) -> None:
     expected = check_whole(Catalog.open(), cache_dir)
-    place = kept_at(root / "datasets.yaml", cache_dir, "check")
+    place = best_effort_path(root / "datasets.yaml", cache_dir, "check")
     for damage in DAMAGES.values():
         place.write_bytes(damage(place.read_bytes()))
         assert check_whole(Catalog.open(), cache_dir) == expected

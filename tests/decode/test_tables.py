@@ -19,7 +19,7 @@ from registry.decode import chunks as blocks
 from registry.decode.stream import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError, decode_tables
 from registry.errors import DecodeError
-from registry.manifest.conversion import parsed
+from registry.manifest.arguments import source_from_arguments
 from registry.manifest.source import Source, SourceModel
 from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 
@@ -50,7 +50,9 @@ def read(
     path = folder / name
     path.write_bytes(data)
     models: dict[str, type[SourceModel]] = {"csv": CsvSource, "parquet": ParquetSource}
-    source = parsed({"path": [str(path)], **options}, models.get(name.split(".")[1], JsonSource))
+    source = source_from_arguments(
+        models.get(name.split(".")[1], JsonSource), {"path": [str(path)], **options}
+    )
     frames, why = frames_of(path, source, wanted)
     return rows_of(frames), why
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.manifest.schema import validate
+from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ import pytest
 
 from registry.lint.selection import Selection, configured, selected, word_fault
 from registry.manifest.models import Validation
-from registry.manifest.schema import read_schema, validate
+from registry.manifest.schema import read_schema
+from registry.manifest.validation import validate
 from registry.rules import FAMILIES, RULES
 from registry.yamldoc.reader import parse_yaml
 

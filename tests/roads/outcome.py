@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from registry.build import builder as build_module
+from registry.build import pipeline
 from registry.build.builder import build
 from registry.cache import Cache
 from registry.decode import arrow_tables, csv_tables, tables
@@ -121,7 +121,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
         file = written.open()
         dataset = ArrowDataset(file, name="d", location="")
         samples = tuple(frozen(vars(sample)) for sample in dataset)
-        batches = [file.whole_batch(number) for number in range(file.batch_count)]
+        batches = [file.full_batch(number) for number in range(file.batch_count)]
         records = tuple(one for batch in batches for one in batch.column("record").to_pylist())
         return Outcome(samples, records, written.repeated, tuple(file.choice_starts().tolist()))
 
@@ -154,8 +154,8 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
             (arrow_tables, "_BATCH_ROWS", case.rows),
             (arrow_tables, "_FIRST_ROWS", 2),
             (sample_writer, "_BATCH_ROWS", case.rows),
-            (build_module, "_CHUNK_ROWS", case.rows),
-            (build_module, "_FEW_ROWS", case.rows),
+            (pipeline, "_CHUNK_ROWS", case.rows),
+            (pipeline, "_FEW_ROWS", case.rows),
         ):
             patch.setattr(module, name, value)
         yield patch

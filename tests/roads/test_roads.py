@@ -207,7 +207,7 @@ def test_a_time_finer_than_microseconds_is_an_error_where_it_is_kept(kind: pa.Da
     outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["t"]}))
     place = "d: record 2, field metadata: can't be cached"
     assert outcome.error is not None
-    assert f"{place}: a time finer than microseconds can't be kept" in outcome.error[1]
+    assert f"{place}: a time finer than microseconds can't be stored" in outcome.error[1]
     outcome, _ = by_both(parquet_case(table[:1], {"input": "q", "metadata": ["t"]}))
     kept = pa.scalar(1, pa.duration("us") if kind == pa.duration("ns") else pa.timestamp("us"))
     (_, value), *_ = [value_of(sample, "metadata")[1] for sample in outcome.samples]

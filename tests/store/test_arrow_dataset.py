@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from registry import ChatMessageUser, MemoryDataset, get_dataset
-from registry.base.arrow import constant_text, int64_array
+from registry.base.arrow import int64_array, repeat_string
 from registry.cache import Cache
 from registry.decode import json_tables
 from registry.mapping.columnar.record_batch import RecordBatchView
@@ -55,8 +55,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 def rows_of(start: int, count: int) -> pa.RecordBatch:
     columns = {
-        "input": constant_text("q", count),
-        "target": constant_text("", count),
+        "input": repeat_string("q", count),
+        "target": repeat_string("", count),
         "id_number": int64_array(np.arange(start, start + count)),
         "record": int64_array(np.arange(start + 1, start + count + 1)),
     }

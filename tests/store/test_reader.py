@@ -21,7 +21,7 @@ from registry.store.reader import SampleFile, is_readable
 from registry.store.schema import MetadataType, batch_of, schema_of
 from registry.store.writer import SampleWriter
 
-METADATA_TYPES: dict[str, MetadataType] = {"n": "whole", "any": "json"}
+METADATA_TYPES: dict[str, MetadataType] = {"n": "int", "any": "json"}
 
 
 def batch(
@@ -141,7 +141,7 @@ def test_columns_that_have_values_only_later_are_there_for_all_rows(
     assert file.batch(0).schema.names == [
         name for name in schema_of(METADATA_TYPES).names if name in writer.columns
     ]
-    assert file.whole_batch(0).schema.names == schema_of(METADATA_TYPES).names
+    assert file.full_batch(0).schema.names == schema_of(METADATA_TYPES).names
 
 
 def test_a_file_that_an_error_ends_is_left_unfinished(tmp_path: Path) -> None:

@@ -262,14 +262,14 @@ def test_forms_stand_beside_each_other() -> None:
 
 def test_values_of_a_kind_have_columns_of_their_own() -> None:
     kinds: dict[str, MetadataType] = {
-        "text": "text", "texts": "texts", "whole": "whole", "number": "number", "flag": "flag", "json": "json",
+        "str": "str", "str_list": "str_list", "int": "int", "float": "float", "bool": "bool", "json": "json",
     }  # fmt: skip
     full = {
-        "text": "é",
-        "texts": ["a", None],
-        "whole": -1,
-        "number": 0.1,
-        "flag": False,
+        "str": "é",
+        "str_list": ["a", None],
+        "int": -1,
+        "float": 0.1,
+        "bool": False,
         "json": BEYOND_JSON,
     }
     samples = [Sample(input="q", metadata=one) for one in (full, dict.fromkeys(kinds))]

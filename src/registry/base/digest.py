@@ -1,7 +1,7 @@
-"""Values as JSON without loss, and the digests of them.
+"""Values as JSON without loss, and their digests.
 
-JSON keeps text, numbers, booleans, null, lists and objects. What Python (or Parquet) has beyond
-that is written as an object with one key that starts with `$`, so that it comes back as it was.
+JSON has strings, numbers, booleans, null, arrays and objects. Any other type of Python or Parquet
+is written as an object with one key that starts with `$`, from which it is restored exactly.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ _DECODERS = {tag: decode for _, tag, _, decode in _TAGGED}
 
 
 def encode_value(value: Any) -> Any:
-    """Return `value` as plain JSON data; a TypeError says why it has no form."""
+    """Return `value` as plain JSON data.
+
+    Raises:
+        TypeError: the value, or one inside it, has a type that can't be restored from JSON.
+    """
     if type(value) in _PLAIN:
         return value
     if isinstance(value, float) and math.isfinite(value):
@@ -50,28 +54,25 @@ def encode_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return {"$tuple": [encode_value(item) for item in value]}
     if isinstance(value, dict):
-        return _encode_dict(value)
-    for kind, tag, encode, _ in _TAGGED:
-        if isinstance(value, kind):
-            # What pyarrow gives for times in nanoseconds, of types that Python's lie beneath.
+        if all(isinstance(key, str) and not key.startswith("$") for key in value):
+            return {key: encode_value(item) for key, item in value.items()}
+        return {"$dict": [[encode_value(key), encode_value(item)] for key, item in value.items()]}
+    for tagged, tag, encode, _ in _TAGGED:
+        if isinstance(value, tagged):
+            # pyarrow returns pandas' subclasses of datetime and timedelta for nanoseconds.
             if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
-                raise TypeError("a time finer than microseconds can't be kept")
+                raise TypeError("a time finer than microseconds can't be stored")
             return {tag: encode(value)}
-    if isinstance(value, str):  # a subclass, such as an enum's member
+    # Subclasses, such as members of a StrEnum or IntEnum, are stored as their base type.
+    if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
         return int(value)
-    raise TypeError(f"a value of type {type(value).__name__} can't be kept")
-
-
-def _encode_dict(value: dict[Any, Any]) -> dict[str, Any]:
-    if all(isinstance(key, str) and not key.startswith("$") for key in value):
-        return {key: encode_value(item) for key, item in value.items()}
-    return {"$dict": [[encode_value(key), encode_value(item)] for key, item in value.items()]}
+    raise TypeError(f"a value of type {type(value).__name__} can't be stored")
 
 
 def decode_value(data: Any) -> Any:
-    """Return what `encode_value` was given."""
+    """Return the value of which `encode_value` made the data."""
     if isinstance(data, list):
         return [decode_value(item) for item in data]
     if not isinstance(data, dict):
@@ -87,23 +88,24 @@ def decode_value(data: Any) -> Any:
     return {key: decode_value(item) for key, item in data.items()}
 
 
-# `json.dumps` makes an encoder at each call.
+# Made once: `json.dumps` with options makes a new encoder for each call.
 _IN_ORDER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def to_json(value: Any) -> str:
-    """Return `value` as JSON text that `from_json` turns back, keys in their order."""
+    """Return `value` as a JSON string that `from_json` reads; keys stay in their order."""
     return _IN_ORDER.encode(encode_value(value))
 
 
 def from_json(text: str) -> Any:
-    """Return the value that `to_json` was given."""
+    """Return the value of which `to_json` made the string."""
     return decode_value(json.loads(text))
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return `value` as canonical JSON: keys sorted, no blanks, UTF-8."""
+    """Return `value` as canonical JSON: keys sorted, no whitespace, UTF-8."""
+    # A lone surrogate, which JSON allows in a string, has no UTF-8; it must have a digest too.
     return _SORTED.encode(encode_value(value)).encode("utf-8", "surrogatepass")
 
 

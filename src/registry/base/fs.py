@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and locks that save double work."""
+"""Files and folders that appear complete or not at all, and locks that save duplicate work."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ __all__ = [
     "lock",
     "publish_folder",
     "temporary_folder",
-    "write_whole",
+    "write_atomic",
 ]
 
 _CHUNK = 1 << 20
+# What renaming a folder to one that exists raises; which one depends on the platform.
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
 _DISK_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -50,7 +51,7 @@ def file_sha256(path: str | Path) -> str:
 
 
 class HashedFile(io.RawIOBase):
-    """A new file that takes the sha256 of what is written to it."""
+    """A new file that computes the sha256 of its bytes as they are written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -62,16 +63,16 @@ class HashedFile(io.RawIOBase):
         return True
 
     def write(self, data: Any, /) -> int:
-        """Write bytes."""
+        """Write all of the bytes."""
         view = memoryview(data)
         self._digest.update(view)
-        left = view
-        while left:
-            left = left[self._file.write(left) :]
+        remaining = view
+        while remaining:  # an unbuffered write may be partial
+            remaining = remaining[self._file.write(remaining) :]
         return view.nbytes
 
     def tell(self) -> int:
-        """Return how many bytes were written."""
+        """Return the number of bytes written."""
         return self._file.tell()
 
     def close(self) -> None:
@@ -81,14 +82,18 @@ class HashedFile(io.RawIOBase):
 
     @property
     def sha256(self) -> str:
-        """Digest of all that was written, 64 hex digits."""
+        """The sha256 of the bytes written so far, 64 hex digits."""
         return self._digest.hexdigest()
 
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Give a new private folder under `parent`; whatever is left in it goes at the end."""
-    import shutil  # opening what is cached writes nothing
+    """Yield a new private folder under `parent`; it is removed at the end with its content.
+
+    Raises:
+        CacheError: the folder can't be made, or the disk is full or broken.
+    """
+    import shutil  # a warm open writes nothing
 
     folder = parent / uuid.uuid4().hex
     try:
@@ -107,24 +112,24 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file beside `path`, sync it and put it in place in one step."""
+def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a temporary file beside `path`, sync it and rename it to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        # "x" refuses to follow whatever may lie at that name already.
-        with beside.open("xb") as file:
+        # "x" never opens something that is there already, such as a symbolic link of another user.
+        with temporary.open("xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
 
 
 def publish_folder(folder: Path, target: Path) -> None:
-    """Move a finished `folder` to `target`; if another process was first, theirs stays."""
+    """Move a finished `folder` to `target`; an entry that another process put there first stays."""
     for path in folder.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -139,6 +144,7 @@ def publish_folder(folder: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable: only a sync of the folder itself does."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -148,18 +154,18 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Hold the lock at `path` so that one process does the work and others wait for it.
+    """Hold the lock file at `path`, so that one process does the work and others wait for it.
 
-    Nothing is wrong without it, only done twice; so where locks don't work (a file system
-    without them, no permission) the work goes on.
+    Correctness never depends on it: where locking fails (a file system without locks, a read-only
+    cache), the work is done without, at worst twice.
     """
     from filelock import FileLock
 
-    held = FileLock(path)
+    file_lock = FileLock(path)
     with contextlib.suppress(OSError, NotImplementedError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        held.acquire()
+        file_lock.acquire()
     try:
         yield
     finally:
-        held.release()
+        file_lock.release()

@@ -1,4 +1,4 @@
-"""Paths and URLs: what kind they are, how their names end, how they may be shown."""
+"""Paths and URLs: their protocol, their suffixes, and how to show them without secrets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def local_path(location: str) -> str:
 
 
 def public_location(location: str) -> str:
-    """Return a location without what may be secret in a URL: user, password and query."""
+    """Return a location for messages and pins: a URL without user, password and query.
+
+    Only of http(s) is `?` the start of a query; in an S3 key it is a character like any other.
+    """
     if is_local(location):
         return location
     scheme, _, rest = location.partition("://")
@@ -49,23 +52,23 @@ def public_location(location: str) -> str:
 
 
 def has_secret(location: str) -> bool:
-    """Return whether a location holds what `public_location` leaves out."""
+    """Return whether a location has a user, a password or a query that may be secret."""
     return public_location(location) != location
 
 
 def _path_of(location: str) -> str:
-    """Return the part of a location that names the file, lower-case."""
+    """Return the path that names the file, in lower case."""
     is_web = protocol_of(location) in _WEB
     return (urlsplit(location).path if is_web else location).lower()
 
 
 def packed_suffix(location: str) -> str:
-    """Return the suffix of a compressed file, or an empty text."""
+    """Return the suffix of a compressed file, `.gz` of `x.csv.gz`; otherwise an empty string."""
     suffix = os.path.splitext(_path_of(location))[1]
     return suffix if suffix in PACKED_SUFFIXES else ""
 
 
 def unpacked_suffix(location: str) -> str:
-    """Return the suffix below any compression's, lower-case: `.jsonl` of `x.jsonl.gz?sig=…`."""
+    """Return the suffix before any compression suffix: `.jsonl` of `x.jsonl.gz?sig=…`."""
     path = _path_of(location).removesuffix(packed_suffix(location))
     return os.path.splitext(path)[1]

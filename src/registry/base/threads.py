@@ -10,32 +10,33 @@ from typing import TypeVar
 
 from registry.progress import Progress, Report
 
-__all__ = ["ReportNamed", "each"]
+__all__ = ["ReportNamed", "run_jobs"]
 
 Result = TypeVar("Result")
 
 ReportNamed = Callable[[str, Progress], None]
-"""Is called with a dataset's name and how far it is, from the thread that works on it."""
+"""Called with a dataset's name and its progress, in the thread that works on it."""
 
 
 class _StoppedError(Exception):
     """Ends the work of a thread whose caller has stopped."""
 
 
-def each(
+def run_jobs(
     names: Sequence[str],
     work: Callable[[str, Report], Result],
     *,
     jobs: int,
     report: ReportNamed,
 ) -> Iterator[Result]:
-    """Do the work for each name, `jobs` at a time; yield each result as it comes.
+    """Do the work for each name, `jobs` at a time; yield each result as soon as it is ready.
 
-    When the caller stops early (an interrupt), what has not begun is dropped and what runs ends at
-    its next report.
+    When the caller stops early (an interrupt), jobs that have not started are dropped and running
+    ones end at their next report. An exception of a job is raised here and stops the others.
     """
     stopped = threading.Event()
 
+    # A thread can't be interrupted from outside; its reports are where it can be ended.
     def report_or_stop(name: str, progress: Progress) -> None:
         if stopped.is_set():
             raise _StoppedError

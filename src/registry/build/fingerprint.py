@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.locations import is_local, public_location
-from registry.cache import FORMAT
 from registry.manifest.serialize import data_of, is_given
 from registry.sources import pin
 from registry.sources.pins import Pins
@@ -31,7 +31,7 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     return digest_of(
         {
             **{key: data[key] for key in ("explode", "where", "fields", "sample")},
-            "format": FORMAT,
+            "format": CACHE_FORMAT,
             "pins": [one.identity for one in pins.sources],
             "decode": [_decoding(source) for source in spec.sources],
             "join": _join_identity(spec, pins),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from msgspec import Struct
 
-from registry.base.best_effort import kept_at, read_kept, write_kept
+from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
 from registry.base.gc import gc_paused
 from registry.catalog.cached_files import (
@@ -53,19 +53,19 @@ def open_index(index: Path, cache_dir: Path) -> Compiled:
     Raises:
         ManifestError: the index itself can't be used.
     """
-    place = kept_at(index, cache_dir, "catalog")
+    place = best_effort_path(index, cache_dir, "catalog")
     stored = _load(place)
     if stored is not None and stored.is_current():
         return stored
     compiled = compile_catalog(index, stored)
     if stored is None or not stored.data.startswith(compiled.data):
-        write_kept(place, compiled.data)
+        write_best_effort(place, compiled.data)
     return compiled
 
 
 def _load(path: Path) -> Compiled | None:
     """Return the catalog that is kept, None where there is none of this version."""
-    data = read_kept(path)
+    data = read_best_effort(path)
     if data is None:
         return None
     try:

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from registry.base.best_effort import named_after, read_kept, write_kept
+from registry.base.best_effort import hashed_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
 from registry.settings import builtin_root
@@ -64,15 +64,15 @@ def known_code_digest(folder: Path) -> str:
     states = _files()
     if not _are_loaded(states):
         return _own_digest()
-    place = named_after(_package(), folder, "code")
+    place = hashed_path(_package(), folder, "code")
     known = digest_of([_FORMAT, sys.version, [[path, *state] for path, state in states.items()]])
     with contextlib.suppress(ValueError, LookupError, TypeError):  # of another form
-        kept = json.loads((read_kept(place) or b"null").splitlines()[0])
+        kept = json.loads((read_best_effort(place) or b"null").splitlines()[0])
         if kept["states"] == known:
             return str(kept["digest"])
     digest = code_digest()
     if not any(state.is_racy() for state in states.values()):
-        write_kept(place, f"{json.dumps({'states': known, 'digest': digest})}\n".encode())
+        write_best_effort(place, f"{json.dumps({'states': known, 'digest': digest})}\n".encode())
     return digest
 
 

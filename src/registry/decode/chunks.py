@@ -17,7 +17,7 @@ from registry.decode.frame import Frame, NotColumnarError
 if TYPE_CHECKING:
     from typing import IO
 
-__all__ = ["line_blocks", "parsed"]
+__all__ = ["line_blocks", "parse_blocks"]
 
 _BLOCK_BYTES = 1 << 22
 _MOST_BYTES = 1 << 30
@@ -59,7 +59,9 @@ def _fill(data: IO[bytes], block: bytearray, start: int) -> int:
     return start
 
 
-def parsed(blocks: Iterator[bytearray], parse: Callable[[bytearray], Frame]) -> Iterator[Frame]:
+def parse_blocks(
+    blocks: Iterator[bytearray], parse: Callable[[bytearray], Frame]
+) -> Iterator[Frame]:
     """Yield the frames of blocks in order; as many are parsed ahead as there are cores."""
     ahead = min(os.cpu_count() or 1, _MOST_AHEAD)
     with ThreadPoolExecutor(ahead, thread_name_prefix="decode") as pool:

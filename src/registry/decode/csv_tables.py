@@ -12,7 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from registry.base.arrow import begins_visibly, holds_text, int64_array, list_offsets
+from registry.base.arrow import (
+    contains_literal,
+    int64_array,
+    list_offsets,
+    starts_with_visible_ascii,
+)
 from registry.decode.csv_records import end_of_rows
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.stream import is_html, is_utf8, open_bytes
@@ -146,7 +151,7 @@ def _as_in_text_mode(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _holds_return(column: pa.Array) -> bool:
     starts, data = list_offsets(column), column.buffers()[2]
-    return data is not None and holds_text(data[int(starts[0]) : int(starts[-1])], "\r")
+    return data is not None and contains_literal(data[int(starts[0]) : int(starts[-1])], "\r")
 
 
 def _with_line_feeds(column: pa.Array) -> pa.Array:
@@ -156,7 +161,7 @@ def _with_line_feeds(column: pa.Array) -> pa.Array:
 
 def _visible(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Leave out the rows without any visible character."""
-    doubtful = np.flatnonzero(~begins_visibly(batch.column(0)))
+    doubtful = np.flatnonzero(~starts_with_visible_ascii(batch.column(0)))
     if len(doubtful) == 0:
         return batch
     kept = np.ones(batch.num_rows, bool)

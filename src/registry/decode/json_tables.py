@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from registry.base.arrow import holds_text, places_of
+from registry.base.arrow import byte_positions, contains_literal
 from registry.base.locations import unpacked_suffix
-from registry.decode.chunks import line_blocks, parsed
+from registry.decode.chunks import line_blocks, parse_blocks
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.json_records import LINE_SUFFIXES
 from registry.decode.stream import is_utf8, open_bytes
@@ -91,7 +91,7 @@ def _frames(blocks: Iterator[bytearray], wanted: frozenset[str]) -> Iterator[Fra
     if first.startswith(codecs.BOM_UTF8):
         del first[: len(codecs.BOM_UTF8)]
     schema = _schema(first, wanted)
-    return parsed(chain([first], blocks), partial(_parse, schema=schema))
+    return parse_blocks(chain([first], blocks), partial(_parse, schema=schema))
 
 
 def _parse(block: bytearray, schema: pa.Schema) -> Frame:
@@ -125,7 +125,7 @@ def _count_lines(block: bytearray) -> int:
     With as many rows as such lines each line is one object: `} {` can't stand within one.
     """
     data = np.frombuffer(block, np.uint8)
-    ends = places_of("\n", block)
+    ends = byte_positions("\n", block)
     if len(ends) == 0 or ends[-1] != len(data) - 1:
         ends = np.append(ends, len(data))
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -144,7 +144,9 @@ def _refuse_odd_text(block: bytearray) -> None:
         whole.cast(pa.large_string())
     except pa.ArrowInvalid as error:
         raise NotColumnarError("not UTF-8") from error
-    if holds_text(block, "-NaN") or (holds_text(block, "Inf") and _has_short_infinity(block)):
+    if contains_literal(block, "-NaN") or (
+        contains_literal(block, "Inf") and _has_short_infinity(block)
+    ):
         raise NotColumnarError("a number that is none of JSON's")
     if _has_long_number(block):
         raise NotColumnarError("a number of more digits than Python reads")

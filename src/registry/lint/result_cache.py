@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from registry.base.best_effort import kept_at, read_kept, write_kept
+from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog
@@ -42,7 +42,10 @@ def check_whole(
     locked: bool = False,
 ) -> Checked:
     """Return what `check` finds in a catalog; what it found before where that still holds."""
-    place, key = kept_at(catalog.index, cache_dir, "check"), _key(catalog, select, ignore, locked)
+    place, key = (
+        best_effort_path(catalog.index, cache_dir, "check"),
+        _key(catalog, select, ignore, locked),
+    )
     known = None if key is None else _recall(place, key)
     if known is not None:
         return known
@@ -51,7 +54,7 @@ def check_whole(
     if key is not None:
         problems = [problem.to_dict() for problem in checked.problems]
         data = {"key": key, "problems": problems, "datasets": checked.datasets}
-        write_kept(place, compact_json(data))
+        write_best_effort(place, compact_json(data))
     return checked
 
 
@@ -80,7 +83,7 @@ def _lock_digest(catalog: Catalog) -> str | None:
 
 
 def _recall(place: Path, key: str) -> Checked | None:
-    kept = read_kept(place)
+    kept = read_best_effort(place)
     data = None if kept is None else json.loads(kept.splitlines()[0])
     if data is None or data["key"] != key:
         return None

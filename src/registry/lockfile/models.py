@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from registry.base.fs import write_whole
+from registry.base.fs import write_atomic
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.text import block_of, conflict_line, pieces, pin_in, sides, written
 from registry.manifest.models import Count, Text
@@ -227,7 +227,9 @@ def _twice(documents: Iterable[Document], shown: str) -> Iterator[Problem]:
 
 def _valid(document: Document, *, head: bool) -> Document:
     """Return a valid document whole; only the first part of a large file has a head."""
-    from registry.manifest.schema import validate  # a block that is found is not validated by it
+    from registry.manifest.validation import (
+        validate,  # a block that is found is not validated by it
+    )
 
     whole = document if head else _with_version(document)
     problems = validate(whole, "lock")
@@ -254,6 +256,6 @@ def write_lock(path: Path, lock: Lock) -> None:
     """Write a lockfile, whole or not at all."""
     text = lock_text(lock).encode()
     try:
-        write_whole(path, lambda file: file.write(text))
+        write_atomic(path, lambda file: file.write(text))
     except OSError as error:
         raise LockError(f"{path}: can't be written: {error.strerror}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -18,9 +18,6 @@ from registry.manifest.models import DatasetSpec, View, to_spec
 from registry.manifest.paths import with_absolute_paths, without_nulls
 from registry.manifest.source import Source
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys, source_model
-
-if TYPE_CHECKING:
-    from registry.manifest.conversion import Misfit
 
 __all__ = ["merged_entry", "resolve", "spec_of", "spec_of_source"]
 
@@ -182,10 +179,23 @@ def _spec(name: str, merged: Merged, folder: Path) -> DatasetSpec:
     try:
         return to_spec(value)
     except msgspec.ValidationError as error:
-        from registry.manifest.conversion import misfits  # only errors need it
+        problems = _schema_problems(merged, parts)
+        if not problems:
+            raise  # a bug: the models refuse what the schema accepts
+        raise ManifestError(problems) from error
 
-        found = misfits(value, DatasetSpec)
-        raise ManifestError(_worded(merged, one) for one in found) from error
+
+def _schema_problems(merged: Merged, parts: list[dict[str, Any]]) -> list[Problem]:
+    """Return how the merged keys violate the schema, which each file on its own may fulfil."""
+    from registry.manifest.validation import schema_errors  # only errors need it
+
+    errors = [(error.path, error) for error in schema_errors(merged.value, "manifest", "dataset")]
+    for number, part in enumerate(parts if not errors else ()):
+        found = schema_errors(part, "manifest", "completeSource")
+        errors += [(("concat", number, *error.path), error) for error in found]
+    return [
+        merged.problem(path, error.message, error.hint, rule=error.rule) for path, error in errors
+    ]
 
 
 def _normalized(value: dict[str, Any]) -> dict[str, Any]:
@@ -193,19 +203,6 @@ def _normalized(value: dict[str, Any]) -> dict[str, Any]:
     if "source" not in value:
         return value
     return {**value, "source": source_model(value["source"]).normalized(value["source"])}
-
-
-def _worded(merged: Merged, misfit: Misfit) -> Problem:
-    """Return a problem of the model in the words of the schema's."""
-    path = misfit.path[1:] if misfit.path[0] == "view" else misfit.path
-    if misfit.kind == "missing":
-        message = f"the key '{path[-1]}' is missing"
-        return merged.problem(path[:-1], message, rule="missing-key")
-    if misfit.kind == "unknown":
-        kind = merged.value.get("source", {}).get("type")
-        message, hint = f"unknown key '{path[-1]}'", f"not a key of the type {kind}"
-        return merged.problem(path, message, hint, rule="unknown-key")
-    return merged.problem(path, misfit.message, rule="wrong-value")
 
 
 def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def download(
         sha256 = file_sha256(path)
         if pinned is not None and sha256 != pinned.sha256:
             raise digest_mismatch(pinned, sha256, context)
-        context.cache.keep_blob(path, sha256)
+        context.cache.store_blob(path, sha256)
     return PinnedFile(location, sha256, size)
 
 

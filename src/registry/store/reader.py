@@ -97,7 +97,7 @@ class SampleFile:
             self._batches[number] = self._reader.get_batch(number)
         return self._batches[number]
 
-    def whole_batch(self, number: int) -> pa.RecordBatch:
+    def full_batch(self, number: int) -> pa.RecordBatch:
         """Return a batch with all columns; nulls are made for each of its rows."""
         batch = self.batch(number)
         return with_all_columns(batch, full_schema(batch.schema))
@@ -115,7 +115,7 @@ class SampleFile:
         """Return where the choices of each row start among those of all, and where they end."""
         starts = [np.zeros(1, np.int64)]
         for number in range(self.batch_count):
-            own = list_offsets(self.whole_batch(number).column("choices"))
+            own = list_offsets(self.full_batch(number).column("choices"))
             starts.append(own[1:] - own[0] + self._choice_starts[number])
         return np.concatenate(starts)
 

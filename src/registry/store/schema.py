@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS",
+    "FILE_COLUMNS",
     "METADATA_TYPES",
     "METADATA_VALUES",
     "MetadataType",
@@ -51,25 +52,28 @@ __all__ = [
 FIELDS = ("input", "choices", "target", "id", "metadata", "sandbox", "files", "setup")
 """Fields of a sample, in its order."""
 
-MetadataType = Literal["text", "texts", "whole", "number", "flag", "json"]
+FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
+"""Columns that may name files beside the source."""
+
+MetadataType = Literal["str", "str_list", "int", "float", "bool", "json"]
 """What the values of one key of the metadata are: all of a type, or anything, kept as JSON."""
 
 _TEXT = pa.large_string()
 METADATA_TYPES: dict[MetadataType, pa.DataType] = {
-    "text": _TEXT,
-    "texts": pa.large_list(_TEXT),
-    "whole": pa.int64(),
-    "number": pa.float64(),
-    "flag": pa.bool_(),
+    "str": _TEXT,
+    "str_list": pa.large_list(_TEXT),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
     "json": _TEXT,
 }
 """Kind → type of its column."""
 
 _METADATA_TYPE_OF: dict[type, MetadataType] = {
-    str: "text",
-    int: "whole",
-    float: "number",
-    bool: "flag",
+    str: "str",
+    int: "int",
+    float: "float",
+    bool: "bool",
 }
 _AS_JSON = {b"form": b"json"}
 _COLUMNS = (
@@ -153,7 +157,7 @@ def metadata_type_of(values: Sequence[Any]) -> MetadataType:
     types = set(map(type, values)) - {NoneType}
     texts = {str, NoneType}
     if types == {list} and all(set(map(type, value or ())) <= texts for value in values):
-        return "texts"
+        return "str_list"
     return _METADATA_TYPE_OF.get(types.pop(), "json") if len(types) == 1 else "json"
 
 

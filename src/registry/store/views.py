@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.arrow import list_offsets, ranges, to_numpy_int64
+from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
-from registry.cache import FORMAT
 from registry.errors import CacheError
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of
@@ -79,7 +79,7 @@ def open_view(
     """
     if seed is None and choice_seed is None:
         return ViewArrays()
-    key = {"format": FORMAT, "samples": samples, "choices": choice_seed}
+    key = {"format": CACHE_FORMAT, "samples": samples, "choices": choice_seed}
     fingerprint = digest_of({**key, "order": None if seed is None else [order, seed]})
     entry = cache.find("views", fingerprint)
     if entry is not None:
@@ -136,7 +136,7 @@ def _misfits(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     misfits = np.zeros(len(counts), bool)
     first = 0
     for number in range(file.batch_count):
-        batch = file.whole_batch(number)
+        batch = file.full_batch(number)
         several = batch.column("targets")
         rows = np.arange(first, first + len(batch))
         first += len(batch)

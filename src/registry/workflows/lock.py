@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
-from registry.base.threads import ReportNamed, each
+from registry.base.threads import ReportNamed, run_jobs
 from registry.errors import (
     DigestMismatchError,
     ManifestError,
@@ -93,7 +93,7 @@ def lock_datasets(
     names: Sequence[str], request: LockRequest, *, jobs: int, report: ReportNamed
 ) -> Iterator[LockResult]:
     """Pin datasets, `jobs` at a time; yield what became of each as it comes."""
-    return each(names, partial(_lock_one, request=request), jobs=jobs, report=report)
+    return run_jobs(names, partial(_lock_one, request=request), jobs=jobs, report=report)
 
 
 def new_lock(old: Sequence[Lock], done: Iterable[LockResult], names: Collection[str]) -> Lock:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from registry.base.threads import ReportNamed, each
+from registry.base.threads import ReportNamed, run_jobs
 from registry.errors import RegistryError
 from registry.load import load
 
@@ -67,7 +67,7 @@ def sync(
         refresh=refresh,
         pin_sources=pin_sources,
     )
-    yield from each(names, work, jobs=jobs, report=report)
+    yield from run_jobs(names, work, jobs=jobs, report=report)
 
 
 def _sync_one(

@@ -131,7 +131,7 @@ def test_a_file_that_can_not_be_written_is_an_error(
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("registry.lint.fixes.source_file.write_whole", refuse)
+    monkeypatch.setattr("registry.lint.fixes.source_file.write_atomic", refuse)
     with pytest.raises(ManifestError, match=r"datasets\.yaml: can't write the file: Permission"):
         fixed()
 

@@ -268,15 +268,15 @@ def test_a_null_list_takes_no_items_with_it() -> None:
         choices = FIELD_KERNELS["choices"](parse_expression(raw), view)["choices"]
         assert list_offsets(choices).tolist() == [0, 2, 2, 4]
         assert choices.to_pylist() == [["a", "b"], None, ["e", "f"]]
-    assert list_offsets(of_metadata_type(masked, "texts")).tolist() == [0, 2, 2, 4]
+    assert list_offsets(of_metadata_type(masked, "str_list")).tolist() == [0, 2, 2, 4]
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        *[(name, "text") for name in ("text", "large", "nulls", "none")],
-        *[("texts", "texts"), ("holes", "texts"), ("int8", "whole"), ("int", "whole")],
-        *[("float", "number"), ("float32", "number"), ("flag", "flag")],
+        *[(name, "str") for name in ("text", "large", "nulls", "none")],
+        *[("texts", "str_list"), ("holes", "str_list"), ("int8", "int"), ("int", "int")],
+        *[("float", "float"), ("float32", "float"), ("flag", "bool")],
         *[(name, None) for name in ("empty", "uint64", "dictionary", "view", "numbers", "deep")],
     ],
 )
@@ -297,5 +297,5 @@ def test_a_column_of_nulls_is_of_any_kind(kind: MetadataType) -> None:
 
 
 def test_a_column_of_another_kind_is_none() -> None:
-    assert of_metadata_type(pa.array([1]), "text") is None
+    assert of_metadata_type(pa.array([1]), "str") is None
     assert of_metadata_type(pa.array(["x"]), "json") is None

@@ -134,8 +134,8 @@ def test_whole_records_want_all_columns(metadata: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        *[("q", "text"), ("n", "whole"), ("f", "number"), ("b", "flag"), ("l", "texts")],
-        *[("m", "json"), ("m.y", "whole"), ("o", "json"), ("none", "text")],
+        *[("q", "str"), ("n", "int"), ("f", "float"), ("b", "bool"), ("l", "str_list")],
+        *[("m", "json"), ("m.y", "int"), ("o", "json"), ("none", "str")],
     ],
 )
 def test_metadata_is_kept_as_the_kind_of_its_column(name: str, kind: MetadataType) -> None:
@@ -197,7 +197,7 @@ def test_objects_with_other_keys_are_json_as_a_whole() -> None:
 
 def test_no_samples_tell_nothing_of_the_kinds() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata="m"), {"value": "q", "equals": "no"})
-    for metadata_types in (None, {}, {"y": "whole"}):
+    for metadata_types in (None, {}, {"y": "int"}):
         batch, found = mapper.map(view_of(), metadata_types)  # type: ignore[arg-type]
         assert (batch.num_rows, found) == (0, metadata_types)
 
@@ -217,7 +217,7 @@ def test_an_error_is_worded_by_records() -> None:
 def test_a_value_of_another_kind_than_before_is_told() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata=["a"]))
     with pytest.raises(MetadataTypeMismatchError) as caught:
-        mapper.map(view_of(), {"a": "whole"})
+        mapper.map(view_of(), {"a": "int"})
     assert caught.value.key == "a"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from registry.base.fs import write_whole
+from registry.base.fs import write_atomic
 from registry.errors import ManifestError
 from registry.yamldoc.reader import Document, parse_yaml
 
@@ -70,4 +70,4 @@ def write_manifest_file(file: ManifestFile) -> None:
         os.fchmod(new.fileno(), mode)
         new.write(data)
 
-    write_whole(path, write)
+    write_atomic(path, write)

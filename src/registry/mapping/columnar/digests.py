@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import list_offsets, text_scalar
+from registry.base.arrow import list_offsets, string_scalar
 
 __all__ = ["digests_of"]
 
 
 def digests_of(columns: Sequence[pa.Array], *, algorithm: str, length: int | None) -> pa.Array:
     """Return the hex digest of the texts that columns have in each row, joined with NUL."""
-    joined = pc.binary_join_element_wise(*columns, text_scalar("\0"))
+    joined = pc.binary_join_element_wise(*columns, string_scalar("\0"))
     digest_of: Any = getattr(hashlib, algorithm)
     data = memoryview(joined.buffers()[2] or b"")
     digests = b"".join(

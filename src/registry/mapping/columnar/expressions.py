@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import constant_text, int64_array, text_scalar, to_numpy_int64
+from registry.base.arrow import int64_array, repeat_string, string_scalar, to_numpy_int64
 from registry.manifest.expressions import (
     Column,
     Comparisons,
@@ -71,7 +71,7 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
         case Column(name):
             return _column(name, view)
         case Const(str() as text):
-            return constant_text(text, view.count)
+            return repeat_string(text, view.count)
         case ListOf(items) if items:
             return _interleaved([_required_text(item, view) for item in items])
         case Template():
@@ -122,7 +122,7 @@ def _template(template: Template, view: RecordBatchView) -> pa.Array:
     pieces: list[Any] = []
     for part in template.parts:
         if isinstance(part, str):
-            pieces.append(text_scalar(part))
+            pieces.append(string_scalar(part))
         elif isinstance(part, Placeholder) and part.default is None:
             value = template.values.get(part.name, Column(part.name))
             pieces.append(as_text(_required(value, view)))
@@ -130,7 +130,7 @@ def _template(template: Template, view: RecordBatchView) -> pa.Array:
             raise NoKernelError
     if all(isinstance(piece, pa.Scalar) for piece in pieces):
         raise NoKernelError
-    return pc.binary_join_element_wise(*pieces, text_scalar(""))
+    return pc.binary_join_element_wise(*pieces, string_scalar(""))
 
 
 def _hash(expression: Hash, view: RecordBatchView) -> pa.Array:
@@ -140,7 +140,7 @@ def _hash(expression: Hash, view: RecordBatchView) -> pa.Array:
     if expression.prefix is None:
         return digests
     prefix = _str(_required(expression.prefix, view))
-    return pc.binary_join_element_wise(prefix, digests, text_scalar("_"))
+    return pc.binary_join_element_wise(prefix, digests, string_scalar("_"))
 
 
 def _str(column: pa.Array) -> pa.Array:
@@ -216,6 +216,6 @@ def places_where(condition: Condition, view: RecordBatchView) -> pa.Array:
             column = _column(name, view)
             if not is_text(column.type):
                 raise NoKernelError
-            return pc.indices_nonzero(pc.equal(as_text(column), text_scalar(operand)))
+            return pc.indices_nonzero(pc.equal(as_text(column), string_scalar(operand)))
         case _:
             raise NoKernelError

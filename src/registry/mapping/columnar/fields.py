@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from registry.base.arrow import (
-    begins_visibly,
-    constant_text,
     int64_array,
     list_offsets,
     ranges,
-    text_scalar,
+    repeat_string,
+    starts_with_visible_ascii,
+    string_scalar,
 )
 from registry.manifest.expressions import Expression
 from registry.mapping.columnar.expressions import (
@@ -31,7 +31,7 @@ __all__ = ["FIELD_KERNELS", "metadata_type_of_column", "of_metadata_type"]
 
 Columns = dict[str, pa.Array]
 
-_TEXTS = METADATA_TYPES["texts"]
+_TEXTS = METADATA_TYPES["str_list"]
 
 
 def _input(expression: Expression, view: RecordBatchView) -> Columns:
@@ -47,13 +47,13 @@ def _input(expression: Expression, view: RecordBatchView) -> Columns:
 def _target(expression: Expression, view: RecordBatchView) -> Columns:
     column = evaluate(expression, view)
     if column.null_count == view.count:
-        return {"target": constant_text("", view.count)}
+        return {"target": repeat_string("", view.count)}
     if is_text_list(column.type):
         texts = _as_lists(column)
         if texts.null_count or texts.flatten().null_count:
             raise NoKernelError
         return {"target": pa.nulls(view.count, pa.large_string()), "targets": texts}
-    return {"target": pc.fill_null(as_text(column), text_scalar(""))}
+    return {"target": pc.fill_null(as_text(column), string_scalar(""))}
 
 
 def _choices(expression: Expression, view: RecordBatchView) -> Columns:
@@ -66,7 +66,7 @@ def _choices(expression: Expression, view: RecordBatchView) -> Columns:
     items = texts.flatten()
     if items.null_count:
         raise NoKernelError
-    blank = ~begins_visibly(items)
+    blank = ~starts_with_visible_ascii(items)
     doubtful = np.flatnonzero(blank)
     if len(doubtful):
         cells = items.take(int64_array(doubtful)).to_pylist()
@@ -134,14 +134,14 @@ def metadata_type_of_column(column: pa.Array) -> MetadataType | None:
     """Return the kind of the values of a column; None for types that only records can tell."""
     types = pa.types
     if is_text(column.type):
-        return "text"
+        return "str"
     if is_text_list(column.type):
-        return "texts"
+        return "str_list"
     if types.is_integer(column.type) and not types.is_uint64(column.type):
-        return "whole"
+        return "int"
     if types.is_float32(column.type) or types.is_float64(column.type):
-        return "number"
-    return "flag" if types.is_boolean(column.type) else None
+        return "float"
+    return "bool" if types.is_boolean(column.type) else None
 
 
 def of_metadata_type(column: pa.Array, kind: MetadataType) -> pa.Array | None:
@@ -150,4 +150,4 @@ def of_metadata_type(column: pa.Array, kind: MetadataType) -> pa.Array | None:
         return pa.nulls(len(column), METADATA_TYPES[kind])
     if kind == "json" or metadata_type_of_column(column) != kind:
         return None
-    return _as_lists(column) if kind == "texts" else column.cast(METADATA_TYPES[kind])
+    return _as_lists(column) if kind == "str_list" else column.cast(METADATA_TYPES[kind])

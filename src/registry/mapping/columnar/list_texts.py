@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, list_offsets, text_scalar, to_numpy_int64
+from registry.base.arrow import int64_array, list_offsets, string_scalar, to_numpy_int64
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,9 +39,9 @@ _PLAIN = _plain_bytes()
 def text_of_lists(column: pa.Array) -> pa.Array:
     """Return `str` of each list of a column of lists of texts; no list is null."""
     lists = column.cast(pa.large_list(pa.large_string()))
-    inner = pc.binary_join(lists, text_scalar("', '"))
-    quoted = (text_scalar("['"), inner, text_scalar("']"))
-    texts = pc.binary_join_element_wise(*quoted, text_scalar(""))
+    inner = pc.binary_join(lists, string_scalar("', '"))
+    quoted = (string_scalar("['"), inner, string_scalar("']"))
+    texts = pc.binary_join_element_wise(*quoted, string_scalar(""))
     odd = np.flatnonzero(_are_odd(lists))
     if not len(odd):
         return texts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import constant_text, int64_array, to_numpy_int64
+from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import Expression, parse_condition, parse_expression
@@ -112,7 +112,7 @@ class ColumnarMapper:
                 return batch_from({}, 0, metadata_types or {}), metadata_types
             columns = {
                 "record": int64_array(kept.numbers),
-                "target": constant_text("", kept.count),
+                "target": repeat_string("", kept.count),
             }
             for name in self._expressions:
                 columns |= self._field(name, kept)

@@ -1,0 +1,15 @@
+"""Version of the cache's files: it names their folder and is part of every fingerprint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["CACHE_FORMAT", "versioned_folder"]
+
+CACHE_FORMAT = 1
+"""Raised whenever older entries can't be read or would be wrong; they are then never found."""
+
+
+def versioned_folder(cache_dir: Path) -> Path:
+    """Return the folder of this version's files in the cache."""
+    return cache_dir / f"v{CACHE_FORMAT}"
