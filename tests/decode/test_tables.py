@@ -20,7 +20,8 @@ from registry.decode.stream import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError, decode_tables
 from registry.errors import DecodeError
 from registry.manifest.arguments import source_from_arguments
-from registry.manifest.models import CsvSource, HfSource, JsonSource, ParquetSource, Source
+from registry.manifest.source import Source, SourceModel
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 
 Q = frozenset({"q"})
 
@@ -48,7 +49,7 @@ def read(
     """Return the records that are read by column, and why no more are."""
     path = folder / name
     path.write_bytes(data)
-    models: dict[str, type[Source]] = {"csv": CsvSource, "parquet": ParquetSource}
+    models: dict[str, type[SourceModel]] = {"csv": CsvSource, "parquet": ParquetSource}
     source = source_from_arguments(
         models.get(name.split(".")[1], JsonSource), {"path": [str(path)], **options}
     )

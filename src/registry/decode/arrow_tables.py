@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
 
 __all__ = ["read_arrow_tables", "read_parquet_tables"]
 
