@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from registry.build.transforms import prepare
+from registry.build.transforms import compile_transforms
 from registry.catalog.catalog import Catalog
 from registry.manifest.models import DatasetSpec, HfSource, Source
 from registry.mapping.field_mapper import FieldMapper
@@ -52,7 +52,7 @@ def sources(spec: DatasetSpec) -> Iterator[Source]:
 
 def mapped(spec: DatasetSpec, records: list[DatasetRecord]) -> list[Sample]:
     mapper = FieldMapper(spec.fields)
-    rows = prepare(iter(enumerate(records, 1)), spec, ())
+    rows = compile_transforms(spec, lambda: ())(iter(enumerate(records, 1)))
     return [mapper.map(Row(record, number)) for number, record in rows]
 
 

@@ -1,6 +1,6 @@
 """Datasets as reviewed code: YAML manifests in, the same samples on every machine out.
 
-A name is imported from its module when it is first used, so that `import registry` is light.
+Each name is imported from its module on first use, so that `import registry` stays fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m registry`."""
+"""Run the command line as `python -m registry`."""
 
 import sys
 

@@ -304,7 +304,7 @@ BAD: dict[str, Bad] = {
         JSON_LINES + JSON_LINES,
         {"fields": {"input": "q", "id": "a"}},
         MappingError,
-        "^data: record 3, field id: the id is that of record 1 already",
+        "^data: record 3, field id: record 1 has the same id",
     ),
     "folder": ("folder.csv/data", b"", {}, SourceError, r"folder\.csv: is a folder, not a file"),
     "no file": ("gone/data.csv", b"", {}, SourceError, r"data\.csv: no such file$"),

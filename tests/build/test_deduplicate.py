@@ -237,6 +237,6 @@ def test_the_rule_error_names_both_records(
     with pytest.raises(MappingError) as caught:
         list(resolve_duplicates(file, repeated, "error", dataset="d"))
     assert str(caught.value) == (
-        f"d: record {again}, field id: the id is that of record {first} already"
+        f"d: record {again}, field id: record {first} has the same id"
         f" (`on_duplicate: drop` keeps the first, `suffix` numbers them), value: {shown}"
     )

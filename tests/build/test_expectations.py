@@ -69,7 +69,7 @@ def test_unique_ids(
     tmp_path: Path, ids: list[Any], repeated: list[Any], offenders: list[str]
 ) -> None:
     found = problem(tmp_path, [{"id": one} for one in ids], set(repeated), unique_ids=True)
-    wanted = f"d: expect.unique_ids does not hold of {', '.join(offenders)}" if offenders else ""
+    wanted = f"d: expect.unique_ids fails for {', '.join(offenders)}" if offenders else ""
     assert found == wanted
 
 
@@ -112,7 +112,7 @@ def test_target_in_choices(
 ) -> None:
     rows = [beside, {"target": target, "choices": choices, "id": 5}]
     found = problem(tmp_path, rows, target_in_choices=True)
-    shown = f"d: expect.target_in_choices does not hold of record 20 (id 5, target {target!r})"
+    shown = f"d: expect.target_in_choices fails for record 20 (id 5, target {target!r})"
     assert found == ("" if holds else shown)
 
 
@@ -120,14 +120,14 @@ def test_target_in_choices(
 @pytest.mark.parametrize("beside", [{"target": "A"}, {"target": ["A"]}])
 def test_nonempty_targets(tmp_path: Path, target: Any, holds: bool, beside: Row) -> None:
     found = problem(tmp_path, [beside, {"target": target, "id": "i"}], nonempty_targets=True)
-    shown = f"d: expect.nonempty_targets does not hold of record 20 (id 'i', target {target!r})"
+    shown = f"d: expect.nonempty_targets fails for record 20 (id 'i', target {target!r})"
     assert found == ("" if holds else shown)
 
 
 def test_three_offenders_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     found = problem(tmp_path, [{"id": number} for number in range(5)], nonempty_targets=True)
     shown = ", ".join(f"record {10 * (number + 1)} (id {number}, target '')" for number in range(3))
-    assert found == f"d: expect.nonempty_targets does not hold of {shown} and 2 more"
+    assert found == f"d: expect.nonempty_targets fails for {shown} and 2 more"
 
 
 def test_all_that_does_not_hold_is_told_at_once(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_all_that_does_not_hold_is_told_at_once(tmp_path: Path) -> None:
         tmp_path, rows, {1}, unique_ids=True, target_in_choices=True, nonempty_targets=True
     )
     assert found.split("; ") == [
-        "d: expect.unique_ids does not hold of record 20 (id 1, target 'x')",
-        "d: expect.target_in_choices does not hold of record 10 (id 1, target ''), record 20 (id 1, target 'x')",
-        "d: expect.nonempty_targets does not hold of record 10 (id 1, target '')",
+        "d: expect.unique_ids fails for record 20 (id 1, target 'x')",
+        "d: expect.target_in_choices fails for record 10 (id 1, target ''), record 20 (id 1, target 'x')",
+        "d: expect.nonempty_targets fails for record 10 (id 1, target '')",
     ]
 
 

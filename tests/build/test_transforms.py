@@ -109,7 +109,7 @@ fields: {metadata: {rubric: side.rubric}}
 
 
 @pytest.mark.parametrize(("missing", "fails"), [("error", True), ("null", False)])
-def test_a_key_that_the_side_file_lacks(
+def test_a_key_that_the_lookup_table_lacks(
     write: Write, tmp_path: Path, missing: str, fails: bool
 ) -> None:
     (tmp_path / "side.csv").write_text("kind,rubric\nx,short\n", encoding="utf-8")
@@ -129,21 +129,21 @@ SIDE_FAULTS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a list": (
         {"1.jsonl": '{"kind": ["x"]}'},
-        r"1\.jsonl: record 1 can't be joined: a key must be text or a number, value: \['x'\]$",
+        r"1\.jsonl: record 1 can't be joined: a key must be a string or a number, value: \['x'\]$",
     ),
     "a key twice": (
         {"1.jsonl": '{"kind": "x"}\n{"kind": "y"}\n{"kind": "x"}'},
-        r"1\.jsonl: record 3 can't be joined: the key 'x' is that of record 1 already$",
+        r"1\.jsonl: record 3 can't be joined: record 1 has the key 'x' already$",
     ),
     "a key of two files": (
         {"1.jsonl": '{"kind": 0}\n{"kind": 1}', "2.jsonl": '{"kind": 1.0}'},
-        r"2\.jsonl: record 1 can't be joined: the key 1.0 is that of record 2 of .*1\.jsonl already$",
+        r"2\.jsonl: record 1 can't be joined: record 2 of .*1\.jsonl has the key 1.0 already$",
     ),
 }
 
 
 @pytest.mark.parametrize("fault", SIDE_FAULTS)
-def test_a_fault_of_a_side_file_names_the_file_and_its_record(
+def test_a_fault_of_a_lookup_table_names_the_file_and_its_record(
     write: Write, tmp_path: Path, fault: str
 ) -> None:
     texts, message = SIDE_FAULTS[fault]
@@ -169,7 +169,7 @@ fields: {metadata: [side]}
     assert [one and one["place"] for one in found] == [0, 1, 2, 3, 4, 5, None]
 
 
-def test_a_changed_side_file_is_another_dataset(write: Write, tmp_path: Path) -> None:
+def test_a_changed_lookup_table_is_another_dataset(write: Write, tmp_path: Path) -> None:
     keys = """
 join: {source: {type: csv, path: side.csv}, on: kind, into: side}
 fields: {metadata: {rubric: side.rubric}}
@@ -256,9 +256,7 @@ def test_samples_with_the_same_id(write: Write, rule: str, ids: list[str]) -> No
 
 def test_the_same_id_twice_is_an_error_with_both_places(write: Write) -> None:
     records = [{"input": "q", "id": name} for name in ("b", "a", "a")]
-    with pytest.raises(
-        MappingError, match="d: record 3, field id: the id is that of record 2 already"
-    ):
+    with pytest.raises(MappingError, match="d: record 3, field id: record 2 has the same id"):
         get_dataset("d", root=write("", records))
 
 

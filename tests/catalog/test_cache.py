@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from registry import DatasetNotFoundError, ManifestError, list_datasets
 from registry.base.best_effort import best_effort_path, write_best_effort
+from registry.base.file_state import FileState
 from registry.catalog.cache import _load
 from registry.catalog.cached_files import (
     CachedFile,
@@ -29,7 +30,7 @@ from registry.catalog.cached_files import (
     holds_secret,
 )
 from registry.catalog.catalog import Catalog, _read
-from registry.catalog.discovery import Files, included, is_settled, state_at
+from registry.catalog.discovery import Files, included
 from registry.catalog.reader import Reader
 from registry.errors import Problem
 from registry.lint.result_cache import check_whole
@@ -243,19 +244,18 @@ def test_a_file_written_twice_within_one_tick_is_noticed(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "settled"), [(0, False), (1, False), (-1, False), (60, True), (-3600, True)]
+    ("age", "racy"), [(0, True), (1, True), (-1, True), (60, False), (-3600, False)]
 )
 def test_a_file_that_has_just_changed_is_read_again(
-    root: Path, cache_dir: Path, age: float, settled: bool
+    root: Path, cache_dir: Path, age: float, racy: bool
 ) -> None:
     write(root / "m/a.yaml", dataset("one"), age=age)
-    assert is_settled(state_at(root / "m/a.yaml")) == settled
     Catalog.open()
     compiled = _load(best_effort_path(root / "datasets.yaml", cache_dir, "catalog"))
     assert compiled is not None
-    assert compiled.is_current() == settled
-    assert [one.path for one in compiled.records() if not one.settled] == (
-        [] if settled else [str(root / "m/a.yaml")]
+    assert compiled.is_current() != racy
+    assert [one.path for one in compiled.records() if one.racy] == (
+        [str(root / "m/a.yaml")] if racy else []
     )
 
 
@@ -263,7 +263,7 @@ def test_a_file_that_has_just_changed_is_read_again(
 def test_a_file_is_read_to_its_end_whatever_size_it_had(
     root: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr("registry.catalog.cached_files.state_of", lambda stat: (size, 0, 0, 0))
+    monkeypatch.setattr(FileState, "of", lambda _: FileState(size, 0, 0, 0))
     assert path_of("kid") == "x.csv"
 
 

@@ -774,7 +774,7 @@ def test_an_interrupt_is_130(
     monkeypatch.setattr("registry.cli.options.open_catalog", interrupted)
     said = run("list")
     assert said.code == 130
-    assert said.err.splitlines()[-1] == "interrupted; what was finished is kept"
+    assert said.err.splitlines()[-1] == "interrupted; finished datasets stay in the cache"
 
 
 def test_what_is_unexpected_is_3_and_a_traceback_only_on_demand(
@@ -788,7 +788,7 @@ def test_what_is_unexpected_is_3_and_a_traceback_only_on_demand(
     assert said.code == 3
     assert said.err.splitlines() == [
         "unexpected KeyError: 'odd'",
-        "This is a fault of registry; REGISTRY_TRACEBACK=1 shows where.",
+        "This is a bug in registry; set REGISTRY_TRACEBACK=1 to see the traceback.",
     ]
     monkeypatch.setenv("REGISTRY_TRACEBACK", "1")
     assert main(["list"]) == 3
@@ -943,7 +943,7 @@ def test_ctrl_c_stops_a_download_at_once(own: Path) -> None:
         server.shutdown()
         server.server_close()
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "interrupted; what was finished is kept"
+    assert err.splitlines()[-1] == "interrupted; finished datasets stay in the cache"
     assert "Traceback" not in err
 
 

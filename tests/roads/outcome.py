@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from registry.build import builder as build_module
+from registry.build import columnar_pipeline, pipeline
 from registry.build.builder import build
 from registry.cache import Cache
 from registry.decode import arrow_tables, csv_tables, tables
@@ -110,7 +110,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
     pins = Pins((SourcePin({}, files),))
     context = SourceContext(cache=Cache(folder / "cache"))
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
-        patch.setattr(build_module, "decode_tables", decode_tables)
+        patch.setattr(columnar_pipeline, "decode_tables", decode_tables)
         for name in ("fetch_hub", "fetch_hub_part"):
             patch.setattr(
                 hub_records, name, lambda *_: SourceBytes.of_file(str(paths[0]), paths[0])
@@ -155,8 +155,8 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
             (arrow_tables, "_BATCH_ROWS", case.rows),
             (arrow_tables, "_FIRST_ROWS", 2),
             (sample_writer, "_BATCH_ROWS", case.rows),
-            (build_module, "_CHUNK_ROWS", case.rows),
-            (build_module, "_FEW_ROWS", case.rows),
+            (pipeline, "_CHUNK_ROWS", case.rows),
+            (pipeline, "_FEW_ROWS", case.rows),
         ):
             patch.setattr(module, name, value)
         yield patch

@@ -1,7 +1,7 @@
-"""Ids that stand twice in a samples file: found in little memory; refused, dropped or numbered.
+"""Repeated ids of a samples file: detected in little memory; refused, dropped or numbered.
 
-While ids ascend none can repeat. Else 64 bits of each are kept; only where two of those agree are
-the ids themselves looked at.
+As long as ids ascend none can repeat, and nothing is stored. From the first that does not, 64 bits
+of each id are stored; only where two of these agree are the ids themselves compared.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
 __all__ = ["DuplicateIdDetector", "DuplicateRule", "resolve_duplicates"]
 
 DuplicateRule = Literal["error", "drop", "suffix"]
-"""What to do with a sample whose id was seen already."""
+"""What to do with a sample whose id an earlier sample has."""
 
 Id = str | int | None
 _COLUMNS = ("id", "id_number")
-"""Columns of ids; one is null where the other has a value."""
+"""Columns of ids, of str and of int; one is null where the other has a value."""
 
 
 class DuplicateIdDetector:
-    """Looks at the ids of batches as they are written, and tells whether any may repeat."""
+    """Collects the ids of batches as they are written, to find those of more than one row."""
 
     def __init__(self) -> None:
         self._last: str | int | None = None
         self._ascending = 0
-        """How many batches ascended before the first that did not."""
+        """Number of batches before the first whose ids do not ascend."""
         self._hashes: list[NDArray[np.int64]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Look at a batch."""
+        """Add the ids of a batch."""
         if not self._hashes and self._ascends(batch):
             self._ascending += 1
         else:
             self._hashes.append(_hashes(batch))
 
     def _ascends(self, batch: pa.RecordBatch) -> bool:
-        """Return whether a batch's ids are all texts, or all numbers, each above the one before."""
+        """Return whether the ids are all str or all int, and each is above the one before."""
         ids = (
             batch.column("id") if batch.column("id").null_count == 0 else batch.column("id_number")
         )
@@ -65,19 +65,21 @@ class DuplicateIdDetector:
         return above and bool(pc.all(higher, min_count=0).as_py())
 
     def repeated(self, file: SampleFile) -> frozenset[str | int]:
-        """Return the ids that stand in more than one row of the file that was written."""
+        """Return the ids of more than one row of the file that was written."""
         if not self._hashes:
             return frozenset()
+        # The ascending batches were not hashed while they were written.
         before = [_hashes(batch) for batch in islice(_batches(file), self._ascending)]
         hashes = np.concatenate([*before, *self._hashes])
         hashes.sort()
-        doubtful = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
-        if not doubtful:
+        # Different ids may share a hash, so these are only candidates.
+        candidates = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+        if not candidates:
             return frozenset()
         every = (
             one for number in range(file.batch_count) for one in ids_of(file.full_batch(number))
         )
-        counts = Counter(one for one in every if one is not None and hash(one) in doubtful)
+        counts = Counter(one for one in every if one is not None and hash(one) in candidates)
         return frozenset(one for one, count in counts.items() if count > 1)
 
 
@@ -98,16 +100,16 @@ def _hashes(batch: pa.RecordBatch) -> NDArray[np.int64]:
 def resolve_duplicates(
     file: SampleFile, repeated: frozenset[str | int], rule: DuplicateRule, *, dataset: str
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file with ids that are their own.
+    """Yield the rows of a file, each with an id of its own.
 
     Args:
         file: The file.
-        repeated: The ids that stand twice, from `DuplicateIdDetector.repeated`.
-        rule: What to do with them.
+        repeated: The ids of more than one row, from `DuplicateIdDetector.repeated`.
+        rule: What to do with the second and later rows of an id.
         dataset: Name in messages.
 
     Raises:
-        MappingError: the rule is `error`; it names the record.
+        MappingError: the rule is `error`; it names the record and the first one with its id.
     """
     change = {"error": _refusing, "drop": _dropping, "suffix": _numbering}[rule]
     return change(file, repeated, dataset)
@@ -125,7 +127,7 @@ def _refusing(
         for one, record in zip(ids_of(batch), batch.column("record").to_pylist(), strict=True):
             if one in first:
                 message = (
-                    f"the id is that of record {first[one]} already"
+                    f"record {first[one]} has the same id"
                     " (`on_duplicate: drop` keeps the first, `suffix` numbers them)"
                 )
                 raise MappingError(message, dataset=dataset, record=record, field="id", value=one)
@@ -161,10 +163,10 @@ def _numbering(
 
 
 class _Numbers:
-    """Gives an id that was seen already the first number behind it that makes it its own.
+    """Appends to each repeated id the first number that makes it unique.
 
-    Of the ids that were seen, only those are kept that may come again: the repeated ones, those
-    that were made, and those that are a repeated one with numbers behind it.
+    Storing every id would need memory for all of a large file. Only ids that can clash are stored:
+    the repeated ones, the ones made here, and those that look like a repeated id with a number.
     """
 
     def __init__(self, repeated: frozenset[str | int]) -> None:
@@ -172,16 +174,16 @@ class _Numbers:
         self._stems = {str(one) for one in repeated}
         self._seen: set[str | int] = set()
         self._next: dict[str | int, int] = {}
-        """Id → a number; those below it are taken."""
+        """Id → a number; all from 2 up to it are taken."""
 
     def own(self, one: Id) -> Id:
-        """Return an id if it is new, else one that is."""
+        """Return an id as it is if it is new, else with a number."""
         if one is None:
             return None
         if one in self._seen:
             one = self._numbered(one)
             self._seen.add(one)
-        elif one in self._repeated or self._may_be_made(one):
+        elif one in self._repeated or self._looks_numbered(one):
             self._seen.add(one)
         return one
 
@@ -192,8 +194,8 @@ class _Numbers:
         self._next[taken] = number + 1
         return f"{taken}-{number}"
 
-    def _may_be_made(self, one: str | int) -> bool:
-        """Return whether an id is a repeated one with numbers behind it."""
+    def _looks_numbered(self, one: str | int) -> bool:
+        """Return whether an id equals a repeated one with numbers appended."""
         stem, dash, number = str(one).rpartition("-")
         while dash and number.isdecimal():
             if stem in self._stems:

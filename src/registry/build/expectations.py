@@ -1,4 +1,4 @@
-"""Hold the samples of a file against what their manifest expects."""
+"""Check the samples of a file against `expect` of their manifest."""
 
 from __future__ import annotations
 
@@ -23,34 +23,42 @@ __all__ = ["check_samples"]
 _SHOWN = 3
 
 Offenders = Iterator[int]
-"""Places of rows within a batch that do not meet an expectation, ascending."""
+"""Positions of rows within a batch that fail an expectation, ascending."""
 
 
 def check_samples(
     file: SampleFile, expect: Expect, repeated: frozenset[str | int], *, dataset: str
 ) -> None:
-    """Raise an ExpectationError that names samples which are not as expected.
+    """Raise an ExpectationError that counts and names the samples that fail.
 
     Args:
         file: The samples.
-        expect: What must hold of them.
-        repeated: Ids that stand in more than one of them.
+        expect: What every sample must meet.
+        repeated: Ids of more than one sample.
         dataset: Name in the message.
     """
-    checks = _checks(expect, repeated)
+    table: dict[str, tuple[bool, Callable[[pa.RecordBatch], Offenders]]] = {
+        "unique_ids": (expect.unique_ids, _unique_ids(repeated)),
+        "target_in_choices": (expect.target_in_choices, _targets_outside_choices),
+        "nonempty_targets": (expect.nonempty_targets, _empty_targets),
+    }
+    checks = {name: check for name, (wanted, check) in table.items() if wanted}
     offenders: dict[str, list[str]] = {name: [] for name in checks}
     for number in range(file.batch_count if checks else 0):
         batch = file.full_batch(number)
         for name, find in checks.items():
-            offenders[name].extend(_describe(batch, place) for place in find(batch))
-    problems = [_problem(name, found) for name, found in offenders.items() if found]
+            for place in find(batch):
+                row = _row(batch, place)
+                sample = f"record {row['record']} (id {row['id']!r}, target {row['target']!r})"
+                offenders[name].append(sample)
+    problems = []
+    for name, found in offenders.items():
+        if found:
+            more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+            shown = ", ".join(found[:_SHOWN])
+            problems.append(f"{dataset}: expect.{name} fails for {shown}{more}")
     if problems:
-        raise ExpectationError("; ".join(f"{dataset}: {problem}" for problem in problems))
-
-
-def _describe(batch: pa.RecordBatch, place: int) -> str:
-    row = _row(batch, place)
-    return f"record {row['record']} (id {row['id']!r}, target {row['target']!r})"
+        raise ExpectationError("; ".join(problems))
 
 
 def _row(batch: pa.RecordBatch, place: int) -> dict[str, Any]:
@@ -59,22 +67,6 @@ def _row(batch: pa.RecordBatch, place: int) -> dict[str, Any]:
     row["id"] = row["id"] if row["id_number"] is None else row["id_number"]
     row["target"] = row["target"] if row["targets"] is None else row["targets"]
     return row
-
-
-def _problem(name: str, found: list[str]) -> str:
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"expect.{name} does not hold of {', '.join(found[:_SHOWN])}{more}"
-
-
-def _checks(
-    expect: Expect, repeated: frozenset[str | int]
-) -> dict[str, Callable[[pa.RecordBatch], Offenders]]:
-    table = {
-        "unique_ids": (expect.unique_ids, _unique_ids(repeated)),
-        "target_in_choices": (expect.target_in_choices, _targets_outside_choices),
-        "nonempty_targets": (expect.nonempty_targets, _empty_targets),
-    }
-    return {name: check for name, (wanted, check) in table.items() if wanted}
 
 
 def _unique_ids(repeated: frozenset[str | int]) -> Callable[[pa.RecordBatch], Offenders]:
@@ -106,7 +98,10 @@ def _targets_outside_choices(batch: pa.RecordBatch) -> Offenders:
 
 
 def _is_capital_of_choices(batch: pa.RecordBatch) -> NDArray[np.bool_]:
-    """Return for which rows one look at the bytes shows a letter of the row's choices."""
+    """Return which rows have a single capital letter of their choices as the target.
+
+    It reads only bytes and offsets, and settles nearly every row of a multiple-choice dataset.
+    """
     target, choices = batch.column("target"), batch.column("choices")
     if target.null_count or choices.null_count:
         return np.zeros(batch.num_rows, bool)

@@ -1,8 +1,8 @@
-"""Files named in samples, relative to the file the samples came from.
+"""Files named in samples, relative to the file that the samples came from.
 
 A value of `files`, `setup`, a sandbox's configuration or a user message's media may be a path or
-the content itself. Only what looks like a relative path is looked for, and only beside the
-dataset's own file; inline content never becomes part of a request.
+the content itself. Only what looks like a relative path is looked up, and only beside the
+dataset's own file, so that inline content never becomes part of a request.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Resolve", "local_resolver", "remote_resolver", "resolve_files", "res
 Resolve = Callable[[str], str]
 """Turns a value into the path or URL of a file beside the dataset, or returns it unchanged."""
 
-# Letters, digits and few signs, at least one folder or a suffix: `img/1.png`, `compose.yaml`.
+# Letters, digits and a few signs, with a folder or a suffix: `img/1.png`, `compose.yaml`.
 _PATH_LIKE = re.compile(r"(?!/)(?=.*[./])[\w.+@~-]+(/[\w.+@~-]+)*")
 _LONGEST_PATH = 1024
 _MEDIA = ("image", "audio", "video", "document")
@@ -56,7 +56,7 @@ def remote_resolver(location: str, options: Mapping[str, Any]) -> Resolve:
     shown = public_location(location).removesuffix("?…").rpartition("/")[0]
     known: dict[str, str] = {}
 
-    def look(value: str) -> str:
+    def ask(value: str) -> str:
         path = f"{folder}/{value}"
         with source_errors(location):
             exists = filesystem(location, read_secrets(options, location=location)).exists(path)
@@ -66,7 +66,7 @@ def remote_resolver(location: str, options: Mapping[str, Any]) -> Resolve:
         if len(value) > _LONGEST_PATH or not _PATH_LIKE.fullmatch(value) or ".." in value:
             return value
         if value not in known:
-            known[value] = look(value)
+            known[value] = ask(value)
         return known[value]
 
     return resolve

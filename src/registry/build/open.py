@@ -10,6 +10,7 @@ from registry.base.locations import is_local
 from registry.manifest.models import HfSource, ParquetSource
 from registry.store.arrow_dataset import ArrowDataset
 from registry.store.reader import SampleFile
+from registry.store.schema import FILE_COLUMNS
 from registry.store.views import open_view
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from registry.samples.sample import Sample
 
 __all__ = ["finisher", "open_entry"]
-
-_FILE_COLUMNS = frozenset({"messages", "sandbox", "files", "setup"})
-"""Columns of a samples file that may name files beside the source."""
 
 
 def open_entry(
@@ -43,7 +41,7 @@ def open_entry(
         view=view.limited(spec.view.limit, file.rows),
         shuffled=spec.view.shuffle,
         auto_id=spec.view.auto_id,
-        finish=finisher(spec) if _FILE_COLUMNS & set(entry.meta["columns"]) else None,
+        finish=finisher(spec) if not set(FILE_COLUMNS).isdisjoint(entry.meta["columns"]) else None,
     )
 
 

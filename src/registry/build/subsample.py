@@ -1,4 +1,4 @@
-"""A fixed selection of the samples in a file, in their order."""
+"""The key `sample`: a fixed, optionally stratified subsample of a file, in the file's order."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ __all__ = ["select"]
 
 
 def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the selection.
+    """Yield the rows of the subsample.
 
     Raises:
-        MappingError: a sample's metadata does not have the key to stratify by.
+        MappingError: a sample's metadata lacks the key of `stratify_by`.
     """
-    strata = _strata(file, wanted.stratify_by)
+    key = wanted.stratify_by
+    strata = [""] * file.rows
+    if key is not None:
+        strata = [_stratum(metadata or {}, key) for metadata in file.metadata()]
     shares = _shares(Counter(strata), wanted.n)
+    # Python's generator, whose sequence for a seed is the same on every version and machine.
     places = list(range(file.rows))
     random.Random(wanted.seed).shuffle(places)
     kept = np.zeros(file.rows, bool)
@@ -43,12 +47,6 @@ def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
         yield batch.take(int64_array(here))
 
 
-def _strata(file: SampleFile, key: str | None) -> list[str]:
-    if key is None:
-        return [""] * file.rows
-    return [_stratum(metadata or {}, key) for metadata in file.metadata()]
-
-
 def _stratum(metadata: dict[str, object], key: str) -> str:
     value = get_column(metadata, key)
     if value is MISSING:
@@ -57,7 +55,7 @@ def _stratum(metadata: dict[str, object], key: str) -> str:
 
 
 def _shares(counts: Counter[str], n: int) -> dict[str, int]:
-    """Divide `n` by the counts: whole parts first, then the largest remainders, by name."""
+    """Divide `n` in proportion to the counts, by the largest remainder; ties go by name."""
     total = sum(counts.values())
     if n >= total:
         return dict(counts)

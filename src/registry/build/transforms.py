@@ -5,7 +5,8 @@ The order is fixed: decode → columns → join → explode → where → map �
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.errors import DecodeError, MappingError
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec, Explode, Join
     from registry.samples.sample import DatasetRecord
 
-__all__ = ["LookupRow", "Numbered", "prepare", "with_columns"]
+__all__ = ["LookupRow", "Numbered", "Transform", "compile_transforms", "with_columns"]
 
 Numbered = tuple[int, "DatasetRecord"]
 """A record and its number in the source, from 1."""
 
+Transform = Callable[[Iterator[Numbered]], Iterator[Numbered]]
+"""Changes, adds or drops records; each keeps the number of the record that it came from."""
+
 
 class LookupRow(NamedTuple):
-    """A record of the side file of `join`."""
+    """A record of the lookup table of `join`."""
 
     file: str
     """Location of the file, without secrets."""
@@ -33,7 +37,7 @@ class LookupRow(NamedTuple):
     """Number of the record in the file, from 1."""
     record: DatasetRecord
 
-    def fault(self, message: str) -> DecodeError:
+    def error(self, message: str) -> DecodeError:
         """Return the error of a record that can't be joined."""
         return DecodeError(f"record {self.number} can't be joined: {message}", file=self.file)
 
@@ -43,51 +47,68 @@ def with_columns(record: DatasetRecord, columns: Mapping[str, Any]) -> DatasetRe
     return {**record, **columns} if columns else record
 
 
-def prepare(
-    rows: Iterator[Numbered], spec: DatasetSpec, side: Iterable[LookupRow]
-) -> Iterator[Numbered]:
-    """Apply join, explode and where to the records of a dataset.
+def compile_transforms(
+    spec: DatasetSpec, read_lookup: Callable[[], Iterable[LookupRow]]
+) -> Transform:
+    """Return join, explode and where as one function over records.
+
+    Args:
+        spec: The dataset.
+        read_lookup: Reads the lookup table of `join`; called at most once, by the first record.
+
+    The function raises:
+        MappingError: a key, list or column is absent; it names the record.
+        DecodeError: a record of the lookup table has no key, or the key of an earlier one.
 
     Raises:
-        MappingError: a key, list or column is not there; it names the record.
-        DecodeError: a record of the side file has no key, or that of another one.
         ValueError: the condition does not compile.
     """
-    if spec.join is not None:
-        rows = _join(rows, spec.join, side)
-    if spec.explode is not None:
-        rows = _explode(rows, spec.explode)
+    transforms: list[Transform] = []
+    if (join := spec.join) is not None:
+        lookup = cache(lambda: _index(read_lookup(), join.key or join.on))
+        transforms.append(lambda rows: _join(rows, join, lookup))
+    if (explode := spec.explode) is not None:
+        transforms.append(lambda rows: _explode(rows, explode))
     if spec.where is not None:
         holds = compile_condition(parse_condition(spec.where), compile_expression)
-        rows = _where(rows, holds)
-    return rows
+        transforms.append(lambda rows: _where(rows, holds))
+
+    def transform(rows: Iterator[Numbered]) -> Iterator[Numbered]:
+        for one in transforms:
+            rows = one(rows)
+        return rows
+
+    return transform
 
 
-def _join(rows: Iterator[Numbered], join: Join, side: Iterable[LookupRow]) -> Iterator[Numbered]:
-    by_key = _by_key(side, join.key or join.on)
+def _join(
+    rows: Iterator[Numbered], join: Join, lookup: Callable[[], dict[Any, LookupRow]]
+) -> Iterator[Numbered]:
+    by_key = lookup()
     for number, record in rows:
         try:
             key = _key(record, join.on)
         except MappingError as error:
             raise error.at(record=number, field="join") from error.__cause__
-        found = by_key.get(_told_apart(key))
+        found = by_key.get(_hashable(key))
         if found is None and join.missing == "error":
-            message = "the side file has no record with this key (missing: null allows it)"
+            message = "the lookup table has no record with this key (`missing: null` allows it)"
             raise MappingError(message, record=number, field="join", value=key)
         yield number, {**record, join.into: None if found is None else found.record}
 
 
-def _by_key(side: Iterable[LookupRow], name: str) -> dict[Any, LookupRow]:
+def _index(rows: Iterable[LookupRow], name: str) -> dict[Any, LookupRow]:
+    """Return the rows of a lookup table by their keys."""
     by_key: dict[Any, LookupRow] = {}
-    for one in side:
+    for row in rows:
         try:
-            key = _key(one.record, name)
+            key = _key(row.record, name)
         except MappingError as error:
-            raise one.fault(str(error)) from error
-        other = by_key.setdefault(_told_apart(key), one)
-        if other is not one:
-            place = "" if other.file == one.file else f" of {other.file}"
-            raise one.fault(f"the key {key!r} is that of record {other.number}{place} already")
+            raise row.error(str(error)) from error
+        first = by_key.setdefault(_hashable(key), row)
+        if first is not row:
+            place = "" if first.file == row.file else f" of {first.file}"
+            raise row.error(f"record {first.number}{place} has the key {key!r} already")
     return by_key
 
 
@@ -96,12 +117,12 @@ def _key(record: DatasetRecord, name: str) -> Any:
     if key is MISSING:
         raise no_column(name, record)
     if isinstance(key, list | dict):
-        raise MappingError("a key must be text or a number", value=key)
+        raise MappingError("a key must be a string or a number", value=key)
     return key
 
 
-def _told_apart(key: Any) -> Any:
-    """Return what dicts tell apart as `equal` does: true is not 1, and NaN is not itself."""
+def _hashable(key: Any) -> Any:
+    """Return a key for which a dict agrees with `equal`: True differs from 1, NaN from itself."""
     return (isinstance(key, bool), key) if equal(key, key) else object()
 
 

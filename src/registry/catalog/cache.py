@@ -95,7 +95,7 @@ class Compiled(Struct, frozen=True):
     def is_current(self) -> bool:
         """Return whether all files are those that were read."""
         indexes = [look_at(path, patterns) for path, patterns, _ in self.header["indexes"]]
-        return bool(self.header["settled"]) and listing_digest(indexes) == self.header["listing"]
+        return not self.header["racy"] and listing_digest(indexes) == self.header["listing"]
 
     @property
     def trust(self) -> frozenset[str]:
@@ -179,8 +179,8 @@ def compile_catalog(index: Path, old: Compiled | None) -> Compiled:
     ]
     header = {**_header(index, reader, records), "ends": [0, *accumulate(map(len, lines))]}
     kept = [one for one in header["found"] if one[0]["file"] not in hidden]
-    settled = header["settled"] and not secret
-    head = compact_json({**header, "found": kept, "settled": settled})
+    racy = header["racy"] or bool(secret)
+    head = compact_json({**header, "found": kept, "racy": racy})
     return Compiled(head + b"".join(lines), header, len(head), secret)
 
 
@@ -202,7 +202,7 @@ def _header(index: Path, reader: Reader, records: CachedFiles) -> dict[str, Any]
     return {
         "code": code_digest(),
         "listing": listing_digest(reader.indexes),
-        "settled": all(record.settled for record in records.read.values()),
+        "racy": any(record.racy for record in records.read.values()),
         "content": digest_of([code_digest(), contents, found]),
         "indexes": [[one.path, one.patterns, rows[one.path, "index"]] for one in reader.indexes],
         "trust": sorted(reader.trust[index]),

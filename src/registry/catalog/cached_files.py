@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.base.file_state import ABSENT, FileState
 from registry.base.locations import has_secret
-from registry.catalog.discovery import ABSENT, State, is_settled, state_of
 from registry.catalog.reader import ParsedFile, parse_file
 from registry.errors import Problem
 from registry.yamldoc.reader import (
@@ -55,9 +55,9 @@ class CachedFile:
     path: str
     schema: SchemaName
     """What it was read as."""
-    state: State
-    settled: bool
-    """Whether this state stands for this content."""
+    state: FileState
+    racy: bool
+    """Whether the content may change while the state stays, so that it is read each time."""
     digest: str
     """sha256 of its bytes, empty where it can't be read."""
     secret: bool
@@ -68,7 +68,7 @@ class CachedFile:
 
     def withheld(self) -> CachedFile:
         """Return the record without what the file says, so that it is parsed each time."""
-        return replace(self, digest="", settled=False, problems=(), body=b"")
+        return replace(self, digest="", racy=True, problems=(), body=b"")
 
     def to_bytes(self) -> bytes:
         """Return the record as lines of JSON."""
@@ -82,7 +82,7 @@ def cached_file_from(data: bytes | memoryview) -> CachedFile:
     head, _, body = bytes(data).partition(b"\n")
     fields = json.loads(head)
     problems = tuple(Problem(**one) for one in fields.pop("problems"))
-    state = tuple(fields.pop("state"))
+    state = FileState(*fields.pop("state"))
     return CachedFile(**fields, state=state, problems=problems, body=body)
 
 
@@ -120,11 +120,11 @@ class CachedFiles:
         self.read: dict[Key, CachedFile] = {}
         self._known = {(record.path, record.schema): record for record in known}
 
-    def __call__(self, path: Path, schema: SchemaName, listed: State) -> ParsedFile:
+    def __call__(self, path: Path, schema: SchemaName, listed: FileState) -> ParsedFile:
         """Return what a file says, which had the state `listed` when it was found."""
         key = (str(path), schema)
         known = self._known.get(key)
-        if known is not None and known.settled and known.state == listed:
+        if known is not None and not known.racy and known.state == listed:
             self.read[key] = known
             return _content(known)
         self.read[key], content = _read(path, schema, listed, known)
@@ -132,30 +132,30 @@ class CachedFiles:
 
 
 def _read(
-    path: Path, schema: SchemaName, listed: State, known: CachedFile | None
+    path: Path, schema: SchemaName, listed: FileState, known: CachedFile | None
 ) -> tuple[CachedFile, ParsedFile]:
     """Read a file; where its bytes are those that are known, they are not parsed."""
-    settled = is_settled(listed)
+    racy = listed.is_racy()
     file = str(path)
     try:
         with path.open("rb") as opened:
-            state = state_of(os.fstat(opened.fileno()))
+            state = FileState.of(os.fstat(opened.fileno()))
             # A byte more than it has: to ask for a megabyte would take longer than to read it.
-            data = opened.read(min(state[0], MAX_BYTES) + 1)
-            if len(data) > state[0]:  # it grew, or is no file that has a size
+            data = opened.read(min(state.size, MAX_BYTES) + 1)
+            if len(data) > state.size:  # it grew, or is no file that has a size
                 data += opened.read(MAX_BYTES + 1 - len(data))
         # One that changed since it was found is looked at again the next time.
-        settled = settled and state == listed
+        racy = racy or state != listed
     except OSError as error:
-        # What may be read can change without a trace in the state, so it is never settled.
+        # What may be read can change without a trace in the state, so it is read each time.
         content = ParsedFile(None, unreadable(file, error).problems)
-        return _record(file, schema, content, state=ABSENT, settled=False, digest=""), content
+        return _record(file, schema, content, state=ABSENT, racy=True, digest=""), content
     digest = hashlib.sha256(data).hexdigest()
     if known is not None and known.digest == digest:
-        again = replace(known, state=listed, settled=settled)
+        again = replace(known, state=listed, racy=racy)
         return again, _content(again)
     content = parse_file(lambda: parse_bytes(data, file=file), schema)
-    return _record(file, schema, content, state=listed, settled=settled, digest=digest), content
+    return _record(file, schema, content, state=listed, racy=racy, digest=digest), content
 
 
 def _record(path: str, schema: SchemaName, content: ParsedFile, **fields: Any) -> CachedFile:

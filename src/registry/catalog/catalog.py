@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from registry.base.file_state import FileState
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_index
-from registry.catalog.discovery import PACKAGE, State, state_at
+from registry.catalog.discovery import PACKAGE
 from registry.catalog.reader import LocatedProblem, ParsedFile, Reader, parse_file
 from registry.errors import DatasetNotFoundError, ManifestError, Problem, close_matches
 from registry.manifest.merge import Entry, Layer, defaults_of
@@ -194,7 +195,9 @@ class Catalog(Mapping[str, DatasetSpec]):
             if file.name == INDEX_NAME:
                 reader.read_index(file.absolute())
             else:
-                reader.read_manifest(file, state_at(file), self.index.parent, self._defaults())
+                reader.read_manifest(
+                    file, FileState.or_absent(file), self.index.parent, self._defaults()
+                )
         problems = (*self.problems, *(one.shown(str) for one in reader.found))
         return replace(self, entries=reader.entries, problems=problems, content=None)
 
@@ -205,7 +208,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         return {Path(file).resolve() for file in named}
 
 
-def _read(path: Path, schema: SchemaName, _: State) -> ParsedFile:
+def _read(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:
     """Read a file that no index leads to."""
     return parse_file(lambda: read_yaml(path, shown_as=shown(path)), schema)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from registry.base.best_effort import hashed_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
-from registry.catalog.discovery import State, is_settled, state_of
+from registry.base.file_state import FileState
 from registry.settings import builtin_root
 
 __all__ = ["code_digest", "known_code_digest"]
@@ -71,30 +71,30 @@ def known_code_digest(folder: Path) -> str:
         if kept["states"] == known:
             return str(kept["digest"])
     digest = code_digest()
-    if all(is_settled(state) for state in states.values()):
+    if not any(state.is_racy() for state in states.values()):
         write_best_effort(place, f"{json.dumps({'states': known, 'digest': digest})}\n".encode())
     return digest
 
 
-def _are_loaded(states: Mapping[str, State]) -> bool:
+def _are_loaded(states: Mapping[str, FileState]) -> bool:
     """Return whether files are as they were when this process loaded its code."""
     # The time of the inode: that of the content may be set to anything.
-    return all(inode_time < _LOADED for _, _, inode_time, _ in states.values())
+    return all(state.ctime_ns < _LOADED for state in states.values())
 
 
-def _files() -> dict[str, State]:
+def _files() -> dict[str, FileState]:
     """Return the modules and schemas of this package, in what state they are."""
     schemas = builtin_root().parent / "schemas"  # in a checkout they lie beside the package
     return dict(sorted((*_found(str(_package()), ".py"), *_found(str(schemas), ".json"))))
 
 
-def _found(folder: str, suffix: str) -> Iterator[tuple[str, State]]:
+def _found(folder: str, suffix: str) -> Iterator[tuple[str, FileState]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 yield from _found(entry.path, suffix)
             elif entry.name.endswith(suffix):
-                yield entry.path, state_of(entry.stat())
+                yield entry.path, FileState.of(entry.stat())
 
 
 def _package() -> Path:

@@ -9,58 +9,25 @@ import hashlib
 import json
 import os
 import re
-import time
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
+from registry.base.file_state import ABSENT, INODE_MASK, FileState
 from registry.settings import INDEX_NAME, builtin_root
 
 __all__ = [
-    "ABSENT",
     "PACKAGE",
     "Files",
     "IndexFiles",
-    "State",
     "included",
-    "is_settled",
     "listing_digest",
     "look_at",
-    "state_at",
-    "state_of",
 ]
 
 PACKAGE = "package:"
-
-State = tuple[int, int, int, int]
-"""Size, time of the content and of the inode (nanoseconds), number of the inode."""
-
-ABSENT: State = (-1, -1, -1, -1)
-_NUMBERS = len(ABSENT)
-# A file that changed within this time of being read may change again under the same time stamp.
-_RACY_SECONDS = 2.0
-# Inodes are unsigned, and an array's numbers of 64 bits are not.
-_INODES = (1 << 63) - 1
-
-
-def state_of(stat: os.stat_result) -> State:
-    """Return what tells one content of a file from another."""
-    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino & _INODES
-
-
-def state_at(path: str | Path) -> State:
-    """Return the state of a file, ABSENT where there is none."""
-    try:
-        return state_of(os.stat(path))
-    except OSError:
-        return ABSENT
-
-
-def is_settled(state: State) -> bool:
-    """Return whether a file read now in this state has another one once it is changed."""
-    return abs(time.time() - state[1] / 1e9) > _RACY_SECONDS
 
 
 class Files(Struct, frozen=True):
@@ -70,20 +37,19 @@ class Files(Struct, frozen=True):
     """What the names are relative to."""
     names: Sequence[str]
     states: array[int]
-    """The numbers of one state after the other."""
+    """Their states, flattened: an array of numbers is hashed as one block of bytes."""
 
-    def __iter__(self) -> Iterator[tuple[Path, State]]:
-        folder = Path(self.folder)
-        for index, name in enumerate(self.names):
-            one, two, three, four = self.states[index * _NUMBERS : (index + 1) * _NUMBERS]
-            yield folder / name, (one, two, three, four)
+    def __iter__(self) -> Iterator[tuple[Path, FileState]]:
+        folder, numbers = Path(self.folder), iter(self.states)
+        for name, *state in zip(self.names, *[numbers] * len(ABSENT), strict=True):
+            yield folder / name, FileState(*state)
 
 
 class IndexFiles(Struct, frozen=True):
     """An index and the files that it includes."""
 
     path: str
-    state: State
+    state: FileState
     patterns: Sequence[str] = ()
     """Its `include`."""
     included: Sequence[Files | str | None] = ()
@@ -92,7 +58,9 @@ class IndexFiles(Struct, frozen=True):
 
 def look_at(path: str, patterns: Sequence[str]) -> IndexFiles:
     """List the files of an index whose `include` is known."""
-    return IndexFiles(path, state_at(path), patterns, included(patterns, Path(path).parent))
+    return IndexFiles(
+        path, FileState.or_absent(path), patterns, included(patterns, Path(path).parent)
+    )
 
 
 def included(patterns: Iterable[str], folder: Path) -> list[Files | str | None]:
@@ -158,8 +126,8 @@ def _states(folder: str, names: Sequence[str]) -> array[int]:
                 one = stat(name, dir_fd=descriptor)
             except OSError:  # a link that leads nowhere, or a file that has just gone
                 numbers += ABSENT
-            else:  # `state_of`, whose call would take a tenth of the time
-                numbers += (one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino & _INODES)
+            else:  # `FileState.of`, whose call would take a tenth of the time
+                numbers += (one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino & INODE_MASK)
     return array("q", numbers)
 
 

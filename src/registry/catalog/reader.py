@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.catalog.discovery import Files, IndexFiles, State, included, state_at
+from registry.base.file_state import FileState
+from registry.catalog.discovery import Files, IndexFiles, included
 from registry.errors import ManifestError, Problem
 from registry.manifest.merge import Entry, Layer, defaults_of
 from registry.yamldoc.reader import Document
@@ -31,7 +32,7 @@ class ParsedFile(Struct, frozen=True):
     """What is wrong with its form."""
 
 
-Read = Callable[[Path, "SchemaName", State], ParsedFile]
+Read = Callable[[Path, "SchemaName", FileState], ParsedFile]
 """Read a file that was in this state when it was found."""
 
 
@@ -87,14 +88,14 @@ class Reader:
         if path in self.trust:
             return
         self.trust[path] = frozenset()
-        state = state_at(path)
+        state = FileState.or_absent(path)
         content = self._read(path, "index", state)
         if content.problems or content.document is None:
             self.indexes.append(IndexFiles(str(path), state))
             raise ManifestError(content.problems)
         self._read_included(path, state, content.document)
 
-    def _read_included(self, path: Path, state: State, document: Document) -> None:
+    def _read_included(self, path: Path, state: FileState, document: Document) -> None:
         self.trust[path] = frozenset(document.value.get("trust", ()))
         patterns = document.value.get("include", [])
         files = IndexFiles(str(path), state, patterns, included(patterns, path.parent))
@@ -121,7 +122,7 @@ class Reader:
             self.read_manifest(path, state, folder, defaults)
         return bool(found and found.names)
 
-    def read_manifest(self, path: Path, state: State, folder: Path, defaults: Layer) -> None:
+    def read_manifest(self, path: Path, state: FileState, folder: Path, defaults: Layer) -> None:
         """Read a manifest of an index in `folder`, once, however it is written."""
         real = self._real(path)
         if real not in self._files:

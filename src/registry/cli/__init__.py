@@ -1,4 +1,4 @@
-"""The command line: one module a verb, imported when it is called."""
+"""The command line: one module per verb, imported when the verb is used."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
-from registry.errors import RegistryError
+from registry.errors import RegistryError, did_you_mean
 
 __all__ = ["main"]
 
@@ -22,18 +21,18 @@ _VERBS = {
     "sync": "build datasets into the cache",
     "lock": "pin datasets, so that every machine gets the same bytes",
     "list": "list the datasets of the catalog",
-    "show": "show a dataset with nothing left open",
-    "preview": "show samples of a dataset",
+    "show": "show a dataset fully resolved",
+    "preview": "show the first samples of a dataset",
     "validate": "check manifests",
-    "diff": "show what differs between two states of the catalog",
-    "add": "write a manifest after a look at its source",
+    "diff": "show what differs between two versions of the catalog",
+    "add": "inspect a source and write a manifest for it",
     "schema": "print the JSON Schema of a manifest, an index or a lockfile, for editors",
-    "cache": "look at the cache, or clear it",
+    "cache": "inspect or clear the cache",
 }
 
 
 class _Verbs(click.Group):
-    """A group whose commands are modules of this package, imported one at a time."""
+    """A group whose commands are modules of `cli.commands`, each imported only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
@@ -48,8 +47,6 @@ class _Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from registry.errors import did_you_mean
-
         if args and args[0] not in _VERBS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], _VERBS) or f"commands: {', '.join(_VERBS)}"
             raise click.UsageError(f"no command '{args[0]}' ({hint})", ctx)
@@ -72,12 +69,21 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1, 2, 3 or 130."""
-    _prepare_streams()
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller, as in `registry sync 2>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            # Samples hold any character; a terminal in an ASCII locale must not stop them.
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        return _leave_broken_pipe()
+        # The reader, such as `head`, has exited. Python flushes stdout once more at exit and would
+        # report the broken pipe, so that flush goes to the null device.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLEAN
     return code
 
 
@@ -90,48 +96,24 @@ def _run(arguments: Sequence[str] | None) -> int:
         error.show()
         return USAGE
     except (KeyboardInterrupt, click.Abort):
-        print("\ninterrupted; what was finished is kept", file=sys.stderr)
+        print("\ninterrupted; finished datasets stay in the cache", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         raise
-    except SystemExit:  # click's way to leave a broken pipe; mappers can't leave (mapping.hook)
+    except SystemExit:
+        # click exits on a broken pipe. Nothing else does: a custom mapper's exit is caught earlier.
         raise BrokenPipeError from None
     except RegistryError as error:
-        _print_error(error)
+        for line in getattr(error, "problems", None) or [error]:
+            print(f"error: {line}", file=sys.stderr)
         return PROBLEMS
     except Exception as error:
-        return _print_unexpected(error)
+        if os.environ.get("REGISTRY_TRACEBACK"):
+            traceback.print_exception(error)
+        print(
+            f"unexpected {type(error).__name__}: {error}\n"
+            "This is a bug in registry; set REGISTRY_TRACEBACK=1 to see the traceback.",
+            file=sys.stderr,
+        )
+        return UNEXPECTED
     return result if isinstance(result, int) else CLEAN
-
-
-def _prepare_streams() -> None:
-    """Make streams that are closed, or lack letters, take what is printed."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _print_error(error: RegistryError) -> None:
-    problems: Any = getattr(error, "problems", None)
-    for line in problems or [error]:
-        print(f"error: {line}", file=sys.stderr)
-
-
-def _print_unexpected(error: Exception) -> int:
-    if os.environ.get("REGISTRY_TRACEBACK"):
-        traceback.print_exception(error)
-    print(
-        f"unexpected {type(error).__name__}: {error}\n"
-        "This is a fault of registry; REGISTRY_TRACEBACK=1 shows where.",
-        file=sys.stderr,
-    )
-    return UNEXPECTED
-
-
-def _leave_broken_pipe() -> int:
-    """Leave quietly when a reader such as `head` has gone; Python would complain at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return CLEAN

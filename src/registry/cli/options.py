@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options, and ways to open the catalog, that several verbs share."""
 
 from __future__ import annotations
 
@@ -32,37 +32,41 @@ __all__ = [
 root = click.option(
     "--root",
     metavar="PATH",
-    help="Folder with a datasets.yaml, or such a file. Default: REGISTRY_ROOT, else the nearest"
-    " one upwards, else the built-in catalog.",
+    help="The catalog: a folder with a datasets.yaml, or an index file. Default: REGISTRY_ROOT,"
+    " else the nearest datasets.yaml in this folder or above it, else the built-in catalog.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-offline = click.option("--offline", is_flag=True, default=None, help="Make no request.")
+offline = click.option("--offline", is_flag=True, default=None, help="Make no network request.")
 locked = click.option(
     "--locked",
     is_flag=True,
     default=None,
-    help="Refuse what datasets.lock does not pin, or pins otherwise than the manifest says.",
+    help="Refuse a dataset that datasets.lock does not pin, or pins for an older manifest.",
 )
 frozen = click.option(
     "--frozen",
     is_flag=True,
     default=None,
-    help="Take the bytes that datasets.lock pins whatever has changed; look up nothing.",
+    help="Use the bytes that datasets.lock pins, even if manifests have changed; look up nothing.",
 )
 jobs = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=lambda: min(8, 2 * (os.cpu_count() or 1)),
-    show_default="2 a core, 8 at most",
-    help="Datasets at a time.",
+    show_default="2 per core, at most 8",
+    help="How many datasets to work on at a time.",
 )
 tags = click.option(
-    "--tag", "tags", multiple=True, metavar="T", help="Only datasets with this tag."
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="T",
+    help="Only datasets with this tag; repeat it for datasets with all of several tags.",
 )
 
 
 def settings_of(root: str | None) -> Settings:
-    """Return the settings of an invocation."""
+    """Return the settings of this invocation."""
     return Settings.from_environment(root=root)
 
 
@@ -73,45 +77,47 @@ def open_catalog(
     locked: bool | None = None,
     frozen: bool | None = None,
 ) -> tuple[Catalog, Cache, Settings]:
-    """Return catalog, cache and settings of an invocation."""
+    """Return the catalog, the cache and the settings of this invocation."""
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     return Catalog.open(settings.index), Cache(settings.cache_dir), settings
 
 
 def source_pinner_of(settings: Settings) -> SourcePinner:
-    """Return what holds datasets to the lockfile, as the settings say."""
+    """Return the function that looks up a dataset's pins, for the lockfile and the settings."""
     lock = read_lock(settings.lock_file, shown_as=shown(settings.lock_file))
     return source_pinner(lock, locked=settings.locked, frozen=settings.frozen)
 
 
 def pin_of(settings: Settings, name: str) -> Pin | None:
-    """Return the pin of one dataset, if it has one."""
+    """Return a dataset's pin, or None."""
     return read_pin(settings.lock_file, name, shown_as=shown(settings.lock_file))
 
 
 def choose(catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...]) -> list[str]:
-    """Return the named datasets, or all; with tags only those that have all of them.
+    """Return the named datasets, or all; with tags, only those that have every one of them.
 
     Raises:
-        DatasetNotFoundError: a name is unknown.
-        click.UsageError: nothing has the tags.
+        DatasetNotFoundError: A name is unknown.
+        click.UsageError: No dataset has the tags.
     """
     for name in names:
         catalog.check_name(name)
     chosen = list(dict.fromkeys(names)) or list(catalog)
     if not tags:
         return chosen
-    found = [name for name in chosen if set(tags) <= catalog.tags_of(name)]
-    if not found:
-        known = sorted({tag for name in catalog for tag in catalog.tags_of(name)})
-        wanted = " and ".join(tags)
-        raise click.UsageError(f"no dataset has the tag {wanted} (tags: {', '.join(known)})")
-    return found
+    if tagged := [name for name in chosen if set(tags) <= catalog.tags_of(name)]:
+        return tagged
+    known = sorted({tag for name in catalog for tag in catalog.tags_of(name)})
+    wanted = " and ".join(tags)
+    raise click.UsageError(f"no dataset has the tag {wanted} (tags: {', '.join(known)})")
 
 
 def print_stray_problems(catalog: Catalog) -> bool:
-    """Print the problems of files that gave no dataset at all; return whether there are any."""
-    if not catalog.problems:
+    """Print the problems of files that define no dataset; return whether there are any.
+
+    The problems of other files are reported with their datasets.
+    """
+    if not catalog.problems:  # `entries` of a large catalog takes a while to load
         return False
     files = {entry.document.file for entry in catalog.entries.values()}
     stray = [problem for problem in catalog.problems if problem.file not in files]

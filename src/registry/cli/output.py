@@ -1,11 +1,11 @@
-"""How results look: tables, sizes, samples; rich on a terminal, plain text in a pipe."""
+"""Print tables, sizes and samples: with rich on a terminal, as plain text in a pipe."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from registry.samples.sample import Sample
@@ -16,7 +16,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def size_text(size: int | None) -> str:
-    """Return a number of bytes for people: `1.4 MB`."""
+    """Return a number of bytes with its unit, such as `1.4 MB`; an empty str for None."""
     if size is None:
         return ""
     value = float(size)
@@ -28,39 +28,40 @@ def size_text(size: int | None) -> str:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON; what JSON does not have, as text."""
+    """Print data as JSON; a value that JSON lacks becomes its `str`."""
     print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int = -1) -> None:
-    """Print a table; on a terminal the column `wide` gives way where the width is short."""
-    if sys.stdout.isatty():
-        _print_rich_table(headers, rows, wide % len(headers))
+    """Print a table.
+
+    If it is too wide for the terminal, the column `wide` wraps and the others are truncated. In a
+    pipe nothing is, so that `grep` and `awk` see whole values.
+    """
+    if not sys.stdout.isatty():
+        widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+        for row in (headers, *rows):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            print("  ".join(cells).rstrip())
         return
-    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-    for row in (headers, *rows):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
-
-
-def _print_rich_table(headers: Sequence[str], rows: Sequence[Sequence[str]], wide: int) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for index, header in enumerate(headers):
-        overflow: Literal["fold", "ellipsis"] = "fold" if index == wide else "ellipsis"
-        table.add_column(header, no_wrap=index != wide, overflow=overflow)
+        wraps = index == wide % len(headers)
+        table.add_column(header, no_wrap=not wraps, overflow="fold" if wraps else "ellipsis")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        # A plain str would be read as rich's markup: `[red]` in a description must stay as it is.
+        table.add_row(*map(Text, row))
     Console().print(table)
 
 
 def print_sample(sample: Sample, number: int) -> None:
     """Print a sample for people to read."""
     title = f"sample {number}" + (f" · id {sample.id}" if sample.id is not None else "")
-    lines = list(_sample_lines(sample))
+    lines = _sample_lines(sample)
     if not sys.stdout.isatty():
         print(f"── {title}", *lines, sep="\n", end="\n\n")
         return
@@ -72,30 +73,20 @@ def print_sample(sample: Sample, number: int) -> None:
 
 
 def _sample_lines(sample: Sample) -> list[str]:
-    return [
-        *_input_lines(sample),
-        *_choice_lines(sample),
-        f"target    {_one_line(sample.target)}",
-        *(
-            f"{name:<9} {_one_line(value)}"
-            for name in ("metadata", "sandbox", "files", "setup")
-            if (value := getattr(sample, name)) is not None
-        ),
-    ]
-
-
-def _input_lines(sample: Sample) -> list[str]:
-    if isinstance(sample.input, str):
-        return [*sample.input.splitlines(), ""]
-    return [*(f"{message.role}: {message.text}" for message in sample.input), ""]
-
-
-def _choice_lines(sample: Sample) -> list[str]:
     from registry.samples.letters import letter_of
 
-    choices = sample.choices or []
-    lines = [f"  {letter_of(index)}) {choice}" for index, choice in enumerate(choices)]
-    return [*lines, ""] if lines else []
+    if isinstance(sample.input, str):
+        lines = [*sample.input.splitlines(), ""]
+    else:
+        lines = [*(f"{message.role}: {message.text}" for message in sample.input), ""]
+    if choices := sample.choices:
+        lines += (f"  {letter_of(index)}) {choice}" for index, choice in enumerate(choices))
+        lines.append("")
+    lines.append(f"target    {_one_line(sample.target)}")
+    for name in ("metadata", "sandbox", "files", "setup"):
+        if (value := getattr(sample, name)) is not None:
+            lines.append(f"{name:<9} {_one_line(value)}")
+    return lines
 
 
 def _one_line(value: Any) -> str:

@@ -1,10 +1,10 @@
-"""Progress on the terminal: a bar a dataset."""
+"""Progress bars on the terminal, one per dataset."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 
 from registry.base.threads import ReportNamed
 from registry.cli.output import size_text
@@ -13,16 +13,15 @@ from registry.progress import Progress
 __all__ = ["bars"]
 
 
-def bars(*, as_json: bool) -> AbstractContextManager[ReportNamed]:
-    """Show a bar a dataset while work goes on, where a person looks on; else nothing."""
-    if as_json or not sys.stderr.isatty():
-        return nullcontext(lambda name, progress: None)
-    return _bars()
-
-
 @contextmanager
-def _bars() -> Iterator[ReportNamed]:
-    """Show a bar a dataset on the terminal: bytes while fetching, rows while mapping."""
+def bars(*, as_json: bool) -> Iterator[ReportNamed]:
+    """Show a progress bar per dataset if stderr is a terminal and the output isn't JSON.
+
+    A bar counts bytes while fetching and samples while mapping.
+    """
+    if as_json or not sys.stderr.isatty():
+        yield lambda name, progress: None
+        return
     from rich import progress as parts
     from rich.console import Console
 
@@ -32,14 +31,22 @@ def _bars() -> Iterator[ReportNamed]:
         parts.TextColumn("{task.fields[amount]}"),
         parts.TimeElapsedColumn(),
     )
-    with parts.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        tasks: dict[str, parts.TaskID] = {}
+    with parts.Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        tasks: dict[str, tuple[str, parts.TaskID]] = {}
 
         def report(name: str, progress: Progress) -> None:
-            if name not in tasks:
-                tasks[name] = shown.add_task(name, amount="")
-            amount = _amount(progress)
-            shown.update(tasks[name], completed=progress.done, total=progress.total, amount=amount)
+            stage, task = tasks.get(name, ("", parts.TaskID(-1)))
+            if stage != progress.stage:
+                # rich can't set a total back to None ("unknown"), and a total of bytes says
+                # nothing about samples: each stage gets a task of its own.
+                if stage:
+                    display.remove_task(task)
+                # rich's default total is 100, which makes the bar look finished at once.
+                task = display.add_task(name, total=None, amount="")
+                tasks[name] = (progress.stage, task)
+            display.update(
+                task, completed=progress.done, total=progress.total, amount=_amount(progress)
+            )
 
         yield report
 

@@ -1,36 +1,42 @@
-"""A mapper written in Python: `package.module:function`, from a package that the root trusts."""
+"""A mapper written in Python: `package.module:function`, from a package that is trusted."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from registry.base.digest import digest_of
 from registry.errors import MappingError
 from registry.samples.sample import DatasetRecord, RecordToSample, Sample
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = ["load_mapper", "mapper_digest"]
 
 
 def load_mapper(name: str) -> RecordToSample:
-    """Import a mapper; the caller has made sure that its package is trusted.
+    """Import a mapper; the caller has checked that its package is trusted.
 
     Raises:
-        MappingError: no such module or function.
+        MappingError: there is no such module or function.
     """
     module_name, _, function_name = name.partition(":")
-    # Code of others raises what it will, exits too, while it is imported and while it runs.
+    # Third-party code may raise anything, SystemExit included, on import and on each call.
     try:
-        found = getattr(importlib.import_module(module_name), function_name)
+        function = getattr(importlib.import_module(module_name), function_name)
     except (Exception, SystemExit) as error:
         message = f"can't import the mapper {name}: {type(error).__name__}: {error}"
         raise MappingError(message) from error
-    if not callable(found):
-        raise MappingError(f"the mapper {name} is no function")
+    if not callable(function):
+        raise MappingError(f"the mapper {name} is not callable")
 
     def mapper(record: DatasetRecord) -> Sample | list[Sample]:
         try:
-            result: Sample | list[Sample] = found(record)
+            result: Sample | list[Sample] = function(record)
         except MappingError:
             raise
         except (Exception, SystemExit) as error:
@@ -42,10 +48,44 @@ def load_mapper(name: str) -> RecordToSample:
 
 
 def mapper_digest(name: str) -> str:
-    """Return the digest of the source of a mapper's module: another one is another mapping."""
-    module_name = name.partition(":")[0]
-    load_mapper(name)  # with its errors
-    origin = getattr(importlib.import_module(module_name), "__file__", None)
-    if origin is None:
-        raise MappingError(f"the mapper {name} has no source file")
-    return "sha256:" + hashlib.sha256(Path(origin).read_bytes()).hexdigest()
+    """Return the digest of the Python source of the top-level package that a mapper belongs to.
+
+    The whole package counts, not just the mapper's module: a mapper may use any helper in it.
+
+    Raises:
+        MappingError: the mapper can't be imported, or its source can't be read.
+    """
+    load_mapper(name)
+    package = importlib.import_module(name.partition(":")[0].partition(".")[0])
+    try:
+        if not hasattr(package, "__path__"):
+            origin = getattr(package, "__file__", None)  # a builtin module has none
+            files = [] if origin is None else [(origin, _file_digest(Path(origin)))]
+        else:
+            files = _source_files(package)
+    except OSError as error:
+        message = f"can't read the source of '{package.__name__}' for the mapper {name}: {error}"
+        raise MappingError(message) from error
+    if not files:
+        message = f"'{package.__name__}' has no source files in a folder"
+        raise MappingError(f"{message}: install it unpacked to use the mapper {name}")
+    # A single module has the digest of its bytes, wherever it lies.
+    return digest_of(files) if hasattr(package, "__path__") else files[0][1]
+
+
+def _source_files(package: ModuleType) -> list[tuple[str, str]]:
+    """Return the relative path and digest of each `.py` file of a package, in a fixed order."""
+    found = []
+    # A namespace package may have several folders. What is in a zip file, or is the placeholder
+    # of an editable install, is not a folder and gives nothing.
+    for root in package.__path__:
+        for folder, folders, names in os.walk(root):
+            # Modules below `.git` or `.venv` can't be imported by name.
+            folders[:] = [one for one in folders if one != "__pycache__" and one[0] != "."]
+            paths = [Path(folder, one) for one in names if one.endswith(".py")]
+            found += [(path.relative_to(root).as_posix(), _file_digest(path)) for path in paths]
+    return sorted(found)
+
+
+def _file_digest(path: Path) -> str:
+    return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()

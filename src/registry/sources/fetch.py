@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from registry.base.file_state import FileState
 from registry.base.fs import file_sha256
 from registry.base.locations import is_local, local_path, public_location
 from registry.decode.stream import SourceBytes
@@ -16,7 +17,6 @@ from registry.sources.files import (
     changed_error,
     download,
     expand,
-    file_state,
     offline_error,
 )
 from registry.sources.filesystem import open_location, source_errors
@@ -70,10 +70,10 @@ def _is_sound(path: Path, file: PinnedFile) -> bool:
 def _open_unchanged(path: Path, file: PinnedFile) -> Iterator[IO[bytes]]:
     """Open a local file that is still what was pinned, and make sure that it stays so."""
     with source_errors(str(path)):
-        before = file_state(path)
-        if before[0] != file.size or file.state not in (None, tuple(before)):
+        before = FileState.of(path)
+        if before.size != file.size or file.state not in (None, before):
             raise changed_error(str(path))
         with path.open("rb") as opened:
             yield opened
-        if file_state(path) != before:
+        if FileState.of(path) != before:
             raise changed_error(str(path))

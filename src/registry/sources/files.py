@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
+from registry.base.file_state import FileState
 from registry.base.fs import file_sha256
 from registry.base.locations import (
     is_local,
@@ -42,7 +42,6 @@ __all__ = [
     "changed_error",
     "download",
     "expand",
-    "file_state",
     "offline_error",
     "pin_files",
     "probe_files",
@@ -50,8 +49,6 @@ __all__ = [
 
 _MAGIC = frozenset("*?[")
 _VALIDATORS = ("ETag", "etag", "VersionId", "Last-Modified", "LastModified", "mtime", "Content-MD5")
-# A file changed within this time of being hashed may change again under the same time stamp.
-_RACY_SECONDS = 2.0
 # Smaller files are read whole even where the first samples would do: then all views share them.
 _SMALL_LOCAL_BYTES = 1 << 26
 _SMALL_REMOTE_BYTES = 1 << 20
@@ -242,26 +239,17 @@ def _nested(options: Mapping[str, Any]) -> Mapping[str, Any]:
 def _pin_local(location: str, context: SourceContext) -> PinnedFile:
     path = Path(local_path(location))
     with option_errors(location):
-        state = file_state(path)
+        state = FileState.of(path)
+        racy = state.is_racy()
         key = digest_of({"local": str(path)})
-        known = context.cache.recall(key, "state", "sha256", "settled")
-        if known and known["state"] == state and known["settled"]:
-            return PinnedFile(location, known["sha256"], state[0], state=tuple(state))
+        known = context.cache.recall(key, "state", "sha256", "racy")
+        if known and known["state"] == list(state) and not known["racy"]:
+            return PinnedFile(location, known["sha256"], state.size, state=state)
         if not context.whole:
             raise UnknownDigestError(str(path))
         sha256 = file_sha256(path)
-    context.cache.remember(key, {"state": state, "sha256": sha256, "settled": _is_settled(state)})
-    return PinnedFile(location, sha256, state[0], state=tuple(state))
-
-
-def _is_settled(state: list[int]) -> bool:
-    return abs(time.time() - state[1] / 1e9) > _RACY_SECONDS
-
-
-def file_state(path: Path) -> list[int]:
-    """Return what tells one content of a local file from another."""
-    stat = path.stat()
-    return [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+    context.cache.remember(key, {"state": state, "sha256": sha256, "racy": racy})
+    return PinnedFile(location, sha256, state.size, state=state)
 
 
 def _memory_key(location: str, options: Mapping[str, Any]) -> str:
@@ -321,7 +309,7 @@ def probe_files(
         )
         if state is None or (locked and not _is_pinned(location, state, locked, context)):
             return None
-        seen = tuple(state["validators"]) if is_local(location) else None
+        seen = FileState(*state["validators"]) if is_local(location) else None
         files.append(PinnedFile(location, "", state["size"], state=seen))
         states.append([_memory_key(location, options), state])
     return SourcePin({"glance": states}, tuple(files))
@@ -329,10 +317,10 @@ def probe_files(
 
 def _probe_local(location: str) -> dict[str, Any] | None:
     with option_errors(location):
-        state = file_state(Path(local_path(location)))
-    if state[0] < _SMALL_LOCAL_BYTES or not _is_settled(state):
+        state = FileState.of(local_path(location))
+    if state.size < _SMALL_LOCAL_BYTES or state.is_racy():
         return None
-    return {"size": state[0], "validators": state}
+    return {"size": state.size, "validators": list(state)}
 
 
 def _probe_remote(

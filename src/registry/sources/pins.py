@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 from registry.base.digest import digest_of
+from registry.base.file_state import FileState
 from registry.errors import SourceError
 from registry.progress import Report, silent
 
@@ -105,7 +106,7 @@ class PinnedFile(Struct, frozen=True):
     """VersionId of the object."""
     asked: str = ""
     """The path of the source that it comes of, where that is a glob or a folder."""
-    state: tuple[int, ...] | None = None
+    state: FileState | None = None
     """State of the local file that was looked at; None where none was."""
 
 

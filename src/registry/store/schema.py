@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS",
+    "FILE_COLUMNS",
     "METADATA_TYPES",
     "METADATA_VALUES",
     "MetadataType",
@@ -50,6 +51,9 @@ __all__ = [
 
 FIELDS = ("input", "choices", "target", "id", "metadata", "sandbox", "files", "setup")
 """Fields of a sample, in its order."""
+
+FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
+"""Columns that may name files beside the source."""
 
 MetadataType = Literal["str", "str_list", "int", "float", "bool", "json"]
 """What the values of one key of the metadata are: all of a type, or anything, kept as JSON."""

@@ -369,7 +369,7 @@ def test_show_says_the_pin(own: Catalog) -> None:
     assert (shown["samples"], shown["stale"]) == (3, False)
     own.write("qa", QA.replace("target: a", "target: q"))
     assert own.run("show", "qa").out[-2] == (
-        f"# pinned for another manifest: {short}, 3 samples (python -m registry lock qa)"
+        f"# pinned for an older manifest: {short}, 3 samples (python -m registry lock qa)"
     )
     assert own.run("show", "qa", "--json").json["pin"]["stale"] is True
 

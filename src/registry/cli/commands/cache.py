@@ -1,4 +1,4 @@
-"""`cache`: look at the cache, or clear it."""
+"""`cache`: inspect or clear the cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["command"]
 
 @click.group("cache", epilog="Example: python -m registry cache list")
 def command() -> None:
-    """Look at the cache, or clear it."""
+    """Inspect or clear the cache."""
 
 
 def _open() -> Cache:
@@ -22,7 +22,7 @@ def _open() -> Cache:
 
 @command.command("dir", epilog="Example: du -sh $(python -m registry cache dir)")
 def show_folder() -> int:
-    """Print the cache's folder (REGISTRY_CACHE_DIR sets another)."""
+    """Print the folder of the cache (set it with REGISTRY_CACHE_DIR)."""
     print(_open().root)
     return CLEAN
 
@@ -30,7 +30,7 @@ def show_folder() -> int:
 @command.command("list", epilog="Example: python -m registry cache list --json")
 @options.as_json
 def list_entries(as_json: bool) -> int:
-    """List the samples in the cache."""
+    """List the sets of samples in the cache."""
     entries = sorted(_open().entries("samples"), key=lambda entry: str(entry.meta["name"]))
     if as_json:
         print_json([{**entry.meta, "bytes": entry.size} for entry in entries])
@@ -50,10 +50,10 @@ def list_entries(as_json: bool) -> int:
 
 
 @command.command("clear", epilog="Example: python -m registry cache clear --yes")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @options.as_json
 def clear(yes: bool, as_json: bool) -> int:
-    """Remove everything that the cache holds."""
+    """Remove everything from the cache."""
     cache = _open()
     if not yes:
         click.confirm(f"Remove everything under {cache.root}?", abort=True)

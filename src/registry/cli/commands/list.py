@@ -1,4 +1,4 @@
-"""`list`: the datasets of the catalog."""
+"""`list`: list the datasets of the catalog."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _KEYS = ("name", "description", "homepage", "license", "tags")
 @options.as_json
 @options.root
 def command(tags: tuple[str, ...], as_json: bool, root: str | None) -> int:
-    """List the datasets of the catalog."""
+    """List the datasets of the catalog.
+
+    A broken manifest is reported and the other datasets are listed; the exit code is then 1.
+    """
     catalog, _, _ = options.open_catalog(root)
     specs, broken = [], options.print_stray_problems(catalog)
     for name in options.choose(catalog, (), tags):

@@ -29,7 +29,7 @@ _WORDS = {"pinned": "pinned", "repinned": "pinned anew"}
 
 @click.command(
     "lock",
-    epilog="Example: python -m registry lock demo-mcq, or: python -m registry lock --check",
+    epilog="\b\nExample: python -m registry lock demo-mcq\npython -m registry lock --check",
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @click.option(

@@ -1,4 +1,4 @@
-"""`preview`: samples of a dataset, for people or programs."""
+"""`preview`: show the first samples of a dataset."""
 
 from __future__ import annotations
 
@@ -20,20 +20,35 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("preview", epilog="Example: python -m registry preview demo-chat -n 2")
+_EXAMPLES = """\b
+Example: python -m registry preview demo-chat -n 2
+python -m registry preview demo-chat --json
+python -m registry preview demo-mcq --from registry/data/demo-mcq.csv
+"""
+
+
+@click.command("preview", epilog=_EXAMPLES)
 @click.argument("name")
-@click.option("-n", "count", type=click.IntRange(min=0), default=3, show_default=True)
+@click.option(
+    "-n",
+    "count",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="How many samples to show.",
+)
 @click.option(
     "--from",
     "file",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Map these local records (jsonl, json, csv, parquet) instead; no request.",
+    help="Map the records of this local file (csv, json, jsonl, parquet) instead of the dataset's"
+    " source; makes no network request.",
 )
 @options.offline
 @options.locked
 @options.frozen
-@click.option("--json", "as_json", is_flag=True, help="Print one sample a line as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @options.root
 def command(
     name: str,
@@ -45,7 +60,7 @@ def command(
     as_json: bool,
     root: str | None,
 ) -> int:
-    """Show the first samples of a dataset; it is built first if it is not cached."""
+    """Show the first samples of a dataset; if it isn't cached, it is built first."""
     catalog, cache, settings = options.open_catalog(
         root, offline=offline, locked=locked, frozen=frozen
     )

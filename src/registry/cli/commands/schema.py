@@ -1,4 +1,4 @@
-"""`schema`: print a JSON Schema, for editors and other checkers."""
+"""`schema`: print a JSON Schema, for editors and other validators."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def _schema_name(ctx: click.Context, param: click.Parameter, given: str) -> Sche
 def command(name: SchemaName) -> int:
     """Print the JSON Schema of a manifest, of datasets.yaml (index) or of datasets.lock (lock).
 
-    It is the one that `validate` checks by. The index refers to the manifest's by its name: keep
-    both in one folder. Needs no catalog.
+    `validate` checks files against the same schemas. The schema of the index refers to the
+    manifest's by its file name: keep both in one folder. Needs no catalog.
     """
     print(schema_text(name), end="")
     return CLEAN

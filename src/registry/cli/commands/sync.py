@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 @click.command(
     "sync",
-    epilog="Example: python -m registry sync demo-mcq, or: python -m registry sync --tag demo",
+    epilog="\b\nExample: python -m registry sync demo-mcq\npython -m registry sync --tag demo",
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @options.tags

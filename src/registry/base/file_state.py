@@ -1,0 +1,58 @@
+"""The state of a file: numbers that change when its content does, known without reading it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["ABSENT", "INODE_MASK", "FileState"]
+
+# Inodes are unsigned, network file systems use all 64 bits, and arrays of states are signed.
+INODE_MASK = (1 << 63) - 1
+# The coarsest time stamps of a common file system, FAT, are of two seconds.
+_RACY_SECONDS = 2.0
+
+
+class FileState(NamedTuple):
+    """The state of a file; its JSON form is a list.
+
+    The inode's time is part of it because `cp -p` and `rsync -t` restore that of the content: an
+    edit of equal size would go unnoticed. No program can set the inode's time.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, file: str | Path | os.stat_result) -> FileState:
+        """Return the state of a file, by its path or `os.stat` result.
+
+        Raises:
+            OSError: the path can't be looked up.
+        """
+        stat = file if isinstance(file, os.stat_result) else os.stat(file)
+        return cls(stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino & INODE_MASK)
+
+    @classmethod
+    def or_absent(cls, path: str | Path) -> FileState:
+        """Return the state of a file, ABSENT where there is none."""
+        try:
+            return cls.of(path)
+        except OSError:
+            return ABSENT
+
+    def is_racy(self) -> bool:
+        """Return whether the file changed so recently that an edit may keep its time stamp.
+
+        Ask before reading the content: what is read in a racy state must not be reused.
+        """
+        return abs(time.time() - self.mtime_ns / 1e9) <= _RACY_SECONDS
+
+
+ABSENT = FileState(-1, -1, -1, -1)

@@ -1,0 +1,51 @@
+"""Record batches of a file → rows of samples, for as long as columns hold exactly its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from registry.base.gc import gc_paused
+from registry.decode.tables import NotColumnarError, decode_tables
+from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.store.schema import FILE_COLUMNS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from registry.build.pipeline import Pipeline, PipelineState
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.models import Source
+
+__all__ = ["columnar_pipeline"]
+
+
+def columnar_pipeline(
+    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the samples of a file; `state` says how many of its records are mapped.
+
+    Raises:
+        NotColumnarError: the row pipeline has to map the records that follow.
+        DecodeError: the file is damaged from there on.
+    """
+    mapper = pipeline.columnar
+    if mapper is None:
+        raise NotColumnarError("the dataset is mapped record by record")
+    wanted = mapper.wanted
+    names = None if wanted is None else wanted - source.columns.keys()
+    for frame in decode_tables(file, source, names):
+        end = state.next_record + frame.batch.num_rows
+        view = RecordBatchView(frame, source.columns, np.arange(state.next_record, end))
+        with gc_paused():
+            batch, metadata_types = mapper.map(view, state.metadata_types)
+        may_name_files = any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)
+        if pipeline.resolve is not None and may_name_files:
+            # To look for a file beside a remote source is a request for each sample.
+            raise NotColumnarError("files beside a remote source")
+        state.next_record = end
+        if batch.num_rows:
+            state.metadata_types = metadata_types
+            yield batch

@@ -1,0 +1,161 @@
+"""Records of a file, one by one, → rows of samples.
+
+It maps whatever a manifest can say, and words every error; the columnar pipeline only ever gives
+the same rows sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from registry.base.gc import gc_paused
+from registry.build.file_references import resolve_files
+from registry.build.transforms import Numbered, with_columns
+from registry.decode import decode
+from registry.errors import MappingError, RegistryError
+from registry.mapping.field_mapper import FieldMapper
+from registry.mapping.map_records import map_records, map_values
+from registry.samples.sample import Sample
+from registry.store.schema import (
+    FIELDS,
+    MetadataType,
+    batch_of,
+    common_keys,
+    fields_of,
+    metadata_type_of,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from registry.build.pipeline import Pipeline, PipelineState
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.models import Source
+    from registry.samples.sample import DatasetRecord
+
+__all__ = ["map_file_samples", "row_pipeline"]
+
+_IN_ORDER = itemgetter(*FIELDS)
+_Item = TypeVar("_Item")
+_Fields = Mapping[str, Any]
+"""Values of a sample by field."""
+
+
+def row_pipeline(
+    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, *, skip: int = 0
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the samples of a file.
+
+    An error is raised behind the rows of the records before it, wherever a chunk begins.
+
+    Args:
+        file: The file.
+        source: Its type and options.
+        pipeline: The compiled mapping.
+        state: What the files before it left; it is advanced.
+        skip: Records at the start that the columnar pipeline has mapped already.
+    """
+    samples = _mapped(file, source, pipeline, state, skip)
+    error = None
+    while error is None:
+        with gc_paused():  # until the records of the chunk are gone
+            chunk, error = _take(samples, pipeline.chunk_rows)
+            batches, mapping_error = _batches(chunk, pipeline, state)
+        yield from batches
+        if mapping_error is not None:  # it is of an earlier record than what ended the chunk
+            raise mapping_error
+        if not chunk and error is None:
+            return
+    raise error
+
+
+def map_file_samples(
+    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, *, skip: int = 0
+) -> Iterator[tuple[int, Sample]]:
+    """Yield the samples of a file, each with the number of its record; as `row_pipeline`."""
+    records = _transformed(file, source, pipeline, state, skip)
+    samples = map_records(records, pipeline.mapper, dataset=pipeline.dataset)
+    resolve = pipeline.resolve
+    if resolve is None:
+        return samples
+    return ((number, resolve_files(sample, resolve)) for number, sample in samples)
+
+
+def _transformed(
+    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, skip: int
+) -> Iterator[Numbered]:
+    records: Iterable[DatasetRecord] = islice(decode(file, source), skip, None)
+
+    def numbered() -> Iterator[Numbered]:
+        for record in records:
+            number = state.next_record
+            state.next_record += 1
+            yield number, with_columns(record, source.columns)
+
+    return pipeline.transform(numbered())
+
+
+def _mapped(
+    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, skip: int
+) -> Iterator[tuple[int, _Fields]]:
+    """Yield the fields of each sample with its record's number.
+
+    A field mapper gives them without a Sample, whose making costs more than the mapping.
+    """
+    if isinstance(pipeline.mapper, FieldMapper) and pipeline.resolve is None:
+        records = _transformed(file, source, pipeline, state, skip)
+        return map_values(records, pipeline.mapper, dataset=pipeline.dataset)
+    samples = map_file_samples(file, source, pipeline, state, skip=skip)
+    return ((number, fields_of(sample)) for number, sample in samples)
+
+
+def _take(items: Iterator[_Item], count: int) -> tuple[list[_Item], RegistryError | None]:
+    """Return the next items, and the error that ended them."""
+    taken: list[_Item] = []
+    try:
+        taken.extend(islice(items, count))
+    except RegistryError as error:
+        return taken, error
+    return taken, None
+
+
+def _batches(
+    chunk: Sequence[tuple[int, _Fields]], pipeline: Pipeline, state: PipelineState
+) -> tuple[list[pa.RecordBatch], RegistryError | None]:
+    """Return the rows of a chunk up to the first sample that can't be stored, and its error."""
+    try:
+        return [_batch(chunk, pipeline, state)] if chunk else [], None
+    except MappingError:
+        # One row at a time, so that the error names the first record that fails.
+        return _take((_batch([one], pipeline, state) for one in chunk), len(chunk))
+
+
+def _batch(
+    chunk: Sequence[tuple[int, _Fields]], pipeline: Pipeline, state: PipelineState
+) -> pa.RecordBatch:
+    numbers, values = zip(*chunk, strict=True)
+    fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
+    if state.metadata_types is None:
+        state.metadata_types = _metadata_types(fields["metadata"], pipeline)
+    try:
+        return batch_of(fields, numbers, state.metadata_types)
+    except MappingError as error:
+        raise error.at(dataset=pipeline.dataset) from error.__cause__
+
+
+def _metadata_types(
+    metadata: Sequence[dict[str, Any] | None], pipeline: Pipeline
+) -> Mapping[str, MetadataType]:
+    """Choose the types from the first rows; keys that not all of these have make it all JSON."""
+    json_keys = pipeline.json_keys
+    if json_keys is None:
+        return {}
+    return {
+        key: "json"
+        if key in json_keys
+        else metadata_type_of([item[key] for item in metadata if item])
+        for key in common_keys(metadata)
+    }

@@ -1,0 +1,99 @@
+"""A build from pinned files to the finished samples file: restarts, steps, and what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.build import builder
+from registry.build.builder import build, records_of, samples_in_order
+from registry.build.pipeline import compile_pipeline
+from registry.decode import chunks
+from registry.errors import ExpectationError
+from registry.store.arrow_dataset import ArrowDataset
+from tests.build.conftest import Prepare, Prepared
+
+
+def metadata_of(prepared: Prepared, folder: Path, **keys: Any) -> list[dict[str, Any] | None]:
+    folder.mkdir()
+    result = build(prepared.spec, prepared.pins, prepared.context, folder, **keys)
+    assert [path.name for path in folder.iterdir()] == ["samples.arrow"]
+    assert result.path == folder / "samples.arrow"
+    return [sample.metadata for sample in ArrowDataset(result.open(), name="d", location="")]
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Record the JSON keys of each attempt, over blocks so small that types change between them."""
+    monkeypatch.setattr(chunks, "_BLOCK_BYTES", 16)
+    seen: list[Any] = []
+
+    def compiled(*args: Any, json_keys: Any, limit: Any) -> Any:
+        seen.append(json_keys)
+        return compile_pipeline(*args, json_keys=json_keys, limit=limit)
+
+    monkeypatch.setattr(builder, "compile_pipeline", compiled)
+    monkeypatch.setattr("registry.build.pipeline._CHUNK_ROWS", 1)
+    return seen
+
+
+def test_metadata_of_one_type_is_built_at_the_first_attempt(
+    prepare: Prepare, tmp_path: Path, attempts: list[Any]
+) -> None:
+    records = [{"input": "a", "n": 1}, {"input": "b", "n": 2}]
+    prepared = prepare(records, fields={"metadata": ["n"]})
+    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1}, {"n": 2}]
+    assert attempts == [frozenset()]
+
+
+def test_a_key_that_changes_its_type_is_stored_as_json(
+    prepare: Prepare, tmp_path: Path, attempts: list[Any]
+) -> None:
+    records = [{"input": "a", "n": 1, "m": 1}, {"input": "b", "n": "x", "m": 2}]
+    prepared = prepare(records, fields={"metadata": ["n", "m"]})
+    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1, "m": 1}, {"n": "x", "m": 2}]
+    assert attempts == [frozenset(), frozenset({"n"})]
+
+
+def test_a_second_key_that_changes_makes_all_metadata_json(
+    prepare: Prepare, tmp_path: Path, attempts: list[Any]
+) -> None:
+    records = [{"input": "a", "n": 1, "m": 1}, {"input": "b", "n": "x", "m": "y"}]
+    prepared = prepare(records, fields={"metadata": ["n", "m"]})
+    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1, "m": 1}, {"n": "x", "m": "y"}]
+    assert attempts == [frozenset(), frozenset({"n"}), None]
+
+
+def test_steps_run_in_their_order_and_leave_one_file(prepare: Prepare, tmp_path: Path) -> None:
+    records = [{"input": str(n), "id": n % 4, "n": n} for n in range(8)]
+    prepared = prepare(
+        records,
+        fields={"metadata": ["n"]},
+        on_duplicate="drop",
+        sample={"n": 2, "seed": 1},
+        expect={"unique_ids": True},
+    )
+    found = metadata_of(prepared, tmp_path / "out")
+    assert len(found) == 2
+    assert all(item is not None and item["n"] < 4 for item in found)
+
+
+def test_expectations_are_of_the_subsample(prepare: Prepare, tmp_path: Path) -> None:
+    prepared = prepare([{"input": "a"}], expect={"unique_ids": True})
+    with pytest.raises(ExpectationError, match=r"d: expect\.unique_ids fails for record 1"):
+        metadata_of(prepared, tmp_path / "out")
+
+
+def test_a_limit_ends_within_a_batch(prepare: Prepare, tmp_path: Path) -> None:
+    prepared = prepare([{"input": str(n)} for n in range(9)], [{"input": "x"}])
+    assert len(metadata_of(prepared, tmp_path / "out", limit=4)) == 4
+
+
+def test_records_and_samples_come_file_after_file(prepare: Prepare) -> None:
+    one = prepare([{"input": "a"}], [{"input": "b"}])
+    records = records_of(one.spec.source, one.pins.sources[0], one.context)
+    assert list(records) == [{"input": "a"}, {"input": "b"}]
+    samples = samples_in_order(one.spec, one.pins, one.context)
+    assert [(number, sample.input) for number, sample in samples] == [(1, "a"), (2, "b")]
