@@ -220,7 +220,7 @@ BAD: dict[str, Bad] = {
         JSON_LINES + b'{"q": "\\ud800", "a": ""}\n',
         {},
         MappingError,
-        "data: record 3, field input: holds half of a surrogate pair",
+        "data: record 3, field input: contains half of a surrogate pair",
     ),
     "array of no objects": (
         "data.json",

@@ -169,7 +169,7 @@ HALF = "\ud800"
 def test_half_a_surrogate_pair_in_the_manifest_is_the_same_error(target: Any) -> None:
     outcome, _ = by_both(csv_case(b"q\nx\n", {"input": "q", "target": target}))
     assert outcome.error is not None
-    assert "record 1, field target: holds half of a surrogate pair" in outcome.error[1]
+    assert "record 1, field target: contains half of a surrogate pair" in outcome.error[1]
 
 
 def test_half_a_surrogate_pair_in_a_condition_holds_of_nothing() -> None:
@@ -255,7 +255,7 @@ def test_the_first_record_that_fails_is_named_wherever_a_chunk_begins(
     keys = {"fields": {"input": "q", "metadata": metadata}}
     outcome, _ = by_both(Case(data, "d.jsonl", JSON, keys, block=block, rows=rows))
     record, field = (3, "metadata") if metadata else (4, "input")
-    message = f"d: record {record}, field {field}: holds half of a surrogate pair, which is no text"
+    message = f"d: record {record}, field {field}: contains half of a surrogate pair, which is not valid text"
     assert outcome.error == ("MappingError", f"{message}, value: {HALF!r}")
 
 
