@@ -64,7 +64,9 @@ _CLASS_OF_KEY = {
 _RESULTS = ("pin.samples", "pin.columns", "pin.ordered", "pin.unordered")
 _DIGESTS = ("pin.ordered", "pin.unordered")
 # The spec's digest repeats what its own keys report; size and ETag repeat what the sha256 reports.
-_REDUNDANT = re.compile(r"pin\.(spec|format|sources\[\d+\]\.(asked|etag|version_id|size))")
+_REDUNDANT = re.compile(
+    r"pin\.(spec|format|sources\[\d+\]\.(asked|requested|etag|version_id|size))"
+)
 
 
 def change_class(key: str) -> ChangeClass:
