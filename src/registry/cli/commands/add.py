@@ -18,7 +18,7 @@ from registry.errors import DecodeError, ManifestError, Problem
 from registry.lint.fixes.schema_comment import schema_reference
 from registry.load import SourceContext, inspect_source, load
 from registry.manifest.resolve import source_type
-from registry.scaffold.infer import manifest_text, propose
+from registry.scaffold.infer import infer_fields, manifest_text
 from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
 
@@ -64,8 +64,8 @@ def command(
     if pinned.revision is not None:
         source = {**source, "revision": pinned.revision}
     schema = schema_reference("manifest", root=catalog.index.parent, folder=target.parent)
-    proposal = propose(name, records)
-    text = manifest_text(name, source, proposal, samples=len(records), schema=schema)
+    mapping = infer_fields(name, records)
+    text = manifest_text(name, source, mapping, samples=len(records), schema=schema)
     # Loaded before it is written, so that `add` never leaves a manifest that does not work.
     extended = catalog.with_manifest(parse_yaml(text, file=shown(target)))
     dataset = load(extended[name], cache, offline=settings.offline).dataset

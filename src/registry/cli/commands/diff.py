@@ -38,6 +38,7 @@ python -m registry diff origin/main --format markdown > comment.md
 @click.option(
     "-n",
     "examples",
+    metavar="N",
     type=click.IntRange(min=0, max=1000),
     default=3,
     show_default=True,
