@@ -15,8 +15,7 @@ import yaml
 
 from registry.cli import command as command_line
 from registry.mapping.operations import FAMILIES
-from registry.rules import FAMILIES as RULE_FAMILIES
-from registry.rules import Rule
+from registry.rules import RULE_FAMILIES
 
 if TYPE_CHECKING:
     from registry.mapping.operations.base import Operation
@@ -35,29 +34,29 @@ less at_most greater at_least regex empty`.
 
 _RULES_HEAD = """# Rules
 
-What `python -m registry validate` holds manifests to. Made of the table in
-`src/registry/rules.py` by `make docs`. Ids are stable.
+What `python -m registry validate` checks. Generated from the table in `src/registry/rules.py` by
+`make docs`. Ids are stable.
 
-An *error* makes `validate` end with 1, a *warning* only with `--strict`. What *can't be ignored*
-stops a dataset from being used, wherever it is used; it can't be made a warning either. A rule
-marked *off* is only reported where it, its family or `all` is selected. What `--fix` mends is
-marked so.
+With an *error* `validate` exits with 1, with a *warning* only under `--strict`. A rule that *can't
+be ignored* reports what makes a dataset unusable, so it can't be made a warning either. A rule
+marked *off* is only reported if it, its family or `all` is selected. Problems of a rule marked
+`--fix` can be fixed automatically.
 
 ## Ignoring a problem
 
     # registry: ignore unpinned-revision -- this one is meant to follow the branch
     revision: main
-    path: http://10.0.0.7/qa.csv  # registry: ignore plain-http -- the lab's own net
+    path: http://10.0.0.7/qa.csv  # registry: ignore plain-http -- inside the lab's own network
 
 A comment at the end of a line, or on lines of its own directly above it, ignores the problems of
-that line; several rules are parted by commas. The reason behind `--` is required: without it
-nothing is ignored. A comment that ignores nothing is reported.
+that line. Separate several rules with commas. The reason after `--` is required: without it the
+comment ignores nothing. A comment that ignores nothing is reported.
 
 ## Choosing rules
 
-On the command line `--select` and `--ignore` take ids and families (the headings below), `all` is
-every rule. `--select` wins over the index. Problems of form (`yaml`, `schema`) and of these choices
-(`rules`) are reported with every selection. In the root index:
+On the command line `--select` and `--ignore` take ids and families (the headings below); `all` is
+every rule. `--select` takes precedence over the index. The families `yaml`, `schema` and `rules`
+are always reported. In the root index:
 
     validate:
       select: [all]
@@ -66,29 +65,29 @@ every rule. `--select` wins over the index. Problems of form (`yaml`, `schema`) 
 
 ## The lockfile
 
-`stale-lock` compares the digest of each manifest with the one beside its pin; no file of data is
-read (`python -m registry lock --check` reads local ones). It is a warning, as `get_dataset` then
-takes the pinned bytes where it can; with `--locked` or `REGISTRY_LOCKED=1`, where such a dataset is
-refused, it is an error, whatever is selected.
+`stale-lock` compares the digest of each manifest with the one in its pin; no data file is read
+(`python -m registry lock --check` reads the local ones). It is a warning, because `get_dataset`
+then uses the pinned bytes where it can. With `--locked` or `REGISTRY_LOCKED=1`, which refuse such a
+dataset, it is an error whatever is selected.
 
-## Mending
+## Fixing
 
 `validate --fix` adds the line that names the schema, and puts the keys of datasets and sources in
-order: lines move whole, with their comments, and what a file says stays the same. What can't be
-moved so is named and left. A source of the Hub without a commit gets the one that `datasets.lock`
-pins, unless a comment ignores `unpinned-revision` there; `registry lock` then pins the manifest as
-it is now, to the same bytes. Files of other catalogs (`package:`) are not touched.
+order: full lines move with their comments, and the data of the file stays the same. Keys that can't
+be moved this way are reported and left alone. A Hub source without a commit gets the commit that
+`datasets.lock` pins, unless a comment ignores `unpinned-revision` there; `registry lock` then pins
+the changed manifest to the same bytes. Files of other catalogs (`package:`) are not changed.
 
 ## In CI
 
     python -m registry validate --strict --format github
 
-An action for GitHub and a hook of pre-commit do it: see [review.md](review.md#in-ci).
+There is a GitHub Action and a pre-commit hook: see [review.md](review.md#in-ci).
 
 ## Formats
 
-`--format text` is for people; `json` is a list of the problems; `github` prints workflow commands,
-which GitHub Actions shows at the lines of a pull request; `sarif` is a SARIF 2.1.0 log for code
+`--format text` is for people, `json` is a list of the problems, `github` prints workflow commands
+that GitHub Actions shows on the lines of a pull request, and `sarif` is a SARIF 2.1.0 log for code
 scanning.
 """
 
@@ -122,7 +121,7 @@ def _step(step: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a value as JSON; what JSON does not have, as Python."""
+    """Return a value as JSON, or as Python where JSON has no such value."""
     try:
         return _code(json.dumps(value, ensure_ascii=False))
     except TypeError:
@@ -135,16 +134,13 @@ def _code(text: str) -> str:
 
 def rules_page() -> str:
     """Return the page of the rules as Markdown."""
-    tables = (line for name, family in RULE_FAMILIES.items() for line in _rules(name, family))
-    return _RULES_HEAD + "".join(tables)
-
-
-def _rules(name: str, family: tuple[Rule, ...]) -> Iterator[str]:
-    yield f"\n## {name}\n\n| rule | severity | | why |\n|---|---|---|---|\n"
-    for rule in family:
-        words = {"can't be ignored": rule.stops, "off": not rule.default, "`--fix`": rule.fixable}
-        notes = ", ".join(word for word, applies in words.items() if applies)
-        yield f"| `{rule.id}` | {rule.severity} | {notes} | {rule.reason} |\n"
+    lines = [_RULES_HEAD]
+    for name, family in RULE_FAMILIES.items():
+        lines.append(f"\n## {name}\n\n| rule | severity | | why |\n|---|---|---|---|\n")
+        for rule in family:
+            notes = ", ".join(rule.notes).replace("--fix", "`--fix`")
+            lines.append(f"| `{rule.id}` | {rule.severity} | {notes} | {rule.reason} |\n")
+    return "".join(lines)
 
 
 _COMMANDS_HEAD = """# Command line

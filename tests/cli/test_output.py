@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from registry import ChatMessageSystem, ChatMessageUser, Sample
+from registry.cli import output
 from registry.cli.output import print_json, print_sample, print_table, size_text
 
 Capture = pytest.CaptureFixture[str]
@@ -17,10 +18,11 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make stdout a terminal of 40 columns, without colors."""
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    """Make the module see a terminal, of 40 columns; what it prints is captured as ever."""
+    stream = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=stream))
     monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
 
 
 @pytest.mark.parametrize(
@@ -128,5 +130,5 @@ def test_long_metadata_is_cut(capsys: Capture) -> None:
 def test_on_a_terminal_a_sample_has_a_frame(capsys: Capture) -> None:
     print_sample(Sample(input="[bold]q[/bold]", id="a"), 1)
     first, *rest = capsys.readouterr().out.splitlines()
-    assert "sample 1 · id a" in first
+    assert first.startswith("╭─ sample 1 · id a ─")
     assert any("[bold]q[/bold]" in line for line in rest)

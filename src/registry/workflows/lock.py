@@ -20,8 +20,8 @@ from registry.errors import (
 )
 from registry.load import SourceContext, load, open_cached, remember_pinned
 from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
-from registry.lockfile.pinned import HEAD, HUB, PinnedSources, all_sources, is_remote
-from registry.lockfile.spec_digest import asked_of, portable, spec_digest
+from registry.lockfile.pinned import DEFAULT_BRANCH, HUB, PinnedSources, all_sources, is_remote
+from registry.lockfile.spec_digest import portable, requested_location, spec_digest
 from registry.manifest.models import HfSource, JsonSource, Source, is_commit
 from registry.store.digest import SamplesDigest, changed_samples, digest_samples
 
@@ -225,18 +225,20 @@ def _pin_of(
 def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[LockedSource]:
     """Yield what a pin says of one source: its commit, or its files."""
     if isinstance(source, HfSource) and pinned.revision is not None:
-        asked = None if is_commit(source.revision) else source.revision or HEAD
-        yield LockedSource(location=HUB + source.path, asked=asked, revision=pinned.revision)
+        requested = None if is_commit(source.revision) else source.revision or DEFAULT_BRANCH
+        yield LockedSource(
+            location=HUB + source.path, requested=requested, revision=pinned.revision
+        )
     for file in (*pinned.files, *pinned.contents):
         yield _locked_file(file, folder)
 
 
 def _locked_file(file: PinnedFile, folder: Path) -> LockedSource:
     location = portable(file.location, folder)
-    asked = asked_of(file.asked or file.location, folder)
+    requested = requested_location(file.asked or file.location, folder)
     return LockedSource(
         location=location,
-        asked=None if asked == location else asked,
+        requested=None if requested == location else requested,
         etag=file.etag,
         version_id=file.version_id,
         size=file.size,
