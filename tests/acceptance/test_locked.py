@@ -195,8 +195,8 @@ def test_bytes_of_another_digest_never_come_into_the_cache(
     assert (error.location, error.dataset) == (url, "data")
     assert error.pinned == f"sha256:{pin.sources[0].sha256}"
     assert str(error) == (
-        f"{url}: datasets.lock pins {error.pinned} for data, what came is {error.found}"
-        " (`python -m registry lock --upgrade data` pins what is there now)"
+        f"{url}: datasets.lock pins {error.pinned} for data, the source has {error.found}"
+        " (`python -m registry lock --upgrade data` pins the current content)"
     )
     assert [*folder.glob("v1/blobs/*"), *folder.glob("v1/samples/*")] == []
 
@@ -428,7 +428,7 @@ def test_a_folder_of_data_is_the_files_that_it_was(one_dataset: OneDataset) -> N
     ]
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
     (root / "folder" / "more.jsonl").write_bytes(jsonl(NEW))
-    with pytest.raises(DigestMismatchError, match=r"what came is data.jsonl, more.jsonl"):
+    with pytest.raises(DigestMismatchError, match=r"the source has data.jsonl, more.jsonl"):
         get_dataset("data", root=root)
 
 

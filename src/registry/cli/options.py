@@ -55,6 +55,7 @@ jobs = click.option(
     type=click.IntRange(min=1),
     default=lambda: min(8, 2 * (os.cpu_count() or 1)),
     show_default="2 per core, at most 8",
+    metavar="N",
     help="How many datasets to work on at a time.",
 )
 tags = click.option(

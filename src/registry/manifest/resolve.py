@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from registry.base.locations import is_local, local_path, public_location, unpacked_suffix
 from registry.errors import ManifestError, Problem, close_matches, did_you_mean
-from registry.manifest.checks import faults
 from registry.manifest.merge import Entry, Layer, Merged, merge
 from registry.manifest.models import DatasetSpec, Source, View
 from registry.manifest.paths import with_absolute_paths, without_nulls
+from registry.rules import run_checks
 
 if TYPE_CHECKING:
     from registry.manifest.conversion import Misfit
@@ -55,7 +55,7 @@ def resolve(
         ManifestError: with all problems, each at the place it comes from.
     """
     merged = merged_entry(name, entries, overrides=overrides, source=source)
-    problems = list(faults(merged))
+    problems = list(run_checks("merged", merged, merged, blocking_only=True))
     if problems:
         raise ManifestError(problems)
     return spec_of(entries[name], merged)
@@ -68,7 +68,7 @@ def merged_entry(
     overrides: Mapping[str, Any] | None = None,
     source: str | None = None,
 ) -> Merged:
-    """Return all layers of the dataset `name` in one, not judged yet; arguments as `resolve`'s.
+    """Return all layers of the dataset `name` in one, not checked yet; arguments as `resolve`'s.
 
     Raises:
         ManifestError: an ancestor is not there, or is the dataset itself.
@@ -92,7 +92,7 @@ def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
     while (parent := chain[0].value.get("extends")) is not None:
         if parent not in entries:
             near = close_matches(parent, entries)
-            hint = f"near names: {', '.join(near)}" if near else ""
+            hint = f"similar names: {', '.join(near)}" if near else ""
             message = f"no dataset '{parent}'"
             problem = chain[0].problem(("extends",), message, hint, rule="unknown-parent")
             raise ManifestError([problem])
