@@ -22,7 +22,7 @@ from registry.yamldoc.reader import Document, read_yaml
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
 
-__all__ = ["Catalog", "shown"]
+__all__ = ["Catalog", "display_path"]
 
 Other = TypeVar("Other")
 
@@ -54,7 +54,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         """
         settings = Settings.from_environment(root=root)
         here = Path.cwd()
-        show = cache(lambda file: shown(Path(file), here))
+        show = cache(lambda file: display_path(Path(file), here))
         try:
             if keep:
                 compiled = open_index(settings.index, settings.cache_dir)
@@ -125,7 +125,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         package = (spec.mapper or "").partition(":")[0].partition(".")[0]
         if package and package not in self.trust:
             message = f"the package '{package}' is not trusted, so its code is not run"
-            hint = f"add it under `trust` in {shown(self.index)}, if you have read it"
+            hint = f"add it under `trust` in {display_path(self.index)}, if you have read it"
             entry = self.entries[spec.name]
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
             raise ManifestError([problem])
@@ -155,7 +155,7 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def place_for(self, name: str) -> Path | None:
         """Return the file of a new manifest: where a glob of the index finds it, or None."""
-        document = read_yaml(self.index, shown_as=shown(self.index))
+        document = read_yaml(self.index, shown_as=display_path(self.index))
         for pattern in document.value.get("include", []):
             folder, _, last = pattern.rpartition("/")
             stem, star, suffix = last.partition("*")
@@ -181,7 +181,7 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def _defaults(self) -> Layer:
         """Return the defaults of the index itself."""
-        return defaults_of(read_yaml(self.index, shown_as=shown(self.index)))
+        return defaults_of(read_yaml(self.index, shown_as=display_path(self.index)))
 
     def including(self, files: Iterable[Path]) -> Catalog:
         """Return this catalog with those of the files that it does not hold yet."""
@@ -210,10 +210,10 @@ class Catalog(Mapping[str, DatasetSpec]):
 
 def _read(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:
     """Read a file that no index leads to."""
-    return parse_file(lambda: read_yaml(path, shown_as=shown(path)), schema)
+    return parse_file(lambda: read_yaml(path, shown_as=display_path(path)), schema)
 
 
-def shown(path: Path, here: Path | None = None) -> str:
+def display_path(path: Path, here: Path | None = None) -> str:
     """Return how a file is named in messages: relative to the working directory if it is below."""
     path, here = path.absolute(), here or Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

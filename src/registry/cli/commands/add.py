@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from registry.base.locations import unpacked_suffix
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
 from registry.cli.output import print_sample
 from registry.errors import DecodeError, ManifestError, Problem
@@ -67,13 +67,13 @@ def command(
     proposal = propose(name, records)
     text = manifest_text(name, source, proposal, samples=len(records), schema=schema)
     # Loaded before it is written, so that a file that appears is one that works.
-    whole = catalog.with_manifest(parse_yaml(text, file=shown(target)))
+    whole = catalog.with_manifest(parse_yaml(text, file=display_path(target)))
     dataset = load(whole[name], cache, offline=settings.offline).dataset
     if dry_run:
         print(text, end="")
         return CLEAN
     _write(target, text)
-    print(f"wrote {shown(target)}: read it, and give it a description\n")
+    print(f"wrote {display_path(target)}: read it, and give it a description\n")
     for number, sample in enumerate(dataset[:2], 1):
         print_sample(sample, number)
     return CLEAN
@@ -102,7 +102,7 @@ def _target(catalog: Catalog, name: str) -> Path:
         raise _refusal(f"the built-in catalog is not written to ({hint})")
     target = catalog.place_for(name)
     if target is None:
-        index = shown(catalog.index)
+        index = display_path(catalog.index)
         raise _refusal(f"{index} includes no folder of yours to write to (registry/*.yaml)")
     if os.path.lexists(target):
         raise _taken(target)
@@ -110,7 +110,7 @@ def _target(catalog: Catalog, name: str) -> Path:
 
 
 def _taken(target: Path) -> ManifestError:
-    return _refusal(f"{shown(target)} is there already; nothing is overwritten")
+    return _refusal(f"{display_path(target)} is there already; nothing is overwritten")
 
 
 def _refusal(message: str) -> ManifestError:

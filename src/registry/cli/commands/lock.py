@@ -10,7 +10,7 @@ import click
 
 import registry
 from registry.cache import Cache
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_json
 from registry.cli.progress_bars import bars
@@ -74,7 +74,7 @@ def command(
     request = LockRequest(
         catalog=catalog,
         cache=cache,
-        old=read_sides(path, shown_as=shown(path)),
+        old=read_sides(path, shown_as=display_path(path)),
         upgrade={*single, *((names or catalog) if _ALL in upgrades else ())},
         offline=settings.offline,
     )
@@ -105,7 +105,7 @@ def _finish(
     if as_json:
         print_json({"datasets": [one.to_dict() for one in done], "dropped": gone})
     else:
-        _print(done, gone, path=shown(path), named=named)
+        _print(done, gone, path=display_path(path), named=named)
     return PROBLEMS if stray or any(_counts(one, named) for one in done) else CLEAN
 
 
@@ -160,11 +160,11 @@ def _listed(names: Sequence[str]) -> str:
 
 def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_json: bool) -> int:
     """Say where the lockfile is not what would be written from the manifests."""
-    lock = read_lock(path, shown_as=shown(path))
+    lock = read_lock(path, shown_as=display_path(path))
     found = list(differences(catalog, lock or Lock(), cache, names))
     if lock is not None and not names and not is_as_written(path, lock):
         message = "is not the text that is written for its pins"
-        found.append(Difference(shown(path), message, "`python -m registry lock` writes it"))
+        found.append(Difference(display_path(path), message, "`python -m registry lock` writes it"))
     if as_json:
         print_json([vars(one) for one in found])
         return PROBLEMS if found else CLEAN
@@ -172,5 +172,5 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
         print(one)
     state = f"{len(found)} differences" if len(found) > 1 else "1 difference" if found else "fresh"
     pins = "there is no such file" if lock is None else f"{len(lock.pins):,} pins"
-    print(f"{shown(path)}: {state} ({pins})")
+    print(f"{display_path(path)}: {state} ({pins})")
     return PROBLEMS if found else CLEAN
