@@ -100,7 +100,7 @@ def _target(catalog: Catalog, name: str) -> Path:
     if catalog.index == builtin_root() and catalog.index.parent != Path.cwd():
         hint = "make a datasets.yaml of your own, with `include: [registry/*.yaml]`"
         raise _refusal(f"the built-in catalog is not written to ({hint})")
-    target = catalog.place_for(name)
+    target = catalog.file_for(name)
     if target is None:
         index = display_path(catalog.index)
         raise _refusal(f"{index} includes no folder of yours to write to (registry/*.yaml)")
