@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from registry.errors import MappingError, did_you_mean
+from registry.manifest.arguments import check_fields
 from registry.manifest.expressions import Column, Expression, parse_expression
 from registry.manifest.models import FieldsSpec
-from registry.manifest.schema import field_faults
 from registry.mapping import coerce
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
@@ -103,15 +103,10 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
         mapper = FieldMapper(FieldsSpec(**fields))
     except (AttributeError, TypeError):
         # Compiling expects data of the schema's shape. If the schema accepts it, the bug is ours.
-        _check_schema(fields)
+        check_fields(fields)
         raise
-    _check_schema(fields)
+    check_fields(fields)
     return mapper
-
-
-def _check_schema(fields: Mapping[str, Any]) -> None:
-    for path, message in field_faults(fields):
-        raise ValueError(f"field {path}: {message}")
 
 
 def _compile_field(name: str, raw: Any) -> Evaluator:
