@@ -27,7 +27,7 @@ EDGES = {
     "manifest": "errors rules base yamldoc",
     "store": "errors base samples cache",
     "catalog": "errors settings base yamldoc manifest",
-    "lockfile": "errors settings base yamldoc manifest",
+    "lockfile": "errors settings base yamldoc manifest catalog",
     "decode": "errors base samples manifest",
     "scaffold": "errors samples yamldoc manifest",
     "sources": "errors progress base cache manifest decode",

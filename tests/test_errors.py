@@ -1,13 +1,16 @@
-"""Errors that are sent to another process arrive as they were."""
+"""The tree of errors: their messages, what they carry, and their way to another process."""
 
 from __future__ import annotations
 
+import builtins
 import pickle
+from typing import Any
 
 import pytest
 
 from registry import errors
 from registry.errors import (
+    CacheError,
     DatasetNotFoundError,
     DecodeError,
     DigestMismatchError,
@@ -17,6 +20,9 @@ from registry.errors import (
     MappingError,
     Problem,
     RegistryError,
+    close_matches,
+    did_you_mean,
+    shorten,
 )
 
 PROBLEM = Problem(message="is odd", file="m.yaml", line=3, column=5, path="$.x", rule="odd")
@@ -29,12 +35,10 @@ MADE = (
     DecodeError("no JSON", file="x.jsonl", line=7),
     MappingError("is odd", value={"a": [1]}).at(dataset="qa", record=2, field="target"),
 )
-KINDS = [one for one in vars(errors).values() if isinstance(one, type)]
-PLAIN = [
-    one("is odd")
-    for one in KINDS
-    if issubclass(one, RegistryError) and one not in {type(made) for made in MADE}
+CLASSES = [
+    one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, RegistryError)
 ]
+PLAIN = [one("is odd") for one in CLASSES if one not in {type(made) for made in MADE}]
 
 
 @pytest.mark.parametrize("error", [*MADE, *PLAIN], ids=lambda error: type(error).__name__)
@@ -44,3 +48,151 @@ def test_an_error_can_be_sent_to_another_process(error: RegistryError) -> None:
     assert str(found) == str(error)
     assert found.args == error.args
     assert vars(found) == vars(error)
+
+
+def test_the_module_draws_the_tree_that_the_classes_make() -> None:
+    drawn: dict[str, str] = {}
+    parents = ["RegistryError"]
+    for line in (errors.__doc__ or "").splitlines():
+        bars, _, text = line.partition("├ " if "├ " in line else "└ ")
+        if text:
+            depth = 1 + bars.count("│")
+            name = text.split()[0]
+            drawn[name] = parents[depth - 1]
+            parents[depth:] = [name]
+            also = f"(also a {'/'.join(builtin_bases(name))})"
+            assert (also in text) == bool(builtin_bases(name)), line
+    assert drawn == {
+        one.__name__: one.__bases__[0].__name__ for one in CLASSES if one is not RegistryError
+    }
+
+
+def builtin_bases(name: str) -> list[str]:
+    """Return the exceptions of Python that an error is as well."""
+    bases: tuple[type, ...] = getattr(errors, name).__bases__
+    return [base.__name__ for base in bases if hasattr(builtins, base.__name__)]
+
+
+MESSAGES: list[tuple[RegistryError, str]] = [
+    (ManifestError([PROBLEM, PROBLEM]), "m.yaml:3:5 $.x: is odd\nm.yaml:3:5 $.x: is odd"),
+    (
+        DatasetNotFoundError("mmul", ["mmlu", "mmlu-pro", "arc"], catalog="datasets.yaml"),
+        (
+            "no dataset 'mmul' in datasets.yaml; similar names: mmlu, mmlu-pro"
+            " (python -m registry list shows all)"
+        ),
+    ),
+    (
+        DatasetNotFoundError("x", ["mmlu"], catalog="c"),
+        "no dataset 'x' in c (python -m registry list shows all)",
+    ),
+    (LockStaleError("qa", "is not pinned"), "qa: is not pinned"),
+    (
+        DigestMismatchError("x.csv", dataset="qa", pinned="1", found="2"),
+        (
+            "x.csv: datasets.lock pins 1 for qa, the source has 2"
+            " (`python -m registry lock --upgrade qa` pins the current content)"
+        ),
+    ),
+    (DecodeError("no JSON", file="x.jsonl", line=7), "x.jsonl:7: no JSON"),
+    (DecodeError("no CSV", file="x.csv"), "x.csv: no CSV"),
+    (MappingError("is odd"), "is odd"),
+    (MappingError("is odd", value=None), "is odd, value: None"),
+    (
+        MappingError("is odd", dataset="d", record=3, field="f", operation="int", value="x"),
+        "d: record 3, field f, operation int: is odd, value: 'x'",
+    ),
+    (MappingError("is odd", field="f"), "field f: is odd"),
+    (MappingError("is odd", dataset="d"), "d: is odd"),
+    (CacheError("is full"), "is full"),
+]
+
+
+@pytest.mark.parametrize(("error", "message"), MESSAGES)
+def test_messages(error: RegistryError, message: str) -> None:
+    assert str(error) == message
+
+
+def test_errors_carry_what_their_messages_are_made_of() -> None:
+    missing = DatasetNotFoundError("mmul", ["mmlu"], catalog="c")
+    assert (missing.name, missing.matches) == ("mmul", ["mmlu"])
+    assert LockError("x", problems=[PROBLEM]).problems == (PROBLEM,)
+    assert LockStaleError("qa", "x").dataset == "qa"
+    mismatch = DigestMismatchError("x.csv", dataset="qa", pinned="1", found="2")
+    assert [mismatch.location, mismatch.dataset] == ["x.csv", "qa"]
+    assert [mismatch.pinned, mismatch.found] == ["1", "2"]
+    decode = DecodeError("no JSON", file="x.jsonl", line=7)
+    assert (decode.file, decode.line) == ("x.jsonl", 7)
+
+
+def test_a_place_is_filled_in_from_the_inside_out() -> None:
+    inner = MappingError("is odd", operation="int", value=0)
+    outer = inner.at(field="target", operation="map").at(dataset="d", record=3, field="input")
+    assert (outer.dataset, outer.record) == ("d", 3)
+    assert (outer.field, outer.operation, outer.value) == ("target", "int", 0)
+    assert str(inner) == "operation int: is odd, value: 0"
+    assert str(MappingError("is odd").at(dataset="d")) == "d: is odd"
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ({}, "x"),
+        ({"path": ""}, "x"),
+        ({"file": "m.yaml"}, "m.yaml $: x"),
+        ({"file": "m.yaml", "line": 3, "column": 4, "path": "$.a"}, "m.yaml:3:4 $.a: x"),
+        ({"path": "$.a", "hint": "do y"}, "$.a: x (do y)"),
+    ],
+)
+def test_a_problem_is_its_place_its_message_and_its_hint(keys: dict[str, Any], text: str) -> None:
+    assert str(Problem(message="x", **keys)) == (text if keys else "$: x")
+
+
+def test_a_problem_as_data_has_all_its_fields() -> None:
+    assert PROBLEM.to_dict() == {
+        "message": "is odd",
+        "file": "m.yaml",
+        "line": 3,
+        "column": 5,
+        "path": "$.x",
+        "hint": "",
+        "rule": "odd",
+        "severity": "error",
+    }
+
+
+KNOWN = ["MMLU", "mmlu-pro", "arc", "mmlu"]
+
+
+@pytest.mark.parametrize(
+    ("word", "matches"),
+    [
+        ("mmul", ["MMLU", "mmlu-pro"]),
+        ("ARC", ["arc"]),
+        ("zzz", []),
+        ("", []),
+    ],
+)
+def test_similar_names_are_found_in_any_case(word: str, matches: list[str]) -> None:
+    assert close_matches(word, KNOWN) == matches
+    assert did_you_mean(word, KNOWN) == (f"did you mean '{matches[0]}'?" if matches else "")
+
+
+def test_no_more_similar_names_than_asked_for() -> None:
+    names = [f"name{number}" for number in range(9)]
+    assert len(close_matches("name", names)) == 3
+    assert len(close_matches("name", names, most=5)) == 5
+
+
+def test_long_values_are_shortened_in_the_middle() -> None:
+    assert shorten("x" * 78) == repr("x" * 78)
+    short = shorten("a" * 500 + "b" * 500)
+    assert (len(short), short[:3], short[-3:], short.count("…")) == (79, "'aa", "bb'", 1)
+    assert shorten([1, 2, 3], width=5) == "[1…3]"
+
+
+def test_a_value_that_is_nested_too_deeply_has_a_short_form() -> None:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+    assert shorten(value) == "a list, nested too deeply to be shown"

@@ -15,7 +15,7 @@ from registry.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.runner import check
-from registry.rules import ALL, FAMILIES, RULES
+from registry.rules import ALL, RULE_FAMILIES, RULES
 from registry.sources.pins import Pins, SourceContext
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -292,7 +292,7 @@ def test_every_rule_has_a_case() -> None:
     [
         case
         for case in CASES
-        if RULES[case.rule].stops and RULES[case.rule].family not in ("rules", "lock")
+        if RULES[case.rule].blocking and RULES[case.rule].family not in ("rules", "lock")
     ],
     ids=lambda case: case.rule,
 )
@@ -311,7 +311,7 @@ def use(catalog: Catalog, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if not RULES[case.rule].stops], ids=lambda case: case.rule
+    "case", [case for case in CASES if not RULES[case.rule].blocking], ids=lambda case: case.rule
 )
 def test_what_does_not_stop_leaves_the_dataset_usable(found: Found, case: Case) -> None:
     found({"datasets.yaml": case.index, "m.yaml": case.manifest, **case.others})
@@ -370,10 +370,10 @@ def test_no_message_says_the_secret(found: Found) -> None:
 
 
 def test_ids_and_families_are_plain_words_that_do_not_clash() -> None:
-    names = [*RULES, *FAMILIES, ALL]
+    names = [*RULES, *RULE_FAMILIES, ALL]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in names)
-    assert sum(map(len, FAMILIES.values())) == len(RULES)
+    assert sum(map(len, RULE_FAMILIES.values())) == len(RULES)
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
@@ -383,7 +383,7 @@ def test_a_rule_says_why_in_one_line(rule: object) -> None:
 
 
 def test_what_stops_is_an_error() -> None:
-    assert all(rule.severity == "error" for rule in RULES.values() if rule.stops)
+    assert all(rule.severity == "error" for rule in RULES.values() if rule.blocking)
 
 
 def problem_calls() -> list[tuple[str, ast.Call]]:

@@ -1,20 +1,23 @@
-"""The errors of the package, one tree.
+"""The errors that this package raises on purpose, in one tree.
 
 RegistryError
-├ ManifestError            every problem of a file, with positions
-├ DatasetNotFoundError     also LookupError
-├ LockError                datasets.lock can't be used, or the samples are not those it pins
-│ └ LockStaleError         it pins something else, or nothing
-├ SourceError
-│ ├ OfflineError           a request would be needed
-│ ├ AccessError            refused, or credentials missing
-│ ├ DigestMismatchError    other bytes than datasets.lock pins
-│ └ MissingDependencyError an extra package would be needed
-├ DecodeError              also ValueError: file and line
-├ MappingError             also ValueError: record, field, value
-├ ExpectationError         also ValueError: `expect` does not hold
-├ RevisionError            also ValueError: a git revision that can't be read
-└ CacheError
+├ ManifestError             a manifest or index is invalid: every problem, with its position
+├ DatasetNotFoundError      no dataset has this name (also a LookupError)
+├ LockError                 datasets.lock can't be used, or the samples are not those it pins
+│ └ LockStaleError          it has no pin for the dataset, or one of an older manifest
+├ SourceError               the bytes of a source can't be obtained
+│ ├ OfflineError            a request is needed, but requests are disabled
+│ ├ AccessError             the source denies access
+│ ├ DigestMismatchError     the source has other bytes than datasets.lock pins
+│ └ MissingDependencyError  a package that the source needs is not installed
+├ DecodeError               a file is not what its type says (also a ValueError): file, line
+├ MappingError              a record can't be mapped (also a ValueError): record, field, value
+├ ExpectationError          `expect` of the manifest does not hold (also a ValueError)
+├ RevisionError             a git revision can't be read (also a ValueError)
+└ CacheError                the cache folder can't be read or written
+
+A message says what is wrong and where, and in parentheses what to do next. Those that the loaders
+raise for invalid data are ValueErrors too, as Inspect's loaders raise these.
 """
 
 from __future__ import annotations
@@ -52,8 +55,8 @@ __all__ = [
 
 
 def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
-    """Return up to `most` of the `known` names that look like `word`, nearest first."""
-    import difflib  # only for errors
+    """Return up to `most` of the `known` names that are similar to `word`, best first."""
+    import difflib  # takes time, and only errors need it
 
     by_folded: dict[str, str] = {}
     for name in known:
@@ -63,17 +66,17 @@ def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Word the nearest `known` name as a hint; empty where nothing is near."""
-    near = close_matches(word, known, most=1)
-    return f"did you mean '{near[0]}'?" if near else ""
+    """Return a hint with the most similar `known` name; empty where none is similar."""
+    matches = close_matches(word, known, most=1)
+    return f"did you mean '{matches[0]}'?" if matches else ""
 
 
 def shorten(value: object, *, width: int = 80) -> str:
-    """Return the repr of `value`, cut in the middle to `width` characters."""
+    """Return the repr of `value`, shortened in the middle to `width` characters."""
     try:
         text = repr(value)
     except RecursionError:
-        return f"a {type(value).__name__} that is nested too deeply"
+        return f"a {type(value).__name__}, nested too deeply to be shown"
     if len(text) <= width:
         return text
     half = (width - 1) // 2
@@ -84,48 +87,49 @@ Severity = Literal["error", "warning"]
 
 
 class RegistryError(Exception):
-    """Base of everything this package raises on purpose; it can be sent to another process."""
+    """Base of all errors that this package raises on purpose; all of them can be pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _received, (type(self), self.args, self.__dict__)
+        # An exception pickles as its class and `args`, the message; ours take other arguments.
+        return _restore, (type(self), self.args, self.__dict__)
 
 
-def _received(kind: type[RegistryError], args: tuple[object], state: dict[str, object]) -> object:
-    """Return an error that came from another process, without the arguments it was made of."""
-    error = kind.__new__(kind, *args)
+def _restore(cls: type[RegistryError], args: tuple[object], state: dict[str, object]) -> object:
+    """Return a pickled error; `__init__` is not called, as its arguments are gone."""
+    error = cls.__new__(cls, *args)
     error.__dict__.update(state)
     return error
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """One fault of a manifest or an index."""
+    """One problem of a manifest or an index."""
 
     message: str
     """What is wrong, one line."""
     file: str = ""
-    """The file, as the user named it; empty for arguments given in Python."""
+    """The file as the user named it; empty for arguments of a Python call."""
     line: int = 0
     """1-based; 0 where there is no file."""
     column: int = 0
     """1-based."""
     path: str = "$"
-    """Where in the document, as a JSON path."""
+    """JSON path of the value in the document."""
     hint: str = ""
     """What to do next."""
     rule: str = ""
-    """Id of the rule that it breaks; empty where it is not about a manifest."""
+    """Id of the rule that is broken; empty where the problem is not about a manifest."""
     severity: Severity = "error"
-    """Only an error stops a dataset from being used."""
+    """A dataset with an error can't be used; a warning is only reported."""
 
     @property
     def place(self) -> str:
-        """Where it is: `file:line:column $.path`, as far as that is known."""
+        """`file:line:column $.path`, as far as known."""
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         return " ".join(part for part in (place, self.path) if part)
 
     @property
     def text(self) -> str:
-        """What is wrong and what to do next, without the place."""
+        """The message and the hint, without the place."""
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __str__(self) -> str:
@@ -137,7 +141,7 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 class ManifestError(RegistryError):
-    """A manifest, an index or an override is not valid."""
+    """A manifest, an index or an override is invalid."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -150,14 +154,14 @@ class DatasetNotFoundError(RegistryError, LookupError):
     def __init__(self, name: str, known: Iterable[str], *, catalog: str) -> None:
         self.name = name
         self.matches = close_matches(name, known)
-        near = f"; near names: {', '.join(self.matches)}" if self.matches else ""
+        similar = f"; similar names: {', '.join(self.matches)}" if self.matches else ""
         super().__init__(
-            f"no dataset '{name}' in {catalog}{near} (python -m registry list shows all)"
+            f"no dataset '{name}' in {catalog}{similar} (python -m registry list shows all)"
         )
 
 
 class LockError(RegistryError):
-    """The lockfile can't be used, or what it pins is not what comes out."""
+    """The lockfile can't be used, or the samples are not those that it pins."""
 
     def __init__(self, message: str, *, problems: Iterable[Problem] = ()) -> None:
         self.problems = tuple(problems)
@@ -165,7 +169,7 @@ class LockError(RegistryError):
 
 
 class LockStaleError(LockError):
-    """The lockfile pins something else than the manifest says, or nothing of a dataset."""
+    """The lockfile has no pin for a dataset, or one that the manifest no longer agrees with."""
 
     def __init__(self, dataset: str, message: str) -> None:
         self.dataset = dataset
@@ -173,15 +177,15 @@ class LockStaleError(LockError):
 
 
 class SourceError(RegistryError):
-    """The bytes of a source could not be had."""
+    """The bytes of a source can't be obtained."""
 
 
 class OfflineError(SourceError):
-    """A request would be needed, and requests are switched off."""
+    """A request is needed, but requests are disabled."""
 
 
 class AccessError(SourceError):
-    """The source refuses: credentials are missing, wrong or not enough."""
+    """The source denies access: credentials are missing, wrong or insufficient."""
 
 
 class DigestMismatchError(SourceError):
@@ -193,13 +197,13 @@ class DigestMismatchError(SourceError):
         self.pinned = pinned
         self.found = found
         super().__init__(
-            f"{location}: datasets.lock pins {pinned} for {dataset}, what came is {found}"
-            f" (`python -m registry lock --upgrade {dataset}` pins what is there now)"
+            f"{location}: datasets.lock pins {pinned} for {dataset}, the source has {found}"
+            f" (`python -m registry lock --upgrade {dataset}` pins the current content)"
         )
 
 
 class MissingDependencyError(SourceError):
-    """A source needs a package that is not installed."""
+    """A package that a source needs is not installed."""
 
 
 class DecodeError(RegistryError, ValueError):
@@ -232,7 +236,7 @@ _NO_VALUE = object()
 
 
 class MappingError(RegistryError, ValueError):
-    """A record does not map to a sample."""
+    """A record can't be mapped to a sample."""
 
     def __init__(
         self,
@@ -263,7 +267,7 @@ class MappingError(RegistryError, ValueError):
         field: str = "",
         operation: str = "",
     ) -> MappingError:
-        """Return the same error with those parts of its place filled that were open."""
+        """Return the same error with the parts of its place that were not known yet."""
         old = self.place
         error = MappingError(self.message)
         error.place = replace(
@@ -283,11 +287,11 @@ class MappingError(RegistryError, ValueError):
 
 
 class ExpectationError(RegistryError, ValueError):
-    """A built dataset is not what its manifest expects."""
+    """The samples are not what `expect` of the manifest says."""
 
 
 class RevisionError(RegistryError, ValueError):
-    """No such revision, or git can't read it."""
+    """A git revision does not exist or can't be read."""
 
 
 class CacheError(RegistryError):

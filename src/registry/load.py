@@ -24,7 +24,8 @@ from registry.errors import (
     LockStaleError,
     SourceError,
 )
-from registry.lockfile.models import Pin, read_pin
+from registry.lockfile.models import Pin
+from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
@@ -123,7 +124,7 @@ def _pinned_sources(
             raise LockStaleError(name, f"{message} (leave it out, or `locked` and `frozen`)")
         return None
     own = catalog.resolve(name) if overrides else spec
-    pin = read_pin(settings.lock_file, name, shown_as=shown(settings.lock_file))
+    pin = read_pin(settings.lock_file, name, settings.cache_dir, shown_as=shown(settings.lock_file))
     lock = pin_sources(own, pin, locked=settings.locked, frozen=settings.frozen)
     return replace(lock, samples=None) if lock is not None and own != spec else lock
 

@@ -1,4 +1,4 @@
-"""What long work says about itself while it runs."""
+"""Progress of long work, reported while it runs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["Progress", "Report", "silent"]
 
 
 class Progress(Struct, frozen=True):
-    """How far one dataset is."""
+    """Progress of one dataset."""
 
     stage: Literal["fetch", "map"]
     """Fetching counts bytes, mapping counts samples."""
     done: int
     total: int | None = None
-    """None where it is not known."""
+    """None where it is unknown."""
 
 
 Report = Callable[[Progress], None]
-"""Is called now and then, from the thread that does the work."""
+"""Called from time to time, in the thread that does the work."""
 
 
 def silent(progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""What the environment says, read once: cache folder, root, offline, how the lock is held to."""
+"""Settings of the environment, read once: cache folder, root, offline, locked, frozen."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _TRUE = {"1", "true", "yes", "on"}
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Where things are and whether requests may be made."""
+    """Which catalog and cache to use, and what may be looked up."""
 
     index: Path
     """The index file, `datasets.yaml`."""
     cache_dir: Path
     """The cache's folder, without the version part."""
     offline: bool = False
-    """No requests at all."""
+    """Make no requests."""
     locked: bool = False
-    """What the lockfile does not pin, or pins otherwise than the manifest says, is an error."""
+    """A dataset without a pin, or with one that disagrees with its manifest, is an error."""
     frozen: bool = False
-    """The lockfile's pins are taken whatever the manifest says, and nothing else is looked up."""
+    """Use the pins of the lockfile whatever the manifest says, and look nothing up."""
 
     @property
     def lock_file(self) -> Path:
@@ -46,42 +46,38 @@ class Settings(Struct, frozen=True, kw_only=True):
         frozen: bool | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> Settings:
-        """Combine arguments and environment; an argument that is not None wins.
+        """Combine arguments and environment; an argument other than None wins.
 
         Reads REGISTRY_ROOT, REGISTRY_CACHE_DIR, REGISTRY_OFFLINE, HF_HUB_OFFLINE,
         REGISTRY_LOCKED and REGISTRY_FROZEN.
         """
         given = root or environ.get("REGISTRY_ROOT")
+        index = Path(given).expanduser().absolute() if given else find_root(Path.cwd())
         return cls(
-            index=_index_of(Path(given)) if given else find_root(Path.cwd()),
+            index=index / INDEX_NAME if index.is_dir() else index,
             cache_dir=_cache_dir(environ),
-            offline=_flag(offline, environ, "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"),
-            locked=_flag(locked, environ, "REGISTRY_LOCKED"),
-            frozen=_flag(frozen, environ, "REGISTRY_FROZEN"),
+            offline=_switch(offline, environ, "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"),
+            locked=_switch(locked, environ, "REGISTRY_LOCKED"),
+            frozen=_switch(frozen, environ, "REGISTRY_FROZEN"),
         )
 
 
-def _flag(given: bool | None, environ: Mapping[str, str], *names: str) -> bool:
+def _switch(given: bool | None, environ: Mapping[str, str], *names: str) -> bool:
     if given is not None:
         return given
     return any(environ.get(name, "").lower() in _TRUE for name in names)
 
 
-def _index_of(root: Path) -> Path:
-    path = root.expanduser().absolute()
-    return path / INDEX_NAME if path.is_dir() else path
-
-
 def _cache_dir(environ: Mapping[str, str]) -> Path:
     if given := environ.get("REGISTRY_CACHE_DIR"):
         return Path(given).expanduser().absolute()
-    import platformdirs
+    import platformdirs  # not needed where the variable is set, as on clusters
 
     return Path(platformdirs.user_cache_dir("registry", appauthor=False))
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest `datasets.yaml` from `start` upwards, else the built-in one."""
+    """Return the nearest `datasets.yaml` from `start` upwards, otherwise the built-in one."""
     for folder in (start, *start.parents):
         if (folder / INDEX_NAME).is_file():
             return folder / INDEX_NAME
@@ -89,12 +85,13 @@ def find_root(start: Path) -> Path:
 
 
 def lock_file_of(index: Path) -> Path:
-    """Return the lockfile of an index: it lies beside it, under its name."""
+    """Return the lockfile of an index: beside it, with the suffix `.lock`."""
     return index.with_suffix(".lock")
 
 
 def builtin_root() -> Path:
-    """Return the index that this package ships; in a checkout, the repository's own."""
+    """Return the index that this package ships; in a checkout, that of the repository."""
     package = Path(__file__).parent
+    # A wheel has the index as package data, an editable install has it two folders up.
     shipped = package / INDEX_NAME
     return shipped if shipped.is_file() else package.parents[1] / INDEX_NAME

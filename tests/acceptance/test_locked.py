@@ -195,8 +195,8 @@ def test_bytes_of_another_digest_never_come_into_the_cache(
     assert (error.location, error.dataset) == (url, "data")
     assert error.pinned == f"sha256:{pin.sources[0].sha256}"
     assert str(error) == (
-        f"{url}: datasets.lock pins {error.pinned} for data, what came is {error.found}"
-        " (`python -m registry lock --upgrade data` pins what is there now)"
+        f"{url}: datasets.lock pins {error.pinned} for data, the source has {error.found}"
+        " (`python -m registry lock --upgrade data` pins the current content)"
     )
     assert [*folder.glob("v1/blobs/*"), *folder.glob("v1/samples/*")] == []
 
@@ -305,7 +305,7 @@ def test_a_branch_that_the_manifest_changes_is_asked_for(
     source = {"type": "hf", "path": repo, "split": "test"}
     root = one_dataset(source)
     assert lock(root) == 0
-    assert [one.asked for one in pin_of(root).sources] == ["HEAD"]
+    assert [one.requested for one in pin_of(root).sources] == ["HEAD"]
     change_manifest(root, source={**source, "revision": "next"})
     assert rows_of(get_dataset("data", root=root)) == NEW
     assert rows_of(get_dataset("data", root=root, frozen=True)) == OLD, "frozen looks nothing up"
@@ -398,7 +398,7 @@ def test_a_glob_is_the_files_that_it_was(one_dataset: OneDataset) -> None:
     assert lock(root) == 0
     (root / "part-3.jsonl").write_bytes(jsonl(NEW))
     assert rows_of(get_dataset("data", root=root)) == OLD
-    assert [(one.location, one.asked) for one in pin_of(root).sources] == [
+    assert [(one.location, one.requested) for one in pin_of(root).sources] == [
         ("part-1.jsonl", "part-*.jsonl"),
         ("part-2.jsonl", "part-*.jsonl"),
     ]
@@ -423,12 +423,12 @@ def test_a_folder_of_data_is_the_files_that_it_was(one_dataset: OneDataset) -> N
     (root / "folder").mkdir()
     (root / "folder" / "data.jsonl").write_bytes(jsonl(OLD))
     assert lock(root) == 0
-    assert [(one.location, one.asked) for one in pin_of(root).sources] == [
+    assert [(one.location, one.requested) for one in pin_of(root).sources] == [
         ("folder/data.jsonl", "folder")
     ]
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
     (root / "folder" / "more.jsonl").write_bytes(jsonl(NEW))
-    with pytest.raises(DigestMismatchError, match=r"what came is data.jsonl, more.jsonl"):
+    with pytest.raises(DigestMismatchError, match=r"the source has data.jsonl, more.jsonl"):
         get_dataset("data", root=root)
 
 

@@ -449,7 +449,7 @@ def test_an_unknown_name_has_three_near_ones_and_is_a_lookup_error(
     assert len(error.matches) == 3
     assert str(error) == (
         f"no dataset 'mmlu-smal' in {root / 'datasets.yaml'};"
-        f" near names: {', '.join(error.matches)} (python -m registry list shows all)"
+        f" similar names: {', '.join(error.matches)} (python -m registry list shows all)"
     )
 
 

@@ -821,7 +821,7 @@ def test_an_unknown_dataset_has_near_names(run: Run, own: Path, verb: str) -> No
     said = run(verb, "qa-on")
     assert said.code == 1
     assert said.err == (
-        f"error: no dataset 'qa-on' in {own / 'datasets.yaml'}; near names: qa-one, qa"
+        f"error: no dataset 'qa-on' in {own / 'datasets.yaml'}; similar names: qa-one, qa"
         " (python -m registry list shows all)\n"
     )
 

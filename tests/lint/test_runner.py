@@ -23,7 +23,7 @@ def problems(tmp_path: Path) -> Problems:
         text = f"version: 1\ndatasets:\n  d: {{{keys}}}\n"
         (tmp_path / "datasets.yaml").write_text(text, encoding="utf-8")
         return [
-            f"{one.path}: {one.message}"
+            f"{one.path}: {one.text}"
             for one in check(Catalog.open(tmp_path), ignore=["description"])
         ]
 
@@ -90,7 +90,7 @@ def test_a_name_that_is_none_hides_nothing(tmp_path: Path, keys: str, expected: 
     [
         (
             "source: {type: csv, path: x}, limitt: 1, shuffle: true",
-            ["limitt: unknown key 'limitt'", "shuffle: `shuffle` without `seed` gives another order on every machine"],
+            ["limitt: unknown key 'limitt'", "shuffle: `shuffle` without `seed` gives a different order on every run"],
         ),
         (
             "source: {type: csv, pth: x}, seed: 1",

@@ -211,7 +211,7 @@ def test_a_cycle_is_named(manifest: str, cycle: str) -> None:
 def test_an_unknown_parent_has_near_names() -> None:
     manifest = f"mmlu: {{{CSV}}}\nmmlu-pro: {{{CSV}}}\narc: {{{CSV}}}\nkid: {{extends: mmul}}\n"
     assert problems_of(manifest) == [
-        "m.yaml:5:9 $.datasets.kid.extends: no dataset 'mmul' (near names: mmlu, mmlu-pro)"
+        "m.yaml:5:9 $.datasets.kid.extends: no dataset 'mmul' (similar names: mmlu, mmlu-pro)"
     ]
     assert problems_of("kid: {extends: zzz}") == [
         "m.yaml:2:9 $.datasets.kid.extends: no dataset 'zzz'"
@@ -302,7 +302,7 @@ def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
         (
             "shuffle: true",
             (
-                "shuffle: `shuffle` without `seed` gives another order on every machine"
+                "shuffle: `shuffle` without `seed` gives a different order on every run"
                 " (add `seed: 42`)"
             ),
         ),
@@ -314,7 +314,7 @@ def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
         (
             "shuffle_choices: true",
             (
-                "shuffle_choices: `shuffle_choices: true` gives another order on every machine"
+                "shuffle_choices: `shuffle_choices: true` gives a different order on every run"
                 " (give the seed: `shuffle_choices: 42`)"
             ),
         ),
@@ -515,7 +515,7 @@ def test_null_takes_an_inherited_step_away(key: str) -> None:
         ("where: {value: q, equal: 1}", "where: no comparison 'equal' (did you mean 'equals'?)"),
         ("where: {equals: 1}", "where: a condition has `value` with comparisons, or one of all, any, not"),
         ("where: {any: [{value: {frm: q}, equals: 1}]}", f"where: {FORMS}"),
-        ("mapper: pkg:function, fields: {input: q}", "mapper: `mapper` and `fields` exclude each other (keep one; null takes an inherited one away)"),
+        ("mapper: pkg:function, fields: {input: q}", "mapper: `mapper` and `fields` exclude each other (remove one; null removes an inherited one)"),
     ],
 )  # fmt: skip
 def test_a_step_that_can_not_be_is_a_problem(keys: str, problem: str) -> None:
@@ -567,8 +567,8 @@ def test_an_unknown_override_is_a_type_error(name: str, hint: str) -> None:
     ("overrides", "problem"),
     [
         ({"seed": 3}, "override $.seed: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
-        ({"shuffle": True}, "override $.shuffle: `shuffle` without `seed` gives another order on every machine (add `seed: 42`)"),
-        ({"shuffle_choices": True}, "override $.shuffle_choices: `shuffle_choices: true` gives another order on every machine (give the seed: `shuffle_choices: 42`)"),
+        ({"shuffle": True}, "override $.shuffle: `shuffle` without `seed` gives a different order on every run (add `seed: 42`)"),
+        ({"shuffle_choices": True}, "override $.shuffle_choices: `shuffle_choices: true` gives a different order on every run (give the seed: `shuffle_choices: 42`)"),
         ({"limit": -1}, "override $.limit: must be 0 or more, is -1"),
         ({"limit": "3"}, "override $.limit: must be an integer, is '3'"),
     ],

@@ -264,7 +264,8 @@ def test_the_index_gives_defaults_to_keys_that_datasets_have() -> None:
 @pytest.mark.parametrize(("definition", "model"), LOCK_MODELS.items())
 def test_a_part_of_a_lock_has_the_keys_of_its_model(definition: str, model: type[Struct]) -> None:
     schema = LOCK["$defs"][definition]
-    assert list(schema["properties"]) == keys_of(model)
+    older = {"asked"}  # is read as `requested`, and not written any more
+    assert [key for key in schema["properties"] if key not in older] == keys_of(model)
     assert schema["additionalProperties"] is False
     assert schema["required"] == required_of(model)
 

@@ -177,9 +177,14 @@ def records_of(
 def samples_in_order(
     spec: DatasetSpec, pins: Pins, context: SourceContext
 ) -> Iterator[tuple[int, Sample]]:
-    """Yield samples in the source's order, one at a time, each with the number of its record."""
-    pipeline = compile_pipeline(spec, pins, context)
-    state = PipelineState()
-    for source, pinned in zip(spec.sources, pins.sources, strict=True):
-        for file in fetch(source, pinned, context):
-            yield from map_file_samples(file, source, pipeline, state)
+    """Return the samples in the source's order, one at a time, with their records' numbers.
+
+    Raises:
+        ManifestError: at once, where the mapping does not compile.
+    """
+    pipeline, state = compile_pipeline(spec, pins, context), PipelineState()
+    return chain.from_iterable(
+        map_file_samples(file, source, pipeline, state)
+        for source, pinned in zip(spec.sources, pins.sources, strict=True)
+        for file in fetch(source, pinned, context)
+    )

@@ -29,7 +29,7 @@ from registry.catalog.cached_files import (
     compact_json,
     document_from,
 )
-from registry.catalog.code_version import code_digest, known_code_digest
+from registry.catalog.code_version import package_version_key
 from registry.catalog.discovery import listing_digest, look_at
 from registry.catalog.reader import LocatedProblem, Reader
 from registry.errors import Problem
@@ -70,7 +70,7 @@ def _load(path: Path) -> Compiled | None:
         return None
     try:
         compiled = _compiled(data)
-        return compiled if compiled.header["code"] == known_code_digest(path.parent) else None
+        return compiled if compiled.header["code"] == package_version_key() else None
     except (ValueError, LookupError, TypeError):  # of another form
         return None
 
@@ -200,10 +200,10 @@ def _header(index: Path, reader: Reader, records: CachedFiles) -> dict[str, Any]
     found = [[one.problem.to_dict(), one.first_file, one.first_line] for one in reader.found]
     contents = [[path, schema, one.digest] for (path, schema), one in records.read.items()]
     return {
-        "code": code_digest(),
+        "code": package_version_key(),
         "listing": listing_digest(reader.indexes),
         "racy": any(record.racy for record in records.read.values()),
-        "content": digest_of([code_digest(), contents, found]),
+        "content": digest_of([package_version_key(), contents, found]),
         "indexes": [[one.path, one.patterns, rows[one.path, "index"]] for one in reader.indexes],
         "trust": sorted(reader.trust[index]),
         "found": found,

@@ -9,7 +9,8 @@ import click
 
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, shown
-from registry.lockfile.models import Pin, read_lock, read_pin
+from registry.lockfile.models import Pin, read_lock
+from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import SourcePinner, source_pinner
 from registry.settings import Settings
 
@@ -54,6 +55,7 @@ jobs = click.option(
     type=click.IntRange(min=1),
     default=lambda: min(8, 2 * (os.cpu_count() or 1)),
     show_default="2 per core, at most 8",
+    metavar="N",
     help="How many datasets to work on at a time.",
 )
 tags = click.option(
@@ -90,7 +92,9 @@ def source_pinner_of(settings: Settings) -> SourcePinner:
 
 def pin_of(settings: Settings, name: str) -> Pin | None:
     """Return a dataset's pin, or None."""
-    return read_pin(settings.lock_file, name, shown_as=shown(settings.lock_file))
+    return read_pin(
+        settings.lock_file, name, settings.cache_dir, shown_as=shown(settings.lock_file)
+    )
 
 
 def choose(catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...]) -> list[str]:

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from registry.errors import LockStaleError
 from registry.lockfile.models import Lock, LockedSource, Pin
-from registry.lockfile.spec_digest import asked_of, location_in, portable, spec_digest
+from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Repository, Source, is_commit
 
 __all__ = [
-    "HEAD",
+    "DEFAULT_BRANCH",
     "PinnedSources",
     "SourcePinner",
     "changes",
@@ -22,7 +22,7 @@ __all__ = [
     "source_pinner",
 ]
 
-HEAD = "HEAD"
+DEFAULT_BRANCH = "HEAD"
 """What a lockfile calls the default branch of a repository."""
 
 _DIGEST = "sha256:"
@@ -52,15 +52,19 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
         Raises:
             LockStaleError: they are not pinned, and nothing may be looked up.
         """
-        asked = asked_of(path, self.folder)
-        found = [one for one in self.sources if one.sha256 and (one.asked or one.location) == asked]
+        requested = requested_location(path, self.folder)
+        found = [
+            one
+            for one in self.sources
+            if one.sha256 and (one.requested or one.location) == requested
+        ]
         if not found:
             self._refuse(portable(path, self.folder))
             return None
         return [(self._location(one, path), one) for one in found]
 
     def _location(self, one: LockedSource, path: str) -> str:
-        is_path = one.asked is None or one.asked.startswith(_DIGEST)
+        is_path = one.requested is None or one.requested.startswith(_DIGEST)
         return path if is_path else location_in(self.folder, one.location)
 
     def revision(self, repository: Repository) -> str | None:
@@ -72,7 +76,7 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
         location, revision = repository.location, repository.revision
         here = [one for one in self.sources if one.revision and one.location == location]
         for one in here:
-            if (revision or HEAD) in (one.revision, one.asked):
+            if (revision or DEFAULT_BRANCH) in (one.revision, one.requested):
                 return one.revision
         if self.any_branch and here and not is_commit(revision):
             return here[0].revision

@@ -13,7 +13,7 @@ from registry.manifest.serialize import data_of, is_given
 from registry.manifest.source import Source
 from registry.settings import builtin_root
 
-__all__ = ["asked_of", "location_in", "portable", "spec_digest"]
+__all__ = ["location_in", "portable", "requested_location", "spec_digest"]
 
 _PACKAGE = "package:registry/"
 _QUERY = "?…"
@@ -44,7 +44,7 @@ def location_in(folder: Path, name: str) -> str:
     return os.path.normpath(folder / name) if is_local(name) else name
 
 
-def asked_of(path: str, folder: Path) -> str:
+def requested_location(path: str, folder: Path) -> str:
     """Return how a lockfile names what a manifest asks for.
 
     A query may be a secret or say which data is meant, so of such a URL it is a digest.
@@ -72,4 +72,4 @@ def spec_digest(spec: DatasetSpec) -> str:
 
 def _source(source: Source, folder: Path) -> dict[str, Any]:
     data = {"type": source.type, **data_of(source, keep=is_given)}
-    return data | source.rename_paths(lambda path: asked_of(path, folder))
+    return data | source.rename_paths(lambda path: requested_location(path, folder))

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from registry.base.locations import is_local, local_path, public_location
 from registry.errors import ManifestError, Problem, close_matches, did_you_mean
-from registry.manifest.checks import faults
 from registry.manifest.merge import Entry, Layer, Merged, merge
 from registry.manifest.models import DatasetSpec, View, to_spec
 from registry.manifest.paths import with_absolute_paths, without_nulls
 from registry.manifest.source import Source
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys, source_model
+from registry.rules import run_checks
 
 __all__ = ["merged_entry", "resolve", "spec_of", "spec_of_source"]
 
@@ -45,7 +45,7 @@ def resolve(
         ManifestError: with all problems, each at the place it comes from.
     """
     merged = merged_entry(name, entries, overrides=overrides, source=source)
-    problems = list(faults(merged))
+    problems = list(run_checks("merged", merged, merged, blocking_only=True))
     if problems:
         raise ManifestError(problems)
     return spec_of(entries[name], merged)
@@ -58,7 +58,7 @@ def merged_entry(
     overrides: Mapping[str, Any] | None = None,
     source: str | None = None,
 ) -> Merged:
-    """Return all layers of the dataset `name` in one, not judged yet; arguments as `resolve`'s.
+    """Return all layers of the dataset `name` in one, not checked yet; arguments as `resolve`'s.
 
     Raises:
         ManifestError: an ancestor is not there, or is the dataset itself.
@@ -82,7 +82,7 @@ def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
     while (parent := chain[0].value.get("extends")) is not None:
         if parent not in entries:
             near = close_matches(parent, entries)
-            hint = f"near names: {', '.join(near)}" if near else ""
+            hint = f"similar names: {', '.join(near)}" if near else ""
             message = f"no dataset '{parent}'"
             problem = chain[0].problem(("extends",), message, hint, rule="unknown-parent")
             raise ManifestError([problem])

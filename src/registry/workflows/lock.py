@@ -20,8 +20,8 @@ from registry.errors import (
 )
 from registry.load import SourceContext, load, open_cached, remember_pinned
 from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
-from registry.lockfile.pinned import HEAD, PinnedSources
-from registry.lockfile.spec_digest import asked_of, portable, spec_digest
+from registry.lockfile.pinned import DEFAULT_BRANCH, PinnedSources
+from registry.lockfile.spec_digest import portable, requested_location, spec_digest
 from registry.manifest.source import Source, is_commit
 from registry.store.digest import SamplesDigest, changed_samples, digest_samples
 
@@ -226,18 +226,21 @@ def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[Locked
     """Yield what a pin says of one source: its commit, or its files."""
     repository = source.repository
     if repository is not None and pinned.revision is not None:
-        asked = None if is_commit(repository.revision) else repository.revision or HEAD
-        yield LockedSource(location=repository.location, asked=asked, revision=pinned.revision)
+        revision = repository.revision
+        requested = None if is_commit(revision) else revision or DEFAULT_BRANCH
+        yield LockedSource(
+            location=repository.location, requested=requested, revision=pinned.revision
+        )
     for file in (*pinned.files, *pinned.contents):
         yield _locked_file(file, folder)
 
 
 def _locked_file(file: PinnedFile, folder: Path) -> LockedSource:
     location = portable(file.location, folder)
-    asked = asked_of(file.requested or file.location, folder)
+    requested = requested_location(file.requested or file.location, folder)
     return LockedSource(
         location=location,
-        asked=None if asked == location else asked,
+        requested=None if requested == location else requested,
         etag=file.etag,
         version_id=file.version_id,
         size=file.size,

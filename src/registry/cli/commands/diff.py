@@ -10,9 +10,8 @@ from registry.cache import Cache
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.formats.diff import FORMATS
 from registry.diff.compare import compare
-from registry.diff.models import Review
-from registry.diff.sampling import MOST_ADDED, Sampling, with_samples
-from registry.diff.snapshot import open_sides
+from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
+from registry.diff.snapshot import open_snapshots
 from registry.errors import RevisionError
 from registry.settings import Settings
 
@@ -34,7 +33,7 @@ python -m registry diff origin/main --format markdown > comment.md
     "--build",
     is_flag=True,
     help="Build what is not cached, to compare samples: changed datasets, and new ones where there"
-    f" are at most {MOST_ADDED} of them.",
+    f" are at most {MAX_NEW_BUILDS} of them.",
 )
 @click.option(
     "-n",
@@ -72,24 +71,19 @@ def command(
     nothing differs, and with 1 where something does or can't be compared.
     """
     settings = Settings.from_environment(root=root, offline=offline)
-    try:
-        review = _review(base, head, settings, build=build, examples=examples)
-    except RevisionError as error:
-        raise click.UsageError(str(error)) from error
-    for line in FORMATS["json" if as_json else form](review, sys.stdout.isatty()):
-        print(line)
-    return CLEAN if review.is_clean else PROBLEMS
-
-
-def _review(
-    base: str | None, head: str | None, settings: Settings, *, build: bool, examples: int
-) -> Review:
-    sampling = Sampling(
+    sampling = SamplingOptions(
         cache=Cache(settings.cache_dir),
         build=build,
         offline=settings.offline,
         examples=examples,
         announce=lambda text: print(text, file=sys.stderr),
     )
-    with open_sides(base, head, settings.index) as (old, new):
-        return with_samples(compare(old.side, new.side), old, new, sampling)
+    try:
+        with open_snapshots(base, head, settings.index) as (old, new):
+            keys = compare(old.snapshot, new.snapshot)
+            diff = with_samples(keys, old, new, sampling)
+    except RevisionError as error:
+        raise click.UsageError(str(error)) from error
+    for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
+        print(line)
+    return CLEAN if diff.is_clean else PROBLEMS

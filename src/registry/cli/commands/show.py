@@ -12,7 +12,7 @@ from registry.base.locations import public_location
 from registry.catalog.catalog import Catalog, shown
 from registry.cli import CLEAN, options
 from registry.cli.output import print_json, print_table, size_text
-from registry.diff.escape import shown_value, visible
+from registry.diff.escape import display_value, escape_control
 from registry.load import find_cached
 from registry.lockfile.models import read_documents
 from registry.lockfile.pinned import pin_sources
@@ -113,7 +113,7 @@ def _print_origins(spec: DatasetSpec, catalog: Catalog, *, as_json: bool) -> Non
     rows = []
     for origin in origins:
         layer = f"parent {origin.dataset}" if origin.layer == "parent" else origin.layer
-        rows.append((visible(origin.key), shown_value(origin.value), layer, origin.place))
+        rows.append((escape_control(origin.key), display_value(origin.value), layer, origin.place))
     print_table(("key", "value", "layer", "where"), rows, wide=1)
 
 

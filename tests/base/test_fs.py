@@ -1,0 +1,251 @@
+"""Files and folders appear complete or not at all, and a lock makes others wait."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import filelock
+import pytest
+
+from registry.base import fs
+from registry.base.fs import (
+    HashedFile,
+    file_sha256,
+    is_disk_fault,
+    is_read_only,
+    lock,
+    publish_folder,
+    temporary_folder,
+    write_atomic,
+)
+from registry.errors import CacheError
+
+
+def failing(*numbers: int) -> OSError:
+    return OSError(numbers[0], os.strerror(numbers[0]))
+
+
+@pytest.mark.parametrize(
+    ("error", "disk_fault", "read_only"),
+    [
+        (failing(errno.ENOSPC), True, False),
+        (failing(errno.EDQUOT), True, False),
+        (failing(errno.EIO), True, False),
+        (failing(errno.EFBIG), True, False),
+        (failing(errno.EACCES), False, True),
+        (failing(errno.EPERM), False, True),
+        (failing(errno.EROFS), False, True),
+        (failing(errno.ENOENT), False, False),
+        (OSError("no number"), False, False),
+    ],
+    ids=str,
+)
+def test_errors_of_a_disk_and_of_permissions(
+    error: OSError, disk_fault: bool, read_only: bool
+) -> None:
+    assert (is_disk_fault(error), is_read_only(error)) == (disk_fault, read_only)
+
+
+def test_only_errors_of_the_system_are_disk_faults() -> None:
+    assert not is_disk_fault(ValueError(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("parts", [[], [b""], [b"abc"], [b"abc", b"", b"d" * 3_000_000]])
+def test_a_hashed_file_has_the_digest_of_its_bytes(tmp_path: Path, parts: list[bytes]) -> None:
+    path = tmp_path / "file"
+    with HashedFile(path) as file:
+        assert file.writable()
+        assert [file.write(part) for part in parts] == [len(part) for part in parts]
+        assert file.tell() == sum(map(len, parts))
+    assert path.read_bytes() == b"".join(parts)
+    assert file.sha256 == file_sha256(path) == hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def test_a_hashed_file_counts_bytes_of_wider_items(tmp_path: Path) -> None:
+    with HashedFile(tmp_path / "file") as file:
+        assert file.write(memoryview(bytes(16)).cast("q")) == 16
+    assert (tmp_path / "file").stat().st_size == 16
+
+
+def test_a_partial_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with HashedFile(tmp_path / "file") as file:
+        write = file._file.write
+        monkeypatch.setattr(file, "_file", Partial(file._file, lambda data: write(data[:3])))
+        assert file.write(b"0123456789") == 10
+        monkeypatch.undo()
+    assert (tmp_path / "file").read_bytes() == b"0123456789"
+
+
+class Partial:
+    """A file that writes what a function writes."""
+
+    def __init__(self, file: Any, write: Callable[[Any], int]) -> None:
+        self.close, self.tell, self.write = file.close, file.tell, write
+
+
+def test_a_hashed_file_replaces_no_other(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(FileExistsError):
+        HashedFile(tmp_path / "file")
+
+
+def test_a_temporary_folder_is_private_and_goes_with_its_content(tmp_path: Path) -> None:
+    parent = tmp_path / "v1" / "tmp"
+    with temporary_folder(parent) as first, temporary_folder(parent) as second:
+        assert first != second
+        assert {first, second} == set(parent.iterdir())
+        (first / "file").write_bytes(b"x")
+    assert list(parent.iterdir()) == []
+
+
+def test_a_temporary_folder_goes_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), temporary_folder(tmp_path / "tmp"):
+        raise KeyError
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_folder_that_can_not_be_made_is_a_cache_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with (
+        pytest.raises(CacheError, match=r"^can't write to the cache: .*REGISTRY_CACHE_DIR"),
+        temporary_folder(tmp_path / "file"),
+    ):
+        pass
+
+
+def test_a_full_disk_is_a_cache_error_and_other_errors_stay(tmp_path: Path) -> None:
+    with (
+        pytest.raises(CacheError, match=f"^can't write to the cache in {tmp_path}: .*No space"),
+        temporary_folder(tmp_path),
+    ):
+        raise failing(errno.ENOSPC)
+    with pytest.raises(PermissionError), temporary_folder(tmp_path):
+        raise failing(errno.EACCES)
+
+
+def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "file"
+    write_atomic(path, lambda file: file.write(b"new"))
+    assert path.read_bytes() == b"new"
+    assert os.listdir(path.parent) == ["file"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail(file: Any) -> None:
+        file.write(b"half")
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        write_atomic(path, fail)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_reader_sees_the_old_file_or_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    seen: list[bytes] = []
+
+    def write(file: Any) -> None:
+        file.write(b"new")
+        file.flush()
+        seen.append(path.read_bytes())
+
+    with path.open("rb") as opened:
+        write_atomic(path, write)
+        assert (seen, opened.read(), path.read_bytes()) == ([b"old"], b"old", b"new")
+
+
+def finished(parent: Path, content: bytes) -> Path:
+    folder = parent / content.decode()
+    folder.mkdir()
+    (folder / "file").write_bytes(content)
+    return folder
+
+
+def test_a_folder_is_moved_into_place(tmp_path: Path) -> None:
+    folder, target = finished(tmp_path, b"new"), tmp_path / "v1" / "samples" / "x"
+    publish_folder(folder, target)
+    assert (target / "file").read_bytes() == b"new"
+    assert not folder.exists()
+
+
+def test_of_two_publishers_the_first_wins(tmp_path: Path) -> None:
+    target = tmp_path / "x"
+    publish_folder(finished(tmp_path, b"first"), target)
+    publish_folder(finished(tmp_path, b"second"), target)
+    assert (target / "file").read_bytes() == b"first"
+
+
+def test_other_errors_of_publishing_are_raised(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"")
+    with pytest.raises(NotADirectoryError):
+        publish_folder(finished(tmp_path, b"new"), tmp_path / "x")
+
+
+def test_everything_is_synced_before_it_is_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    sync, rename = os.fsync, Path.rename
+
+    def note_sync(descriptor: int) -> None:
+        events.append(os.readlink(f"/proc/self/fd/{descriptor}").rpartition("/")[2])
+        sync(descriptor)
+
+    def note_rename(folder: Path, target: Path) -> Path:
+        events.append("rename")
+        return rename(folder, target)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("names of descriptors are looked up in /proc")
+    folder = finished(tmp_path, b"new")
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(Path, "rename", note_rename)
+    publish_folder(folder, tmp_path / "entries" / "x")
+    assert events == ["file", "new", "rename", "entries"]
+
+
+def test_a_lock_makes_another_wait(tmp_path: Path) -> None:
+    path = tmp_path / "locks" / "x.lock"
+    order: list[str] = []
+
+    def wait() -> None:
+        with lock(path):
+            order.append("second")
+
+    with lock(path):
+        other = threading.Thread(target=wait)
+        other.start()
+        other.join(0.2)
+        order.append("first")
+    other.join(10)
+    assert order == ["first", "second"]
+
+
+@pytest.mark.parametrize("error", [failing(errno.EROFS), NotImplementedError()], ids=str)
+def test_work_goes_on_where_locks_do_not_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
+    with lock(tmp_path / "x.lock"):
+        done = True
+    assert done
+
+
+def test_a_lock_ends_with_an_error(tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(KeyError), fs.lock(tmp_path / "x.lock"):
+            raise KeyError

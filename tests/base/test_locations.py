@@ -1,0 +1,92 @@
+"""What a path or URL says of itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from registry.base.locations import (
+    has_secret,
+    is_local,
+    local_path,
+    packed_suffix,
+    protocol_of,
+    public_location,
+    unpacked_suffix,
+)
+
+
+@pytest.mark.parametrize(
+    ("location", "protocol", "local"),
+    [
+        ("data.csv", "file", True),
+        ("/data.csv", "file", True),
+        ("file:///data.csv", "file", True),
+        ("local:///data.csv", "local", True),
+        ("s3://bucket/data.csv", "s3", False),
+        ("https://host/data.csv", "https", False),
+        ("hf://datasets/o/d/x.csv", "hf", False),
+        ("a:b/data.csv", "file", True),
+        ("", "file", True),
+    ],
+)
+def test_protocols(location: str, protocol: str, local: bool) -> None:
+    assert (protocol_of(location), is_local(location)) == (protocol, local)
+
+
+def test_local_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/me")
+    here = os.getcwd()
+    assert local_path("data.csv") == f"{here}/data.csv"
+    assert local_path("./a/../data.csv") == f"{here}/data.csv"
+    assert local_path("~/data.csv") == "/home/me/data.csv"
+    assert local_path("file:///x/data.csv") == "/x/data.csv"
+    assert local_path("file://~/data.csv") == "/home/me/data.csv"
+
+
+@pytest.mark.parametrize(
+    ("location", "public"),
+    [
+        ("https://host/x.csv?token=1", "https://host/x.csv?…"),
+        ("https://host/x.csv?", "https://host/x.csv?…"),
+        ("https://me:word@host/x.csv", "https://host/x.csv"),
+        ("https://a@b@host:81/x.csv", "https://host:81/x.csv"),
+        ("https://host/x@y.csv", "https://host/x@y.csv"),
+        ("http://host?x=1", "http://host?x=1"),
+        ("s3://key:secret@bucket/x?.csv", "s3://bucket/x?.csv"),
+        ("s3://bucket/what?.csv", "s3://bucket/what?.csv"),
+        ("ftp://me@host/x", "ftp://host/x"),
+        ("https://host", "https://host"),
+        ("/a@b/x?y.csv", "/a@b/x?y.csv"),
+        ("file:///a@b/x?y.csv", "file:///a@b/x?y.csv"),
+    ],
+)
+def test_what_may_be_secret_is_not_shown(location: str, public: str) -> None:
+    assert public_location(location) == public
+    assert has_secret(location) == (location != public)
+    assert not has_secret(public) or "?…" in public
+
+
+@pytest.mark.parametrize(
+    ("location", "packed", "unpacked"),
+    [
+        ("x.jsonl", "", ".jsonl"),
+        ("x.JSONL.GZ", ".gz", ".jsonl"),
+        ("x.csv.bz2", ".bz2", ".csv"),
+        ("x.csv.xz", ".xz", ".csv"),
+        ("x.csv.zst", ".zst", ".csv"),
+        ("x.gz", ".gz", ""),
+        ("folder.gz/x", "", ""),
+        (".gz", "", ""),
+        ("x.csv.zip", "", ".zip"),
+        ("https://host/x.jsonl.gz?sig=a.b", ".gz", ".jsonl"),
+        ("https://host/x?name=y.csv.gz", "", ""),
+        ("s3://bucket/x?y.csv.gz", ".gz", ".csv"),
+        ("https://host/x.csv#part.gz", "", ".csv"),
+    ],
+)
+def test_suffixes_are_those_of_the_path(location: str, packed: str, unpacked: str) -> None:
+    assert (packed_suffix(location), unpacked_suffix(location)) == (packed, unpacked)

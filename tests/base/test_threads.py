@@ -1,0 +1,105 @@
+"""Jobs: some at a time, each result as it is ready, and none left when the caller stops."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import closing
+from typing import cast
+
+import pytest
+
+from registry.base.threads import run_jobs
+from registry.progress import Progress, Report
+
+STEP = Progress("map", 1)
+
+
+def ignore(name: str, progress: Progress) -> None:
+    """Report nothing."""
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_every_name_has_its_result(jobs: int) -> None:
+    results = run_jobs("abc", lambda name, report: name.upper(), jobs=jobs, report=ignore)
+    assert sorted(results) == ["A", "B", "C"]
+
+
+def test_no_names_have_no_results() -> None:
+    assert list(run_jobs([], lambda name, report: name, jobs=2, report=ignore)) == []
+
+
+def test_no_more_than_the_given_number_run_at_once() -> None:
+    running, most, guard = 0, 0, threading.Lock()
+    full = threading.Barrier(2, timeout=10)
+
+    def work(name: str, report: Report) -> None:
+        nonlocal running, most
+        with guard:
+            running += 1
+            most = max(most, running)
+        full.wait()
+        with guard:
+            running -= 1
+
+    list(run_jobs("abcdef", work, jobs=2, report=ignore))
+    assert most == 2
+
+
+def test_a_result_comes_as_soon_as_it_is_ready() -> None:
+    first_taken = threading.Event()
+
+    def work(name: str, report: Report) -> str:
+        if name == "slow":
+            assert first_taken.wait(10)
+        return name
+
+    results = run_jobs(["slow", "quick"], work, jobs=2, report=ignore)
+    assert next(results) == "quick"
+    first_taken.set()
+    assert list(results) == ["slow"]
+
+
+def test_reports_carry_the_name() -> None:
+    seen: list[tuple[str, Progress]] = []
+    work = lambda name, report: report(STEP)  # noqa: E731 (one line is clearest here)
+    list(run_jobs("ab", work, jobs=1, report=lambda *report: seen.append(report)))
+    assert seen == [("a", STEP), ("b", STEP)]
+
+
+def test_an_error_is_raised_and_drops_what_has_not_started() -> None:
+    started: list[str] = []
+
+    def work(name: str, report: Report) -> None:
+        started.append(name)
+        raise ValueError(name)
+
+    with pytest.raises(ValueError, match="a"):
+        list(run_jobs([*"abcdefgh"], work, jobs=1, report=ignore))
+    assert len(started) < 8
+
+
+def test_a_caller_that_stops_ends_what_runs_at_its_next_report() -> None:
+    started, stopped = threading.Event(), threading.Event()
+    reports: list[str] = []
+
+    def work(name: str, report: Report) -> str:
+        if name == "quick":
+            assert started.wait(10)
+            return name
+        started.set()
+        try:
+            for _ in range(1000):
+                report(STEP)
+                threading.Event().wait(0.01)
+        finally:
+            stopped.set()
+        return name
+
+    results = run_jobs(
+        ["long", "quick", "never"], work, jobs=2, report=lambda name, _: reports.append(name)
+    )
+    with closing(cast("Generator[str]", results)):
+        assert next(results) == "quick"
+    assert stopped.is_set()
+    assert len(reports) < 1000

@@ -1,0 +1,299 @@
+"""Entries of the cache folder: found when complete, quarantined when damaged."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import cache as module
+from registry.base.fs import write_atomic
+from registry.cache import Cache, CacheEntry, EntryKind
+from registry.errors import CacheError
+
+FINGERPRINT = f"sha256:{'0' * 64}"
+META: dict[EntryKind, dict[str, Any]] = {
+    "samples": {
+        "name": "d",
+        "samples": 3,
+        "source": "x",
+        "batches": [[2, 0], [1, 5]],
+        "columns": ["input"],
+    },
+    "views": {"first_bad": None},
+    "records": {"rows": 3},
+}
+KINDS = pytest.mark.parametrize("kind", META)
+
+
+@pytest.fixture
+def cache(cache_dir: Path) -> Cache:
+    return Cache(cache_dir)
+
+
+def publish(
+    cache: Cache, kind: EntryKind = "samples", content: bytes = b"data", **options: Any
+) -> CacheEntry:
+    with cache.temporary() as folder:
+        (folder / "file").write_bytes(content)
+        return cache.publish(folder, kind, FINGERPRINT, META[kind], **options)
+
+
+def quarantined(cache: Cache) -> list[str]:
+    folder = cache.root / "v1" / "quarantine"
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+# --- find and publish ---
+
+
+@KINDS
+def test_a_published_entry_is_found(cache: Cache, kind: EntryKind) -> None:
+    published = publish(cache, kind)
+    found = cache.find(kind, FINGERPRINT)
+    assert found is not None
+    assert found.folder == published.folder == cache.root / "v1" / kind / ("0" * 64)
+    digest = "3a6eb0790f39ac87c94f3856b2dd2c5d110e6811602261a9a923d3bb23adc8b7"
+    assert found.meta == {
+        **META[kind],
+        "format": 1,
+        "fingerprint": FINGERPRINT,
+        "files": {"file": {"size": 4, "sha256": digest}},
+    }
+    assert found.size == 4 + (found.folder / "meta.json").stat().st_size
+    assert list((cache.root / "v1" / "tmp").iterdir()) == []
+
+
+@KINDS
+def test_what_was_not_published_is_not_found(cache: Cache, kind: EntryKind) -> None:
+    assert cache.find(kind, FINGERPRINT) is None
+    assert quarantined(cache) == []
+    assert not cache.root.exists()
+
+
+def test_of_two_entries_with_one_fingerprint_the_first_stays(cache: Cache) -> None:
+    publish(cache, content=b"first")
+    entry = publish(cache, content=b"second")
+    assert (entry.folder / "file").read_bytes() == b"first"
+
+
+def test_an_entry_is_replaced_on_request(cache: Cache) -> None:
+    old = publish(cache, content=b"first")
+    with (old.folder / "file").open("rb") as opened:
+        entry = publish(cache, content=b"second", replace=True)
+        assert (entry.folder / "file").read_bytes() == b"second"
+        assert opened.read() == b"first"
+    assert list((cache.root / "v1" / "tmp").iterdir()) == []
+
+
+def test_a_known_digest_is_not_computed_again(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "file_sha256", lambda path: pytest.fail("was hashed"))
+    entry = publish(cache, digests={"file": "known"})
+    assert entry.meta["files"]["file"]["sha256"] == "known"
+
+
+def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[set[str]] = []
+    write = write_atomic
+
+    def note(path: Path, content: Any) -> None:
+        seen.append(set(os.listdir(path.parent)))
+        write(path, content)
+
+    monkeypatch.setattr(module, "write_atomic", note)
+    publish(cache)
+    assert seen == [{"file"}]
+
+
+# --- damage ---
+
+
+def saying(**keys: object) -> Callable[[Path], object]:
+    """Return what changes keys of `meta.json`."""
+
+    def change(folder: Path) -> None:
+        path = folder / "meta.json"
+        path.write_text(json.dumps({**json.loads(path.read_bytes()), **keys}))
+
+    return change
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "no meta": lambda folder: (folder / "meta.json").unlink(),
+    "no file": lambda folder: (folder / "file").unlink(),
+    "longer file": lambda folder: (folder / "file").write_bytes(b"longer"),
+    "cut meta": lambda folder: (folder / "meta.json").write_text('{"files": '),
+    "meta that is a list": lambda folder: (folder / "meta.json").write_text("[]"),
+    "meta that is not UTF-8": lambda folder: (folder / "meta.json").write_bytes(b'{"\xff"'),
+    "no files": saying(files=None),
+    "files without size": saying(files={"file": {}}),
+    "other number of samples": saying(samples=4),
+    "no columns": saying(columns=None),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_entry_is_quarantined(cache: Cache, damage: str) -> None:
+    DAMAGES[damage](publish(cache).folder)
+    assert cache.find("samples", FINGERPRINT) is None
+    (name,) = quarantined(cache)
+    assert name.startswith("0" * 64)
+    assert cache.find("samples", FINGERPRINT) is None
+    publish(cache)
+    assert cache.find("samples", FINGERPRINT) is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"), [("views", {"first_bad": "x"}), ("records", {"rows": None})]
+)
+def test_meta_has_the_fields_of_its_kind(
+    cache: Cache, kind: EntryKind, keys: dict[str, Any]
+) -> None:
+    saying(**keys)(publish(cache, kind).folder)
+    assert cache.find(kind, FINGERPRINT) is None
+    assert len(quarantined(cache)) == 1
+
+
+def test_only_verify_reads_the_files(cache: Cache) -> None:
+    entry = publish(cache)
+    assert cache.verify("samples", entry)
+    (entry.folder / "file").write_bytes(b"atad")
+    assert cache.find("samples", FINGERPRINT) is not None
+    assert not cache.verify("samples", entry)
+    assert len(quarantined(cache)) == 1
+    assert cache.find("samples", FINGERPRINT) is None
+
+
+def test_quarantine_takes_the_same_entry_twice(cache: Cache) -> None:
+    for _ in range(2):
+        publish(cache)
+        cache.quarantine("samples", FINGERPRINT)
+    assert len(quarantined(cache)) == 2
+
+
+def test_quarantine_without_permission_is_ignored(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = publish(cache)
+    monkeypatch.setattr(Path, "rename", raising(errno.EROFS))
+    cache.quarantine("samples", FINGERPRINT)
+    assert entry.folder.is_dir()
+
+
+def raising(number: int) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_a_cache_that_can_not_be_read_is_a_cache_error(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(cache)
+    cache.remember("sha256:1", {"x": 1})
+    monkeypatch.setattr(Path, "read_bytes", raising(errno.EACCES))
+    message = r"^can't read the cache: .*Permission denied \(REGISTRY_CACHE_DIR sets another"
+    with pytest.raises(CacheError, match=message):
+        cache.find("samples", FINGERPRINT)
+    with pytest.raises(CacheError, match=message):
+        cache.recall("sha256:1")
+
+
+def test_discarding_what_is_not_there_does_nothing(cache: Cache) -> None:
+    cache.discard("samples", FINGERPRINT)
+    entry = publish(cache)
+    cache.discard("samples", FINGERPRINT)
+    assert not entry.folder.exists()
+    assert quarantined(cache) == []
+
+
+# --- blobs, and what sources held ---
+
+
+def test_a_blob_is_moved_to_its_digest(cache: Cache) -> None:
+    with cache.temporary() as folder:
+        (folder / "part").write_bytes(b"bytes")
+        path = cache.store_blob(folder / "part", "ab12")
+        assert not (folder / "part").exists()
+    assert path == cache.blob("ab12") == cache.root / "v1" / "blobs" / "ab12"
+    assert path.read_bytes() == b"bytes"
+
+
+def test_what_a_source_held_is_remembered(cache: Cache) -> None:
+    cache.remember("sha256:1", {"etag": "x", "size": 3})
+    assert cache.recall("sha256:1") == {"etag": "x", "size": 3}
+    assert cache.recall("sha256:1", "etag", "size") == {"etag": "x", "size": 3}
+    assert cache.recall("sha256:1", "etag", "sha256") is None
+    assert cache.recall("sha256:2") is None
+    cache.remember("sha256:1", {"etag": "y"})
+    assert cache.recall("sha256:1") == {"etag": "y"}
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 20, b"[]", b"1", b'{"x": ', b"\xff"])
+def test_a_damaged_memory_counts_as_none(cache: Cache, content: bytes) -> None:
+    cache.remember("sha256:1", {"x": 1})
+    (cache.root / "v1" / "sources" / "1.json").write_bytes(content)
+    assert cache.recall("sha256:1") is None
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_read_only_cache_remembers_nothing(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(module, "write_atomic", raising(number))
+    cache.remember("sha256:1", {"x": 1})
+    assert cache.recall("sha256:1") is None
+
+
+def test_a_full_disk_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "write_atomic", raising(errno.ENOSPC))
+    with pytest.raises(CacheError, match=r"^can't write to the cache: .*No space left"):
+        cache.remember("sha256:1", {"x": 1})
+
+
+# --- all entries ---
+
+
+def test_entries_are_listed_by_fingerprint_without_damaged_ones(cache: Cache) -> None:
+    assert list(cache.entries("views")) == []
+    for name in ("b", "a", "c"):
+        with cache.temporary() as folder:
+            cache.publish(folder, "views", f"sha256:{name}", META["views"])
+    (cache.root / "v1" / "views" / "c" / "meta.json").write_text("{")
+    names = [entry.meta["fingerprint"] for entry in cache.entries("views")]
+    assert names == ["sha256:a", "sha256:b"]
+    assert len(quarantined(cache)) == 1
+
+
+def test_pruning_removes_temporary_folders_of_the_day_before(cache: Cache) -> None:
+    cache.prune()
+    for name, age in (("old", 25 * 3600), ("new", 23 * 3600)):
+        folder = cache.root / "v1" / "tmp" / name
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(b"x")
+        os.utime(folder, (time.time() - age, time.time() - age))
+    cache.prune()
+    assert [path.name for path in (cache.root / "v1" / "tmp").iterdir()] == ["new"]
+
+
+def test_clearing_removes_all_of_this_version(cache: Cache) -> None:
+    assert cache.clear() == 0
+    size = publish(cache).size
+    (cache.root / "v0").mkdir()
+    assert cache.clear() == size
+    assert [path.name for path in cache.root.iterdir()] == ["v0"]
+    assert cache.find("samples", FINGERPRINT) is None
+
+
+def test_the_lock_of_an_entry_lies_in_the_cache(cache: Cache) -> None:
+    with cache.working("blobs", "sha256:ab"):
+        assert (cache.root / "v1" / "locks" / "blobs-ab.lock").exists()

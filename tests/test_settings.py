@@ -1,0 +1,98 @@
+"""Settings: arguments before the environment, and the nearest index before the built-in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.settings import INDEX_NAME, Settings, builtin_root, find_root, lock_file_of
+
+BASE = {"REGISTRY_CACHE_DIR": "/cache"}
+
+
+def settings(environ: dict[str, str] | None = None, **arguments: Any) -> Settings:
+    return Settings.from_environment(environ={**BASE, **(environ or {})}, **arguments)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / INDEX_NAME).write_text("version: 1\n", encoding="utf-8")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    return tmp_path
+
+
+def test_the_nearest_index_upwards_is_the_root(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_root(root / "a" / "b") == find_root(root) == root / INDEX_NAME
+    (root / "a" / INDEX_NAME).write_text("version: 1\n", encoding="utf-8")
+    assert find_root(root / "a" / "b") == root / "a" / INDEX_NAME
+    monkeypatch.chdir(root / "a" / "b")
+    assert settings().index == root / "a" / INDEX_NAME
+
+
+def test_a_folder_of_that_name_is_no_index(root: Path) -> None:
+    (root / "a" / INDEX_NAME).mkdir()
+    assert find_root(root / "a" / "b") == root / INDEX_NAME
+
+
+def test_without_an_index_the_built_in_one_is_the_root() -> None:
+    assert find_root(Path("/")) == builtin_root()
+    assert builtin_root().is_file()
+
+
+def test_an_argument_wins_over_the_environment(root: Path) -> None:
+    other = {"REGISTRY_ROOT": str(root)}
+    assert settings(other).index == root / INDEX_NAME
+    assert settings(other, root="/x/datasets.yaml").index == Path("/x/datasets.yaml")
+    assert settings({"REGISTRY_ROOT": ""}, root=root).index == root / INDEX_NAME
+
+
+def test_a_root_is_a_folder_or_a_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(root))
+    monkeypatch.chdir(root)
+    assert settings(root=root / "a").index == root / "a" / INDEX_NAME
+    assert settings(root="other.yaml").index == Path.cwd() / "other.yaml"
+    assert settings(root="~").index == root / INDEX_NAME
+
+
+def test_the_cache_folder(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/home/me/cache")
+    monkeypatch.chdir(root)
+    assert settings({"REGISTRY_CACHE_DIR": "~/x"}).cache_dir == Path("/home/me/x")
+    assert settings({"REGISTRY_CACHE_DIR": "x"}).cache_dir == Path.cwd() / "x"
+    assert settings({"REGISTRY_CACHE_DIR": ""}).cache_dir.name == "registry"
+
+
+SWITCHES = [
+    ("offline", "REGISTRY_OFFLINE"),
+    ("offline", "HF_HUB_OFFLINE"),
+    ("locked", "REGISTRY_LOCKED"),
+    ("frozen", "REGISTRY_FROZEN"),
+]
+
+
+@pytest.mark.parametrize(("field", "variable"), SWITCHES)
+@pytest.mark.parametrize(
+    ("value", "on"),
+    [
+        *[(value, True) for value in ("1", "true", "TRUE", "yes", "On")],
+        *[(value, False) for value in ("", "0", "false", "no", "off", "2")],
+    ],
+)
+def test_switches_of_the_environment(field: str, variable: str, value: str, on: bool) -> None:
+    made = settings({variable: value})
+    assert getattr(made, field) is on
+    assert [one for one in ("offline", "locked", "frozen") if getattr(made, one)] == [field] * on
+
+
+@pytest.mark.parametrize(("field", "variable"), SWITCHES)
+def test_a_switch_given_as_argument_wins(field: str, variable: str) -> None:
+    assert getattr(settings({variable: "1"}, **{field: False}), field) is False
+    assert getattr(settings({variable: "0"}, **{field: True}), field) is True
+
+
+def test_the_lockfile_lies_beside_its_index() -> None:
+    assert lock_file_of(Path("/x/datasets.yaml")) == Path("/x/datasets.lock")
+    assert settings(root="/x/other.yml").lock_file == Path("/x/other.lock")
