@@ -226,8 +226,8 @@ def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[Locked
     """Yield what a pin says of one source: its commit, or its files."""
     repository = source.repository
     if repository is not None and pinned.revision is not None:
-        revision = repository.revision
-        requested = None if is_commit(revision) else revision or DEFAULT_BRANCH
+        floats = not is_commit(repository.revision)
+        requested = (repository.revision or DEFAULT_BRANCH) if floats else None
         yield LockedSource(
             location=repository.location, requested=requested, revision=pinned.revision
         )

@@ -28,7 +28,7 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
     Return the file, what was changed and what could not be. The pinned samples stay the same.
     """
     done, left = list[str](), list[str]()
-    for name, repository in list(_floating_sources(file)):
+    for name, repository in list(_floating(file)):
         place = json_path(("datasets", name, "source"))
         # Of all pins, as dependents inherit the source: each of them must have the same commit.
         commits = {
@@ -55,7 +55,7 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
     return file, done, left
 
 
-def _floating_sources(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
+def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
     """Yield the repositories without a commit whose problem no comment ignores."""
     ignored = {
         comment.target
@@ -64,13 +64,14 @@ def _floating_sources(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
     }
     for name, entry in (file.document.value.get("datasets") or {}).items():
         source = entry.get("source") if isinstance(entry, dict) else None
-        repository = (
-            source_model(source).repository_of(source) if isinstance(source, dict) else None
-        )
-        if repository is not None and not is_commit(repository.revision):
-            key = "path" if repository.revision is None else "revision"
-            if file.document.position(("datasets", name, "source", key)).line not in ignored:
-                yield name, repository
+        if not isinstance(source, dict):
+            continue
+        repository = source_model(source).repository_of(source)
+        if repository is None or is_commit(repository.revision):
+            continue
+        key = "path" if repository.revision is None else "revision"
+        if file.document.position(("datasets", name, "source", key)).line not in ignored:
+            yield name, repository
 
 
 def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile | None:
