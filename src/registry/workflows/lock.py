@@ -137,7 +137,7 @@ def _pin_anew(
         spec,
         context.cache,
         offline=context.offline,
-        whole=True,
+        full=True,
         lock=lock,
         report=report,
     )
