@@ -254,7 +254,7 @@ def test_labels_that_are_missing_are_named_by_their_column() -> None:
         ({"letter": {"bass": 1}}, "operation letter: unknown option 'bass', known: base"),
         ({"letters_where": {"equal": 1}}, "operation letters_where: no comparison 'equal' (did you mean 'equals'?)"),
         ({"map": []}, "operation map: takes a map from value to result"),
-        ({"letter_in": 5}, "operation letter_in: 5 is no expression; write a constant as {const: 5}"),
+        ({"letter_in": 5}, "operation letter_in: 5 is not an expression; write a constant as {const: 5}"),
     ],
 )  # fmt: skip
 def test_an_argument_that_does_not_fit_is_refused_before_any_record(
