@@ -16,11 +16,11 @@ from registry.base.locations import is_local, local_path, public_location, unpac
 from registry.build.file_references import resolve_files, resolver
 from registry.decode import decode
 from registry.manifest.arguments import source_from_arguments
-from registry.manifest.models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
+from registry.manifest.source_models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
 from registry.mapping import map_records, record_mapper
 from registry.samples.dataset import MemoryDataset
 from registry.samples.sample import Sample
-from registry.sources.fetch import open_files
+from registry.sources.pinned_files import open_files
 
 if TYPE_CHECKING:
     from registry.samples.dataset import Dataset

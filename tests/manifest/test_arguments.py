@@ -10,7 +10,7 @@ import pytest
 from registry import map_fields
 from registry.loaders import csv_dataset, hf_dataset, json_dataset
 from registry.manifest.arguments import check_fields, source_from_arguments
-from registry.manifest.models import CsvSource, HfSource
+from registry.manifest.source_models import CsvSource, HfSource
 
 
 @pytest.mark.parametrize(

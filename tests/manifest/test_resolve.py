@@ -10,9 +10,10 @@ import pytest
 
 from registry.errors import ManifestError
 from registry.manifest.merge import Entry, Layer
-from registry.manifest.models import CsvSource, DatasetSpec, Explode, HfSource, JsonSource
+from registry.manifest.models import DatasetSpec, Explode
 from registry.manifest.resolve import resolve
 from registry.manifest.serialize import data_of, defaults_of, is_given
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource
 from registry.yamldoc.reader import parse_yaml
 
 FOLDER = Path("/catalog")

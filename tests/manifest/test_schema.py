@@ -25,15 +25,11 @@ from registry.lint.runner import check
 from registry.lockfile.models import Lock, LockedSource, Pin
 from registry.manifest.expressions import COMPARISONS
 from registry.manifest.models import (
-    CsvSource,
     DatasetSpec,
     Expect,
     Explode,
     FieldsSpec,
-    HfSource,
     Join,
-    JsonSource,
-    ParquetSource,
     Subsample,
     View,
 )
@@ -47,6 +43,7 @@ from registry.manifest.schema import (
     schema_uri,
 )
 from registry.manifest.serialize import data_of, defaults_of
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 from registry.manifest.validation import _validator, schema_errors, validate
 from registry.mapping import map_fields
 from registry.mapping.operations import OPERATIONS

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from registry.manifest.models import Source
+from registry.manifest.source import SourceModel
 from registry.manifest.validation import schema_errors
 
 __all__ = ["check_fields", "source_from_arguments"]
 
-SourceModel = TypeVar("SourceModel", bound=Source)
+Model = TypeVar("Model", bound=SourceModel)
 
 
 def check_fields(fields: Mapping[str, Any]) -> None:
@@ -25,7 +25,7 @@ def check_fields(fields: Mapping[str, Any]) -> None:
         raise ValueError(f"field {error}" if error.path else f"fields: {error}")
 
 
-def source_from_arguments(model: type[SourceModel], keys: Mapping[str, Any]) -> SourceModel:
+def source_from_arguments(model: type[Model], keys: Mapping[str, Any]) -> Model:
     """Return a source with the keys that are not None.
 
     Raises:
