@@ -28,7 +28,7 @@ from registry.cli import command, main
 from registry.manifest.merge import Entry, Layer
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
-from registry.manifest.schema import validate
+from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]

@@ -38,7 +38,7 @@ ReadFile = Callable[[Path, "SchemaName", FileState], ParsedFile]
 
 def parse_file(parse: Callable[[], Document], schema: SchemaName) -> ParsedFile:
     """Parse a file and validate it."""
-    from registry.manifest.schema import validate  # a warm catalog validates nothing
+    from registry.manifest.validation import validate  # a warm catalog validates nothing
 
     try:
         document = parse()
