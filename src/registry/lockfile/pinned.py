@@ -77,6 +77,7 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
         for source in pinned:
             if (revision or DEFAULT_BRANCH) in (source.revision, source.requested):
                 return source.revision
+        # A full commit names its bytes, so no other commit may replace it.
         if self.any_branch and pinned and not is_commit(revision):
             return pinned[0].revision
         self._refuse(location if revision is None else f"{location} at {revision}")
@@ -112,6 +113,8 @@ def pin_sources(
             message = f"datasets.lock does not pin it (`python -m registry lock {spec.name}` does)"
             raise LockStaleError(spec.name, message)
         return None
+    # Of an older manifest only the bytes still count: other fields or another view give other
+    # samples of them, and a source that it did not have can't be pinned.
     agrees = pin.agrees(spec_digest(spec))
     if locked and not agrees:
         raise LockStaleError(

@@ -31,6 +31,7 @@ def portable(location: str, folder: Path) -> str:
         return public_location(location)
     path = PurePath(local_path(location))
     shipped = builtin_root().parent
+    # In a checkout the built-in catalog may be `folder` itself; its own paths are then relative.
     if not path.is_relative_to(folder) and path.is_relative_to(shipped):
         return _PACKAGE + path.relative_to(shipped).as_posix()
     if Path(os.path.commonpath([path, folder])) == Path(path.anchor):
