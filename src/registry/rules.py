@@ -107,7 +107,7 @@ def _advisory(family: str, id: str, reason: str, *checks: Check, **options: Any)
 
 _READER = Check("read", "yamldoc.reader")
 _PARSER = Check("read", "yamldoc.parser")
-_SCHEMA = Check("read", "manifest.schema")
+_SCHEMA = Check("read", "manifest.validation")
 _CATALOG = Check("read", "catalog.reader")
 _RESOLVE = Check("read", "manifest.resolve")
 _TRUST = Check("read", "catalog.catalog")

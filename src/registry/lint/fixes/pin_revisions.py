@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -76,8 +75,11 @@ def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
 
 def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile | None:
     """Return the file with only the revision changed; None if that is not possible."""
-    wanted = deepcopy(file.document.value)
-    wanted["datasets"][name]["source"]["revision"] = commit
+    # Not a deepcopy: an alias is the same object as its anchor, so both would change.
+    value = file.document.value
+    dataset = value["datasets"][name]
+    changed = {**dataset, "source": {**dataset["source"], "revision": commit}}
+    wanted = {**value, "datasets": {**value["datasets"], name: changed}}
     if file.has_odd_breaks:
         return None
     # Without quotes, a commit of only digits, or like 12e4…, is a number in YAML.
