@@ -483,7 +483,7 @@ def test_every_check_is_named_by_its_rule_and_takes_what_its_stage_gives() -> No
         if node.returns and ast.unparse(node.returns) == "Iterator[Finding]"
     }
     named = {
-        (check.module, rule.id.replace("-", "_"), SUBJECTS[check.stage])
+        (check.module, rule.function_of(check), SUBJECTS[check.stage])
         for rule, check in CHECKS
         if check.stage != "read"
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.lint.field_checks import bad_expression, unknown_column
+from registry.lint.field_checks import uncompilable_expression, unknown_column
 from registry.manifest.merge import Entry, Layer
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
@@ -34,7 +34,7 @@ def found(check: object, keys: str) -> list[str]:
 
 def test_valid_expressions_have_no_problems() -> None:
     keys = f"{CSV}, fields: {{input: {{from: q, do: [strip]}}}}, where: {{value: q, regex: a}}"
-    assert found(bad_expression, keys) == []
+    assert found(uncompilable_expression, keys) == []
 
 
 def test_all_fields_that_do_not_compile_are_found() -> None:
@@ -42,14 +42,14 @@ def test_all_fields_that_do_not_compile_are_found() -> None:
         f"{CSV}, fields: {{input: {{from: q, do: [{{regex: '('}}]}}, target: a,"
         " id: {from: q, do: [stripp]}}"
     )
-    problems = found(bad_expression, keys)
+    problems = found(uncompilable_expression, keys)
     assert [problem.partition(":")[0] for problem in problems] == ["fields.input", "fields.id"]
     assert "not a regular expression" in problems[0]
     assert "stripp" in problems[1]
 
 
 def test_condition_that_does_not_compile_is_found() -> None:
-    (problem,) = found(bad_expression, f"{CSV}, where: {{value: q, regex: '('}}")
+    (problem,) = found(uncompilable_expression, f"{CSV}, where: {{value: q, regex: '('}}")
     assert problem.startswith("where: ")
 
 
