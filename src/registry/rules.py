@@ -53,7 +53,11 @@ class Finding(Struct, frozen=True):
     hint: str = ""
     """What to do next."""
     rule: str = ""
-    """Id of the rule; empty where the table says it, as for every function that a rule names."""
+    """Id of the rule; empty in the functions that a rule names, which have only one."""
+
+    def __str__(self) -> str:
+        message = f"{self.message} ({self.hint})" if self.hint else self.message
+        return ": ".join(part for part in (".".join(map(str, self.path)), message) if part)
 
     def at(self, place: Place) -> Problem:
         """Return the finding as a problem of what was checked."""
