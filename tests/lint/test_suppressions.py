@@ -9,14 +9,14 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.lint.runner import check
-from registry.lint.suppressions import IgnoreComment, read_ignores
+from registry.lint.suppressions import IgnoreComment, parse_ignores
 
 COMMENT = "# registry: ignore plain-http -- ours"
 
 
 def seen(text: str) -> list[tuple[int, int, int]]:
     """Return line, column and target of the comments of a text."""
-    return [(one.line, one.column, one.target) for one in read_ignores(text)]
+    return [(one.line, one.column, one.target) for one in parse_ignores(text)]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_what_only_looks_like_one_is_none(text: str) -> None:
     ],
 )
 def test_rules_and_reason_are_read(comment: str, rules: tuple[str, ...], reason: str) -> None:
-    (found,) = read_ignores(f"a: 1  # registry: {comment}\n")
+    (found,) = parse_ignores(f"a: 1  # registry: {comment}\n")
     assert (found.rules, found.reason) == (rules, reason)
     assert isinstance(found, IgnoreComment)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.errors import ManifestError
 from registry.lint.fixes.source_file import (
     ManifestFile,
     read_manifest_file,
@@ -72,3 +73,8 @@ def test_writing_through_a_link_replaces_its_target(tmp_path: Path) -> None:
     write_manifest_file(file_of("new: 1\n", link))
     assert link.is_symlink()
     assert target.read_text(encoding="utf-8") == "new: 1\n"
+
+
+def test_file_that_can_not_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match=r"m\.yaml: can't write the file: No such file"):
+        write_manifest_file(file_of("a: 1\n", tmp_path / "gone.yaml"))

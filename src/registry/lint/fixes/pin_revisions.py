@@ -10,7 +10,7 @@ import yaml
 
 from registry.errors import ManifestError
 from registry.lint.fixes.source_file import ManifestFile
-from registry.lint.suppressions import read_ignores
+from registry.lint.suppressions import parse_ignores
 from registry.lockfile.models import Lock
 from registry.manifest.source import Repository, is_commit
 from registry.manifest.source_models import source_model
@@ -58,7 +58,7 @@ def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
     """Yield the repositories without a commit whose problem no comment ignores."""
     ignored = {
         comment.target
-        for comment in read_ignores(file.text)
+        for comment in parse_ignores(file.text)
         if _RULE in comment.rules and comment.reason
     }
     for name, entry in (file.document.value.get("datasets") or {}).items():
