@@ -1,4 +1,4 @@
-"""Ignore comments: where they are seen, what they speak of, and what is no comment at all."""
+"""Ignore comments: where they are recognized, which line they apply to, and what they ignore."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def seen(text: str) -> list[tuple[int, int, int]]:
         ("a: 1  #registry:ignore plain-http -- ours\n", [(1, 7, 1)]),
     ],
 )
-def test_a_comment_speaks_of_its_line_or_the_next_with_keys(
+def test_comment_applies_to_its_line_or_the_next_with_keys(
     text: str, expected: list[tuple[int, int, int]]
 ) -> None:
     assert seen(text) == expected
@@ -54,7 +54,7 @@ def test_a_comment_speaks_of_its_line_or_the_next_with_keys(
         "a: 1  # registry ignores it\n",
     ],
 )
-def test_what_only_looks_like_one_is_none(text: str) -> None:
+def test_text_that_looks_like_a_comment_is_not_one(text: str) -> None:
     assert seen(text) == []
 
 
@@ -69,7 +69,7 @@ def test_what_only_looks_like_one_is_none(text: str) -> None:
         ("ignore", (), ""),
     ],
 )
-def test_rules_and_reason_are_read(comment: str, rules: tuple[str, ...], reason: str) -> None:
+def test_rules_and_reason_are_parsed(comment: str, rules: tuple[str, ...], reason: str) -> None:
     (found,) = parse_ignores(f"a: 1  # registry: {comment}\n")
     assert (found.rules, found.reason) == (rules, reason)
     assert isinstance(found, IgnoreComment)
@@ -103,34 +103,34 @@ PLAIN = "plain HTTP to h (use https://) [plain-http]"
 EXAMPLE = "(write `# registry: ignore RULE -- reason`)"
 
 
-def test_a_comment_ignores_its_rule_on_its_line(said: Said) -> None:
+def test_comment_ignores_its_rule_on_its_line(said: Said) -> None:
     assert said(f"{URL}\n") == [f"7: {PLAIN}"]
     assert said(f"{URL}  {COMMENT}\n") == []
     assert said(f"      {COMMENT}\n{URL}\n") == []
 
 
-def test_a_comment_without_a_reason_ignores_nothing(said: Said) -> None:
+def test_comment_without_a_reason_ignores_nothing(said: Said) -> None:
     assert said(f"{URL}  # registry: ignore plain-http\n") == [
         f"7: {PLAIN}",
         f"7: the comment gives no reason, so it ignores nothing {EXAMPLE} [ignore-without-reason]",
     ]
 
 
-def test_a_comment_elsewhere_is_unused(said: Said) -> None:
+def test_comment_on_another_line_is_unused(said: Said) -> None:
     assert said(f"{URL}\n      {COMMENT}\n      encoding: utf-8\n") == [
         f"7: {PLAIN}",
         "8: no problem of 'plain-http' on line 9 (remove the comment) [unused-ignore]",
     ]
 
 
-def test_of_two_rules_the_unused_one_is_reported(said: Said) -> None:
+def test_unused_one_of_two_rules_is_reported(said: Said) -> None:
     both = "# registry: ignore plain-http, unpinned-revision -- ours"
     assert said(f"{URL}  {both}\n") == [
         "7: no problem of 'unpinned-revision' on line 7 (remove the comment) [unused-ignore]"
     ]
 
 
-def test_a_misspelt_rule_has_a_hint(said: Said) -> None:
+def test_misspelt_rule_has_a_hint(said: Said) -> None:
     assert said(f"{URL}  # registry: ignore plain-htp -- ours\n") == [
         f"7: {PLAIN}",
         "7: no rule 'plain-htp' (did you mean 'plain-http'?) [unknown-rule]",
