@@ -140,13 +140,13 @@ def test_misspelt_rule_has_a_hint(said: Said) -> None:
     ]
 
 
-def test_a_family_is_no_rule_of_a_comment(said: Said) -> None:
+def test_comment_can_not_name_a_family(said: Said) -> None:
     assert said(f"{URL}  # registry: ignore sources -- ours\n")[1:] == [
         "7: no rule 'sources' (`validate --rules` lists them) [unknown-rule]"
     ]
 
 
-def test_what_stops_a_dataset_can_not_be_ignored(said: Said) -> None:
+def test_comment_can_not_ignore_a_blocking_rule(said: Said) -> None:
     lines = "      path: https://h/x?sig=abc  # registry: ignore secret-in-url -- public\n"
     assert [line.rpartition("[")[2] for line in said(lines)] == [
         "secret-in-url]",
@@ -154,7 +154,7 @@ def test_what_stops_a_dataset_can_not_be_ignored(said: Said) -> None:
     ]
 
 
-def test_a_comment_on_a_rule_that_is_not_looked_at_is_not_unused(said: Said) -> None:
+def test_comment_about_an_unselected_rule_is_not_unused(said: Said) -> None:
     lines = f"      path: https://h/x.json  {COMMENT}\n"
     assert len(said(lines)) == 1
     assert said(lines, ignore=("plain-http",)) == []
@@ -163,7 +163,7 @@ def test_a_comment_on_a_rule_that_is_not_looked_at_is_not_unused(said: Said) -> 
 
 
 @pytest.mark.parametrize("fault", ["      bogus: 1\n", "    seed: 3\n"])
-def test_a_comment_is_not_unused_where_not_everything_was_looked_at(said: Said, fault: str) -> None:
+def test_comment_in_an_invalid_file_is_not_unused(said: Said, fault: str) -> None:
     found = said(f"      path: https://h/x.json  {COMMENT}\n{fault}")
     assert len(found) == 1
     assert "unused" not in found[0]
