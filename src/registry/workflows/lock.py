@@ -20,9 +20,9 @@ from registry.errors import (
 )
 from registry.load import SourceContext, load, open_cached, remember_pinned
 from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
-from registry.lockfile.pinned import DEFAULT_BRANCH, HUB, PinnedSources, all_sources, is_remote
+from registry.lockfile.pinned import DEFAULT_BRANCH, PinnedSources
 from registry.lockfile.spec_digest import portable, requested_location, spec_digest
-from registry.manifest.models import HfSource, JsonSource, Source, is_commit
+from registry.manifest.source import Source, is_commit
 from registry.store.digest import SamplesDigest, changed_samples, digest_samples
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
         return _repin(spec, old, request, report)
     except RegistryError as error:
         reached = not isinstance(error, SourceError) or isinstance(error, _NOT_UNREACHABLE)
-        status: LockStatus = "failed" if reached or not is_remote(spec) else "unreachable"
+        status: LockStatus = "failed" if reached or not spec.is_remote else "unreachable"
         return LockResult(name=name, status=status, pin=old, stale=not agrees, error=error)
 
 
@@ -204,7 +204,7 @@ def _pin_of(
     spec: DatasetSpec, opened: LoadResult, digest: SamplesDigest, context: SourceContext
 ) -> Pin:
     side = () if opened.pins.side is None else (opened.pins.side,)
-    looked_up = zip(all_sources(spec), (*opened.pins.sources, *side), strict=True)
+    looked_up = zip(spec.all_sources, (*opened.pins.sources, *side), strict=True)
     sources = [one for source, pinned in looked_up for one in _sources(source, pinned, spec.folder)]
     return Pin(
         spec=spec_digest(spec),
@@ -219,10 +219,12 @@ def _pin_of(
 
 def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[LockedSource]:
     """Yield the lock's rows for one source: its commit, or its files."""
-    if isinstance(source, HfSource) and pinned.revision is not None:
-        requested = None if is_commit(source.revision) else source.revision or DEFAULT_BRANCH
+    repository = source.repository
+    if repository is not None and pinned.revision is not None:
+        floats = not is_commit(repository.revision)
+        requested = (repository.revision or DEFAULT_BRANCH) if floats else None
         yield LockedSource(
-            location=HUB + source.path, requested=requested, revision=pinned.revision
+            location=repository.location, requested=requested, revision=pinned.revision
         )
     for file in (*pinned.files, *pinned.contents):
         yield _locked_file(file, folder)
@@ -230,7 +232,7 @@ def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[Locked
 
 def _locked_file(file: PinnedFile, folder: Path) -> LockedSource:
     location = portable(file.location, folder)
-    requested = requested_location(file.asked or file.location, folder)
+    requested = requested_location(file.requested or file.location, folder)
     return LockedSource(
         location=location,
         requested=None if requested == location else requested,
@@ -246,7 +248,7 @@ def _columns(source: Source, pinned: SourcePin, context: SourceContext) -> list[
     from registry.build.builder import records_of
 
     records = records_of(source, pinned, context)
-    first = islice(records, _JSON_COLUMN_RECORDS if isinstance(source, JsonSource) else 1)
+    first = islice(records, _JSON_COLUMN_RECORDS if source.columns_vary else 1)
     names = dict.fromkeys(str(key) for record in first for key in record)
     # A lone surrogate can't be encoded as UTF-8, which the lockfile is written in.
     return [name.encode("utf-8", "replace").decode() for name in names]

@@ -11,7 +11,7 @@ from registry.build.fingerprint import pin_all
 from registry.errors import DigestMismatchError, ManifestError, SourceError
 from registry.load import SourceContext
 from registry.lockfile.models import Lock, lock_text
-from registry.lockfile.pinned import changes, is_remote, pin_sources
+from registry.lockfile.pinned import changes, pin_sources
 from registry.lockfile.spec_digest import spec_digest
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def differences(
             continue
         hint = f"`python -m registry lock {name}` pins it"
         if pin is None:
-            if not is_remote(spec):
+            if not spec.is_remote:
                 yield Difference(name, "is not pinned", hint)
         elif pin.agrees(spec_digest(spec)):
             yield from _changed_file(spec, pin, cache)

@@ -10,14 +10,13 @@ from typing import Any
 
 import click
 
-from registry.base.locations import unpacked_suffix
 from registry.catalog.catalog import Catalog, shown
 from registry.cli import CLEAN, options
 from registry.cli.output import print_sample
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.lint.fixes.schema_comment import schema_reference
 from registry.load import SourceContext, inspect_source, load
-from registry.manifest.resolve import source_type
+from registry.manifest.source_models import infer_source_keys
 from registry.scaffold.infer import infer_fields, manifest_text
 from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
@@ -126,15 +125,14 @@ def _source(
     if file is not None:
         if config or split or revision:
             raise click.UsageError("--name, --split and --revision go with --hf")
-        kind = source_type(file)
-        if kind is None:
+        inferred = infer_source_keys(file)
+        if inferred is None:
             raise click.UsageError(f"can't tell the type of {file}: csv, json, jsonl or parquet")
-        tabs = {"delimiter": "\t"} if unpacked_suffix(file) in (".tsv", ".tab") else {}
         if "://" not in file:  # relative to the index, as manifests write it
             local = Path(file).absolute()
             inside = local.is_relative_to(folder)
             file = local.relative_to(folder).as_posix() if inside else str(local)
-        return {"type": kind, "path": file, **tabs}
+        return {"type": inferred.pop("type"), "path": file, **inferred}
     if split is None:
         raise click.UsageError("--hf needs --split, such as test")
     given = {"path": path, "name": config, "split": split, "revision": revision}
