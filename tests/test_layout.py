@@ -83,9 +83,6 @@ WITHOUT_OWN_TEST: dict[str, str] = {
     "store/schema.py": "to be written",
     "store/views.py": "to be written",
     "store/writer.py": "to be written",
-    "workflows/lock.py": "to be written",
-    "workflows/lock_check.py": "to be written",
-    "workflows/sync.py": "to be written",
     "yamldoc/edit.py": "to be written",
 }
 
