@@ -24,8 +24,8 @@ __all__ = ["command_line_page", "operations_page", "rules_page"]
 
 _HEAD = """# Operations
 
-The operations that `do:` takes, in `{from: expression, do: [operations]}`. Generated from the tables
-in `src/registry/mapping/operations/` by `make docs`; a test runs every example.
+The operations that `do:` takes, in `{from: expression, do: [operations]}`. Generated from the
+tables in `src/registry/mapping/operations/` by `make docs`; a test runs every example.
 
 An operation that can't process a value raises an error that names dataset, record, field, operation
 and value. `test`, `keep` and `letters_where` take the comparisons `equals not_equals in not_in less

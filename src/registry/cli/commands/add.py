@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
 from registry.cli.output import print_sample
 from registry.errors import DecodeError, ManifestError, Problem
@@ -66,7 +66,7 @@ def command(
     mapping = infer_fields(name, records)
     text = manifest_text(name, source, mapping, samples=len(records), schema=schema)
     # Loaded before it is written, so that `add` never leaves a manifest that does not work.
-    extended = catalog.with_manifest(parse_yaml(text, file=shown(target)))
+    extended = catalog.with_manifest(parse_yaml(text, file=display_path(target)))
     dataset = load(extended[name], cache, offline=settings.offline).dataset
     if dry_run:
         print(text, end="")
@@ -78,7 +78,7 @@ def command(
             file_.write(text)
     except FileExistsError as error:
         raise _exists(target) from error
-    print(f"wrote {shown(target)}: review it, and add a description\n")
+    print(f"wrote {display_path(target)}: review it, and add a description\n")
     for number, sample in enumerate(dataset[:2], 1):
         print_sample(sample, number)
     return CLEAN
@@ -95,9 +95,9 @@ def _target(catalog: Catalog, name: str) -> Path:
     if catalog.index == builtin_root() and catalog.index.parent != Path.cwd():
         hint = "create a datasets.yaml of your own with `include: [registry/*.yaml]`"
         raise _refusal(f"the built-in catalog is read-only ({hint})")
-    target = catalog.place_for(name)
+    target = catalog.file_for(name)
     if target is None:
-        index = shown(catalog.index)
+        index = display_path(catalog.index)
         raise _refusal(f"{index} includes no folder to write to (add `include: [registry/*.yaml]`)")
     if os.path.lexists(target):
         raise _exists(target)
@@ -105,7 +105,7 @@ def _target(catalog: Catalog, name: str) -> Path:
 
 
 def _exists(target: Path) -> ManifestError:
-    return _refusal(f"{shown(target)} already exists and is not overwritten")
+    return _refusal(f"{display_path(target)} already exists and is not overwritten")
 
 
 def _refusal(message: str) -> ManifestError:

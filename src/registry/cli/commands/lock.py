@@ -10,7 +10,7 @@ import click
 
 import registry
 from registry.cache import Cache
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_json
 from registry.cli.progress_bars import bars
@@ -75,7 +75,7 @@ def command(
     request = LockRequest(
         catalog=catalog,
         cache=cache,
-        old=read_sides(path, shown_as=shown(path)),
+        old=read_sides(path, shown_as=display_path(path)),
         upgrade={*single, *((names or catalog) if _ALL in upgrades else ())},
         offline=settings.offline,
     )
@@ -94,7 +94,7 @@ def command(
     if as_json:
         print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
     else:
-        _print(results, dropped, failed, path=shown(path))
+        _print(results, dropped, failed, path=display_path(path))
     return PROBLEMS if stray or failed else CLEAN
 
 
@@ -135,11 +135,13 @@ def _print(
 
 def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_json: bool) -> int:
     """Print where the lockfile differs from what would be written for the manifests."""
-    lock = read_lock(path, shown_as=shown(path))
+    lock = read_lock(path, shown_as=display_path(path))
     found = list(differences(catalog, lock or Lock(), cache, names))
     if lock is not None and not names and not is_as_written(path, lock):
         message = "is not formatted as `lock` writes it"
-        found.append(Difference(shown(path), message, "`python -m registry lock` rewrites it"))
+        found.append(
+            Difference(display_path(path), message, "`python -m registry lock` rewrites it")
+        )
     if as_json:
         print_json([vars(one) for one in found])
         return PROBLEMS if found else CLEAN
@@ -147,5 +149,5 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
         print(one)
     state = f"{len(found)} differences" if len(found) > 1 else "1 difference" if found else "fresh"
     pins = "there is no such file" if lock is None else f"{len(lock.pins):,} pins"
-    print(f"{shown(path)}: {state} ({pins})")
+    print(f"{display_path(path)}: {state} ({pins})")
     return PROBLEMS if found else CLEAN
