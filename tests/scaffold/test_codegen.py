@@ -85,7 +85,7 @@ def test_secrets_are_read_from_the_environment(catalog_root: CatalogRoot) -> Non
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        (f"{CSV}, on_duplicate: drop", "leave out samples whose id was seen already"),
+        (f"{CSV}, on_duplicate: drop", "drop samples with a repeated id"),
         (f"{CSV}, where: {{value: q, equals: 1}}", "apply where of the manifest"),
         (f"{CSV}, explode: q, sample: {{n: 1, seed: 0}}", "apply explode, sample of the manifest"),
         ("source: {type: csv, path: ['https://h/a.csv', 'https://h/b.csv']}", "https://h/b.csv"),

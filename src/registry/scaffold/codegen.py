@@ -32,7 +32,9 @@ def loader_call(spec: DatasetSpec) -> str:
     lines = [f"from registry import {imports}", ""]
     lines += [f"# get_dataset also does: {note}" for note in _notes(spec)]
     lines += [f"dataset = {loader}("]
-    lines += [_argument(name, value) for name, value in arguments.items()]
+    for name, value in arguments.items():
+        code = str(value) if isinstance(value, _Code) else pprint.pformat(value, sort_dicts=False)
+        lines.append(f"    {name}={code},".replace("\n", "\n    "))
     return "\n".join([*lines, ")"])
 
 
@@ -40,11 +42,6 @@ class _Code(str):
     """Python code, which must not be quoted."""
 
     __slots__ = ()
-
-
-def _argument(name: str, value: Any) -> str:
-    text = str(value) if isinstance(value, _Code) else pprint.pformat(value, sort_dicts=False)
-    return f"    {name}={text},".replace("\n", "\n    ")
 
 
 def _with_environment(value: Any) -> str:
@@ -80,6 +77,6 @@ def _notes(spec: DatasetSpec) -> Iterator[str]:
     if done:
         yield f"apply {', '.join(done)} of the manifest"
     if spec.on_duplicate == "drop":
-        yield "leave out samples whose id was seen already"
+        yield "drop samples with a repeated id"
     if spec.on_duplicate == "suffix":
-        yield "number the ids that were seen already"
+        yield "append numbers to repeated ids"

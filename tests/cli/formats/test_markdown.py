@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.cli.formats.markdown import MAX_BYTES, as_markdown, code_span
+from registry.cli.formats.markdown import MAX_COMMENT_BYTES, as_markdown, code_span
 from registry.diff.models import KeyChange
 from registry.errors import Problem
 from tests.cli.formats.diffs import EVIL, change, diff_of, origin, untrusted_diff
@@ -78,7 +78,7 @@ def test_first_five_datasets_are_unfolded() -> None:
 def test_comment_fits_the_limit_of_github(count: int, text: str) -> None:
     changes = [change(f"dataset-{n}", text, f"{text} y") for n in range(count)]
     markdown = as_markdown(diff_of(*changes))
-    assert len(markdown.encode()) <= MAX_BYTES
+    assert len(markdown.encode()) <= MAX_COMMENT_BYTES
     shown = set(re.findall(r"dataset-(\d+)", markdown))
     assert shown == {str(n) for n in range(len(shown))}, "the most severe come first"
     rest = re.search(r"^…and ([\d,]+) more datasets?: ", markdown, re.MULTILINE)
@@ -96,7 +96,7 @@ def test_problems_and_changes_of_the_index_fit_too() -> None:
         not_compared=tuple(map(str, range(10_000))),
     )
     markdown = as_markdown(made)
-    assert len(markdown.encode()) <= MAX_BYTES
+    assert len(markdown.encode()) <= MAX_COMMENT_BYTES
     assert "…and 990 more problems" in markdown
     assert " and 9,980 more" in markdown
 
