@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,6 +37,19 @@ from registry.samples.content import ContentData, ContentReasoning, ContentToolU
 from registry.samples.messages import ToolCall, ToolCallContent, ToolCallError
 from registry.store.reader import SampleFile
 from registry.store.rows import samples_of
+from registry.store.schema import (
+    METADATA_VALUES,
+    MetadataType,
+    MetadataTypeMismatchError,
+    batch_of,
+    common_keys,
+    full_schema,
+    has_sample_columns,
+    json_keys,
+    metadata_type_of,
+    schema_of,
+    with_all_columns,
+)
 from tests.store.samples_file import rows_of, write_samples
 
 Parts = dict[str, Any]
@@ -280,3 +294,106 @@ def test_metadata_that_is_nested_too_deeply_is_refused_by_name() -> None:
         deep = [deep]
     with pytest.raises(MappingError, match="field metadata: can't be cached"):
         rows_of([Sample("x", metadata={"deep": deep})], {})
+
+
+# --- columns ---
+
+
+@pytest.mark.parametrize(
+    ("values", "metadata_type"),
+    [
+        (["x", None], "str"),
+        ([1, 2], "int"),
+        ([True, None], "bool"),
+        ([1.5], "float"),
+        ([["a", None], [], None], "str_list"),
+        ([["a", 1]], "json"),
+        ([1, 1.5], "json"),
+        ([True, 1], "json"),
+        ([{"a": 1}], "json"),
+        ([Level.HIGH], "json"),
+        ([b"x"], "json"),
+        ([None, None], "json"),
+        ([], "json"),
+    ],
+)
+def test_the_common_type_of_metadata(values: list[Any], metadata_type: str) -> None:
+    assert metadata_type_of(values) == metadata_type
+
+
+@pytest.mark.parametrize(
+    ("metadata", "keys"),
+    [
+        ([], []),
+        ([{"a": 1, "b": 2}, {"a": None, "b": 3}], ["a", "b"]),
+        ([{"a": 1, "b": 2}, {"b": 3, "a": 4}], []),
+        ([{"a": 1}, None], []),
+        ([None, None], []),
+        ([{}], []),
+        ([{1: "x"}], []),
+    ],
+)
+def test_keys_that_all_samples_have_in_one_order(metadata: list[Any], keys: list[str]) -> None:
+    assert common_keys(metadata) == keys
+
+
+TYPES: dict[str, MetadataType] = {"n": "int", "any": "json"}
+
+
+def test_columns_of_a_file() -> None:
+    assert METADATA_VALUES not in schema_of({}).names
+    schema = schema_of(TYPES)
+    assert schema.names == [*schema_of({}).names, METADATA_VALUES]
+    assert json_keys(schema) == ["any"]
+    assert json_keys(schema_of({})) == []
+
+
+def test_columns_that_a_file_omits_are_null() -> None:
+    schema = schema_of(TYPES)
+    few = pa.schema([field for field in schema if field.name in ("input", METADATA_VALUES)])
+    assert full_schema(few) == schema
+    batch = batch_of({"input": ["x"], "metadata": [{"n": 1, "any": [2]}]}, [1], TYPES)
+    restored = with_all_columns(batch.select(["input", METADATA_VALUES]), schema)
+    assert restored.schema == schema
+    assert restored.drop_columns(["record"]) == batch.drop_columns(["record"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (schema_of({}), True),
+        (schema_of(TYPES), True),
+        (pa.schema([pa.field("input", pa.large_string())]), True),
+        (pa.schema([]), True),
+        (pa.schema([pa.field("input", pa.string())]), False),
+        (pa.schema([pa.field("question", pa.large_string())]), False),
+    ],
+)
+def test_whether_columns_are_those_of_samples(schema: pa.Schema, expected: bool) -> None:
+    assert has_sample_columns(schema) is expected
+
+
+@pytest.mark.parametrize(
+    ("metadata", "key"),
+    [
+        ([{"n": 1}], None),
+        ([{"any": 1, "n": 2}], None),
+        ([None], None),
+        ([{"n": "x", "any": 1}], "n"),
+        ([{"n": True, "any": 1}], "n"),
+        ([{"n": 2**63, "any": 1}], "n"),
+    ],
+)
+def test_metadata_of_other_keys_or_types_is_a_mismatch(metadata: list[Any], key: str) -> None:
+    good = {"n": None, "any": None}
+    with pytest.raises(MetadataTypeMismatchError) as caught:
+        batch_of({"input": ["x", "y"], "metadata": [good, *metadata]}, [1, 2], TYPES)
+    assert caught.value.key == key
+
+
+def test_an_error_has_the_record_of_the_value() -> None:
+    with pytest.raises(MappingError) as caught:
+        batch_of({"id": [1, 2**64, 2**65]}, [5, 7, 9], {})
+    assert str(caught.value) == (
+        f"record 7, field id: an id must fit in 64 bits or be a str, value: {2**64}"
+    )
