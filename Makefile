@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 .PHONY: help demo test parity bench check format docs clean
 
-help:  ## show the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/.run: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -16,7 +16,7 @@ help:  ## show the targets
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: .venv/.run  ## install, build the demo datasets and look at them
+demo: .venv/.run  ## install, build the demo datasets and show some samples
 	$(BIN)/python -m registry sync --tag demo
 	$(BIN)/python -m registry preview demo-mcq-small -n 2
 	$(BIN)/python -m registry preview demo-chat -n 1
@@ -29,25 +29,25 @@ test: .venv/.dev  ## run the tests
 	.venv-parity/bin/python -m pip install --quiet --editable . inspect_evals==0.26.0 pytest
 	touch $@
 
-# The conftest above needs servers that this environment does without.
-parity: .venv-parity/.done  ## compare the manifests with inspect_evals, in its own environment
+# `--confcutdir`: the conftest above imports servers that this environment doesn't have.
+parity: .venv-parity/.done  ## compare the manifests with inspect_evals, in an environment of its own
 	.venv-parity/bin/python -m pytest tests/parity --confcutdir tests/parity
 
-bench: .venv/.dev  ## measure speed and memory beside Inspect AI (BENCH="--only warm")
+bench: .venv/.dev  ## measure speed and memory beside Inspect AI (some cases: BENCH="--only warm")
 	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)
 
-check: .venv/.dev  ## format, lint, types, tests: what CI runs
+check: .venv/.dev  ## check format, lint and types, run the tests: what CI runs
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 	$(MAKE) test
 
-format: .venv/.dev  ## format the code and mend what ruff can
+format: .venv/.dev  ## format the code, and fix what ruff can
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
 
-docs: .venv/.run  ## write the pages of the operations and the rules
+docs: .venv/.run  ## generate the pages of operations, rules and the command line
 	$(BIN)/python -m registry.docgen
 
-clean:  ## remove the environment and what tools left
+clean:  ## remove the environments, and what tools and builds left
 	rm -rf .venv .venv-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

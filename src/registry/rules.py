@@ -1,102 +1,209 @@
-"""The rules of manifests: the table of what can be wrong with them, and why that matters."""
+"""The one table of rules: what manifests must satisfy, why, and which check finds violations."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Collection, Iterator
+from importlib import import_module
+from typing import Any, Literal, Protocol
+
 from msgspec import Struct
+from msgspec.structs import replace
 
-from registry.errors import Severity
+from registry.errors import Problem, Severity
 
-__all__ = ["ALL", "FAMILIES", "RULES", "Rule"]
+__all__ = [
+    "ALL",
+    "RULES",
+    "RULE_FAMILIES",
+    "Check",
+    "Finding",
+    "Place",
+    "Rule",
+    "Stage",
+    "run_checks",
+]
 
 ALL = "all"
-"""The word that stands for every rule, those that are off by default too."""
+"""The word that selects every rule, including those that are off by default."""
+
+Stage = Literal["read", "text", "document", "merged", "spec", "lock"]
+"""What a check takes: a ManifestFile, a Document, a Merged, a DatasetSpec or a PinnedDataset.
+
+At "read" no function is run: the module reports the problem itself while it reads the file.
+"""
+
+
+class Place(Protocol):
+    """Something with positions in a file: a document, a dataset's merged keys, a comment."""
+
+    def problem(
+        self, path: tuple[str | int, ...], message: str, hint: str = "", *, rule: str
+    ) -> Problem:
+        """Return a problem at a path."""
+
+
+class Finding(Struct, frozen=True):
+    """One violation of a rule."""
+
+    path: tuple[str | int, ...]
+    """Keys and list indexes, relative to what was checked."""
+    message: str
+    """What is wrong, in one line."""
+    hint: str = ""
+    """What to do next."""
+    rule: str = ""
+    """Id of the rule; empty where the table says it, as for every function that a rule names."""
+
+    def at(self, place: Place) -> Problem:
+        """Return the finding as a problem of what was checked."""
+        return place.problem(self.path, self.message, self.hint, rule=self.rule)
+
+
+class Check(Struct, frozen=True):
+    """Where violations of a rule are found."""
+
+    stage: Stage
+    module: str
+    """Below `registry`. A name and not a function, because every stage imports this table and a
+    warm open must not import the checks that only `validate` runs."""
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """One thing that manifests are held to."""
+    """One requirement on manifests."""
 
     id: str
-    """Stable: it stands in ignore comments, indexes and reports."""
+    """Stable: ignore comments, indexes and reports contain it. With `_` for `-` it is the name of
+    the function that checks it, in the module of each of its checks."""
     family: str
-    """The word that selects it together with its like."""
+    """The word that selects it together with related rules."""
     reason: str
     """Why it matters, in one line."""
     severity: Severity = "warning"
-    """As it is where the index does not say otherwise."""
-    stops: bool = False
-    """A dataset with this problem is refused wherever it is used, so it can't be ignored."""
+    """Used unless the index configures another."""
+    blocking: bool = False
+    """A dataset with this problem can't be used at all, so the rule can't be ignored."""
     default: bool = True
-    """False is only reported where it is selected."""
+    """False: only reported where it is selected."""
     fixable: bool = False
-    """`validate --fix` mends it, where that is safe."""
+    """`validate --fix` fixes it where that is safe."""
+    checks: tuple[Check, ...]
+    """At most one per stage; several where a later stage finds what an earlier one can't."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a list of rules says of it beside its severity."""
+        notes = {"can't be ignored": self.blocking, "off": not self.default, "--fix": self.fixable}
+        return [note for note, applies in notes.items() if applies]
 
 
-def _stop(family: str, id: str, reason: str) -> Rule:
-    return Rule(id=id, family=family, reason=reason, severity="error", stops=True)
+def _blocking(family: str, id: str, reason: str, *checks: Check) -> Rule:
+    return Rule(id=id, family=family, reason=reason, severity="error", blocking=True, checks=checks)
 
 
-def _warning(family: str, id: str, reason: str) -> Rule:
-    return Rule(id=id, family=family, reason=reason)
+def _advisory(family: str, id: str, reason: str, *checks: Check, **options: Any) -> Rule:
+    return Rule(id=id, family=family, reason=reason, checks=checks, **options)
 
 
-def _style(id: str, reason: str) -> Rule:
-    return Rule(id=id, family="style", reason=reason, default=False, fixable=True)
+_READER = Check("read", "yamldoc.reader")
+_PARSER = Check("read", "yamldoc.parser")
+_SCHEMA = Check("read", "manifest.schema")
+_CATALOG = Check("read", "catalog.reader")
+_RESOLVE = Check("read", "manifest.resolve")
+_TRUST = Check("read", "catalog.catalog")
+_LOCKFILE = Check("read", "lint.lock_checks")
+_SELECTION = Check("read", "lint.selection")
+_COMMENTS = Check("read", "lint.suppressions")
+_TEXT = Check("text", "lint.layout_checks")
+_DOCUMENT = Check("document", "lint.layout_checks")
+_KEYS = Check("merged", "manifest.checks")
+_SOURCES = Check("merged", "manifest.source_checks")
+_FIELDS = Check("spec", "lint.field_checks")
+_PINS = Check("lock", "lint.lock_checks")
 
-
+# fmt: off
 _TABLE = (
-    _stop("yaml", "unreadable-file", "What can't be opened, or is not UTF-8, can't be checked."),
-    _stop("yaml", "yaml-syntax", "The file is not YAML, so nothing in it is known."),
-    _stop("yaml", "yaml-limit", "Sizes are bounded, so that no file can use up a machine."),
-    _stop("yaml", "yaml-tag", "Tags build objects of a program; manifests are plain data."),
-    _stop("yaml", "yaml-key", "A key that is no text reads otherwise in other tools."),
-    _stop("yaml", "yaml-number", "JSON, Arrow and other readers have no such number."),
-    _stop("yaml", "duplicate-key", "Of two values only one counts, and readers see the other."),
-    _stop("schema", "unknown-key", "A misspelt key would be passed over in silence."),
-    _stop("schema", "missing-key", "Without it nobody can say what the dataset is."),
-    _stop("schema", "wrong-type", "The value is not of the kind that the key takes."),
-    _stop("schema", "wrong-value", "The value is outside of what the key allows."),
-    _stop("schema", "bad-name", "Names stand in commands, paths and URLs."),
-    _stop("catalog", "include-nothing", "A pattern without a file is mostly a misspelt folder."),
-    _stop("catalog", "duplicate-name", "One name must not mean two datasets."),
-    _stop("catalog", "unknown-parent", "`extends` names a dataset that is not in the catalog."),
-    _stop("catalog", "extends-cycle", "Datasets that extend each other have no beginning."),
-    _stop("order", "unseeded-shuffle", "Without a seed the order is another on every machine."),
-    _stop("order", "seed-without-shuffle", "It has no effect, which whoever wrote it expects."),
-    _stop("secrets", "literal-secret", "What stands in a manifest is read by all who see it."),
-    _stop("secrets", "secret-in-url", "A password or signature in a URL is in every copy and log."),
-    _stop("fields", "bad-expression", "An expression or a condition that can't be compiled."),
-    _stop("fields", "mapper-and-fields", "Both say how a record becomes a sample."),
-    _stop("fields", "untrusted-mapper", "Code of a package runs only where the index trusts it."),
-    Rule(
-        id="unknown-column",
-        family="fields",
-        reason="The manifest names the columns of its file, and this is none of them.",
-        severity="error",
-    ),
-    _warning("sources", "plain-http", "On the way anybody can read the data, and change it."),
-    Rule(
-        id="unpinned-revision",
-        family="sources",
-        reason="Another commit may bring other samples any day.",
-        fixable=True,
-    ),
-    _warning("description", "missing-license", "Nobody can tell whether the data may be used."),
-    _warning("description", "missing-description", "`list` and reviewers have only the name."),
-    _style("schema-line", "With it editors complete keys and show mistakes while one writes."),
-    _style("key-order", "Manifests that are all laid out alike are quicker to review."),
-    _stop("lock", "bad-lock", "No pin of it can be used, so no dataset of the catalog opens."),
-    _warning("lock", "stale-lock", "A pin of another manifest no longer says what is meant."),
-    _stop("rules", "unknown-rule", "A misspelt id would ignore or select nothing."),
-    _stop("rules", "rule-not-ignorable", "What stops a dataset from being used must be mended."),
-    _stop("rules", "ignore-without-reason", "The next reader must know why; it ignores nothing."),
-    _warning("rules", "unused-ignore", "It hides the problem when that comes back."),
+    _blocking("yaml", "unreadable-file", "A file that can't be opened or is not UTF-8 can't be checked.", _READER),
+    _blocking("yaml", "yaml-syntax", "The file is not valid YAML, so nothing in it can be read.", _PARSER),
+    _blocking("yaml", "yaml-limit", "Sizes are limited, so that no file can exhaust a machine.", _PARSER),
+    _blocking("yaml", "yaml-tag", "Tags construct objects of a program; manifests are plain data.", _PARSER),
+    _blocking("yaml", "yaml-key", "Tools read a key that is not a string in different ways.", _PARSER),
+    _blocking("yaml", "yaml-number", "JSON, Arrow and other readers have no such number.", _PARSER),
+    _blocking("yaml", "duplicate-key", "Only one of the values counts, and a reviewer may see the other.", _PARSER),
+    _blocking("schema", "unknown-key", "A misspelt key would be ignored without notice.", _SCHEMA),
+    _blocking("schema", "missing-key", "The dataset is not defined without this key.", _SCHEMA, _KEYS),
+    _blocking("schema", "wrong-type", "The value is not of the type that the key takes.", _SCHEMA),
+    _blocking("schema", "wrong-value", "The value is not one that the key allows.", _SCHEMA),
+    _blocking("schema", "bad-name", "Names are used in commands, paths and URLs.", _SCHEMA),
+    _blocking("catalog", "include-nothing", "A pattern that matches no file is usually a misspelt folder.", _CATALOG),
+    _blocking("catalog", "duplicate-name", "One name must not mean two datasets.", _CATALOG),
+    _blocking("catalog", "unknown-parent", "`extends` names a dataset that is not in the catalog.", _RESOLVE),
+    _blocking("catalog", "extends-cycle", "Datasets that extend each other can't be resolved.", _RESOLVE),
+    _blocking("order", "unseeded-shuffle", "Without a seed the order is different on every run.", _SCHEMA, _KEYS),
+    _blocking("order", "seed-without-shuffle", "The seed has no effect, although its author expects one.", _KEYS),
+    _blocking("secrets", "literal-secret", "Everyone who can read the manifest can read the secret.", _SOURCES),
+    _blocking("secrets", "secret-in-url", "A password or signature in a URL is in every copy and log.", _SOURCES),
+    # `manifest` may not import the operations of `mapping`, so only `spec` compiles them.
+    _blocking("fields", "bad-expression", "An expression or condition that can't be compiled maps no record.", _KEYS, _FIELDS),
+    _blocking("fields", "mapper-and-fields", "Both define how a record becomes a sample.", _KEYS),
+    _blocking("fields", "untrusted-mapper", "Code of a package runs only if the index trusts that package.", _TRUST),
+    _advisory("fields", "unknown-column", "The manifest lists the columns of its file, and this is not one of them.", _FIELDS, severity="error"),
+    _advisory("sources", "plain-http", "Anyone on the network path can read and change the data.", _SOURCES),
+    _advisory("sources", "unpinned-revision", "The next commit may change the samples at any time.", _SOURCES, fixable=True),
+    _advisory("description", "missing-license", "Nobody can tell whether the data may be used.", _KEYS),
+    _advisory("description", "missing-description", "`list` and reviewers see only the name.", _KEYS),
+    _advisory("style", "schema-line", "It lets editors complete keys and mark mistakes as you type.", _TEXT, default=False, fixable=True),
+    _advisory("style", "key-order", "Manifests with the same layout are quicker to review.", _DOCUMENT, default=False, fixable=True),
+    _blocking("lock", "bad-lock", "None of its pins can be used, so no dataset of the catalog opens.", _LOCKFILE),
+    _advisory("lock", "stale-lock", "The pinned samples may not be those of the manifest.", _PINS),
+    _blocking("rules", "unknown-rule", "A misspelt id would ignore or select nothing.", _SELECTION),
+    _blocking("rules", "rule-not-ignorable", "A problem that makes a dataset unusable must be fixed.", _SELECTION),
+    _blocking("rules", "ignore-without-reason", "The next reader must know why; without it nothing is ignored.", _COMMENTS),
+    _advisory("rules", "unused-ignore", "It would hide the problem if that comes back.", _COMMENTS),
 )
+# fmt: on
 
 RULES = {rule.id: rule for rule in _TABLE}
 """The rules by id, in the order of the page about them."""
 
-FAMILIES = {
+RULE_FAMILIES = {
     name: tuple(rule for rule in _TABLE if rule.family == name)
     for name in dict.fromkeys(rule.family for rule in _TABLE)
 }
 """The rules of each family."""
+
+
+def run_checks(
+    stage: Stage,
+    subject: object,
+    place: Place,
+    *,
+    blocking_only: bool = False,
+    unchecked_keys: Collection[str] | None = None,
+) -> Iterator[Problem]:
+    """Yield the problems that the checks of a stage find in a subject.
+
+    Args:
+        stage: Which checks.
+        subject: What they take; see `Stage`.
+        place: What the paths of their findings are relative to.
+        blocking_only: Leave out the advisory rules.
+        unchecked_keys: Top-level keys that are known to be invalid, so findings in them, and those
+            about the subject as a whole, are dropped. None: every key is valid.
+    """
+    for rule, check in _checks_of(stage):
+        if blocking_only and not rule.blocking:
+            continue
+        for found in check(subject):
+            if unchecked_keys is None or (found.path and found.path[0] not in unchecked_keys):
+                yield replace(found, rule=rule.id).at(place)
+
+
+@functools.cache
+def _checks_of(stage: Stage) -> tuple[tuple[Rule, Callable[[Any], Iterator[Finding]]], ...]:
+    return tuple(
+        (rule, getattr(import_module(f"registry.{check.module}"), rule.id.replace("-", "_")))
+        for rule in _TABLE
+        for check in rule.checks
+        if check.stage == stage
+    )

@@ -408,7 +408,7 @@ def test_a_revision_is_taken_from_the_lock_and_stands_for_the_same_samples(
     assert main(["validate", "--fix"]) == 0
     said = capsys.readouterr().out
     assert "fixed m/quiz.yaml: took the revision of $.datasets.quiz.source from dat" in said
-    assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: datasets.lock is of another manifest" in said
+    assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: pinned for an older manifest" in said
     assert f"revision: {first}\n" in (quiz.root / "m/quiz.yaml").read_text(encoding="utf-8")
     quiz.lock()
     code, text = quiz.diff("HEAD")

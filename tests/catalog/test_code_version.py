@@ -1,168 +1,179 @@
-"""What other code understood is not used again, and code that has not changed is not read."""
+"""What other code understood is not used again, in a checkout and of an installed release."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+import registry
 from registry.catalog import code_version as module
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+KEY = module.package_version_key.__wrapped__
+"""Takes the key as a new process does."""
 
-whole = module._digest.__wrapped__
-"""The digest of the bytes, which is not remembered."""
+FILES = ("src/registry/catalog/code_version.py", "src/registry/a.py", "schemas/index.schema.json")
+RECORD = """\
+registry/a.py,sha256=1111,5
+registry/__pycache__/a.cpython-313.pyc,,
+../../../bin/registry,sha256=2222,200
+eval_registry-0.1.0.dist-info/INSTALLER,sha256=3333,4
+eval_registry-0.1.0.dist-info/RECORD,,
+"""
 
-FILES = ("package/a.py", "package/inner/b.py", "schemas/index.schema.json")
+
+def write(top: Path, name: str, text: str) -> Path:
+    path = top / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
-def age(*paths: Path) -> None:
-    """Make files older than those that may change under the same time stamp."""
-    for path in paths:
-        os.utime(path, (time.time() - 60, time.time() - 60))
+def use(package: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a folder for the package of this process, which it loads now."""
+    time.sleep(0.02)  # a file system's clock ticks every few milliseconds
+    monkeypatch.setattr(module, "_LOADED", time.time_ns())
+    monkeypatch.setattr(module, "__file__", str(package / "catalog/code_version.py"))
+    monkeypatch.setattr(module, "builtin_root", lambda: index)
 
 
 @pytest.fixture
-def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a checkout with some modules and a schema."""
     top = tmp_path / "checkout"
     for name in FILES:
-        (top / name).parent.mkdir(parents=True, exist_ok=True)
-        (top / name).write_text(f"{name}\n", encoding="utf-8")
-        age(top / name)
-    use(top, monkeypatch)
+        write(top, name, f"{name}\n")
+    use(top / "src/registry", top / "datasets.yaml", monkeypatch)
     return top
 
 
-def use(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOADED", time.time_ns() + 10**18)
-    monkeypatch.setattr(module, "_package", lambda: top / "package")
-    monkeypatch.setattr(module, "builtin_root", lambda: top / "datasets.yaml")
-
-
 @pytest.fixture
-def known(
-    code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[], tuple[str, bool]]:
-    """Give what tells the digest as a new process does, and whether it read the code for it."""
-    (tmp_path / "kept").mkdir()
-
-    def tell() -> tuple[str, bool]:
-        read: list[str] = []
-
-        def taken() -> str:
-            read.append(whole())
-            return read[0]
-
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "code_digest", taken)
-            return module.known_code_digest.__wrapped__(tmp_path / "kept"), bool(read)
-
-    return tell
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the `site-packages` of an installed release."""
+    return install(tmp_path / "site-packages", RECORD, monkeypatch)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_module_and_schema_counts(code: Path, name: str) -> None:
-    before = whole()
-    (code / name).write_text(f"{name[::-1]}\n", encoding="utf-8")
-    assert whole() != before
+def install(top: Path, record: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write(top, "registry/a.py", "a = 1\n")
+    write(top, "eval_registry-0.1.0.dist-info/RECORD", record)
+    write(top, "other-1.0.dist-info/RECORD", "other.py,sha256=4444,1\n")
+    use(top / "registry", top / "registry/datasets.yaml", monkeypatch)
+    return top
 
 
-def test_other_files_and_where_the_code_lies_do_not_count(
-    code: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = whole()
-    (code / "package/a.pyc").write_bytes(b"x")
-    use(code.rename(code.with_name("moved")), monkeypatch)
-    assert whole() == before
+def test_the_key_of_a_process_is_taken_once() -> None:
+    assert module.package_version_key() == module.package_version_key()
 
 
-def test_the_version_of_python_counts(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = whole()
+def test_the_version_of_python_counts(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = KEY()
     monkeypatch.setattr("sys.version", "3.99")
-    assert whole() != before
-
-
-def test_code_that_has_not_changed_is_not_read(known: Callable[[], tuple[str, bool]]) -> None:
-    assert known() == (whole(), True)
-    assert known() == (whole(), False)
+    assert KEY() != before
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_code_that_has_changed_is_read(
-    code: Path, known: Callable[[], tuple[str, bool]], name: str
+def test_an_edit_in_a_checkout_changes_the_key(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    before, _ = known()
-    state = (code / name).stat()
-    (code / name).write_text(f"{name[::-1]}\n", encoding="utf-8")
+    before = KEY()
+    assert before == KEY()
+    file = checkout / name
+    stat = file.stat()
     # Of the same size and date, as archives with fixed dates have it; the inode tells.
-    os.utime(code / name, ns=(state.st_atime_ns, state.st_mtime_ns))
-    after, read = known()
-    assert read
-    assert after == whole() != before
+    file.write_text(f"{name[::-1]}\n", encoding="utf-8")
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    use(checkout / "src/registry", checkout / "datasets.yaml", monkeypatch)
+    assert KEY() == KEY() != before
 
 
-def test_code_that_came_or_went_is_noticed(
-    code: Path, known: Callable[[], tuple[str, bool]]
+def test_a_module_that_comes_or_goes_changes_the_key(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digests = [known()[0]]
-    shutil.copyfile(code / "package/a.py", code / "package/c.py")
-    age(code / "package/c.py")
-    digests.append(known()[0])
-    (code / "package/a.py").unlink()
-    digests.append(known()[0])
-    assert len(set(digests)) == 3
+    keys = [KEY()]
+    new = write(checkout, "src/registry/inner/new.py", "")
+    use(checkout / "src/registry", checkout / "datasets.yaml", monkeypatch)
+    keys.append(KEY())
+    new.unlink()
+    (checkout / FILES[1]).unlink()
+    keys.append(KEY())
+    assert len(set(keys)) == 3
 
 
-def test_code_that_was_just_written_is_read_the_next_time_too(
-    code: Path, known: Callable[[], tuple[str, bool]]
+def test_other_files_do_not_count(checkout: Path) -> None:
+    before = KEY()
+    write(checkout, "src/registry/__pycache__/a.cpython-313.pyc", "")
+    write(checkout, "docs/lock.md", "")
+    assert KEY() == before
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_code_that_changed_after_it_was_loaded_shares_its_key_with_no_other_process(
+    checkout: Path, name: str
 ) -> None:
-    (code / "package/a.py").write_text("new\n", encoding="utf-8")
-    assert [known()[1], known()[1]] == [True, True]
+    before = KEY()
+    time.sleep(0.02)
+    write(checkout, name, "new\n")
+    assert len({before, KEY(), KEY()}) == 3
 
 
-def test_code_that_changed_after_it_was_loaded_is_that_of_this_process_alone(
-    code: Path, known: Callable[[], tuple[str, bool]], monkeypatch: pytest.MonkeyPatch
+def test_an_installed_release_has_the_same_key_on_every_machine(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, _ = known()
-    monkeypatch.setattr(module, "_LOADED", time.time_ns())
-    time.sleep(0.05)  # the clock of files is a coarse one
-    (code / "package/a.py").write_text("new\n", encoding="utf-8")
-    own, _ = known()
-    assert own == module.code_digest()
-    assert own not in (before, whole())
-    assert known() == (own, False)
+    before = KEY()
+    record = RECORD.replace("2222", "5555")  # a script names the Python of its machine
+    record = "".join(line for line in record.splitlines(True)[::-1] if ".pyc" not in line)
+    install(tmp_path / "other", record, monkeypatch)
+    assert KEY() == before
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"states": 1}', b"\xff"])
-def test_what_is_damaged_is_taken_anew(
-    tmp_path: Path, known: Callable[[], tuple[str, bool]], content: bytes
+def test_another_commit_of_the_same_version_has_another_key(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known()
-    (kept,) = (tmp_path / "kept").iterdir()
-    kept.write_bytes(content)
-    assert known() == (whole(), True)
-    assert known() == (whole(), False)
+    before = KEY()
+    install(installed, RECORD.replace("1111", "6666"), monkeypatch)
+    assert KEY() == KEY() != before
 
 
-def test_a_digest_of_which_a_digit_changed_is_taken_anew(
-    tmp_path: Path, known: Callable[[], tuple[str, bool]]
+def test_an_upgrade_while_a_process_runs_gives_it_a_key_of_its_own(installed: Path) -> None:
+    before = KEY()
+    time.sleep(0.02)
+    write(installed, "eval_registry-0.1.0.dist-info/RECORD", RECORD)
+    assert len({before, KEY(), KEY()}) == 3
+
+
+OPEN = """
+import sys
+from registry.yamldoc import reader
+parse, parsed = reader.parse_yaml, []
+reader.parse_yaml = lambda text, *, file: parsed.append(file) or parse(text, file=file)
+from registry import list_datasets
+print(list_datasets(root=sys.argv[1]), len(parsed))
+"""
+
+
+def test_an_edit_of_our_own_source_invalidates_the_catalog_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digest, _ = known()
-    (kept,) = (tmp_path / "kept").iterdir()
-    other = digest.replace(digest[-1], "0" if digest[-1] != "0" else "1")
-    kept.write_bytes(kept.read_bytes().replace(digest.encode(), other.encode()))
-    assert [known(), known()] == [(digest, True), (digest, False)]
+    source = tmp_path / "checkout/src"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(registry.__file__).parent, source / "registry", ignore=ignored)
+    schemas = Path(registry.__file__).parents[2] / "schemas"
+    shutil.copytree(schemas, tmp_path / "checkout/schemas")
+    write(tmp_path, "checkout/datasets.yaml", "version: 1\n")
+    index = write(tmp_path, "catalog/datasets.yaml", "version: 1\ndatasets: {}\n")
+    os.utime(index, (1_700_000_000, 1_700_000_000))
+    monkeypatch.setenv("PYTHONPATH", str(source))
 
+    def opened() -> str:
+        command = [sys.executable, "-c", OPEN, str(index)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-def test_a_folder_that_can_not_be_written_costs_time_only(
-    tmp_path: Path, known: Callable[[], tuple[str, bool]]
-) -> None:
-    (tmp_path / "kept").rmdir()
-    (tmp_path / "kept").write_bytes(b"")
-    assert known() == (whole(), True)
+    assert [opened(), opened()] == ["[] 1\n", "[] 0\n"]
+    with (source / "registry/manifest/schema.py").open("a") as module_file:
+        module_file.write("# edited\n")
+    assert [opened(), opened()] == ["[] 1\n", "[] 0\n"]

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 
 from registry.decode.stream import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError, decode_tables
-from registry.manifest.conversion import parsed
-from registry.manifest.models import CsvSource, JsonSource, ParquetSource, Source
+from registry.manifest.arguments import source_from_arguments
+from registry.manifest.source import Source, SourceModel
+from registry.manifest.source_models import CsvSource, JsonSource, ParquetSource
 
 __all__ = ["Q", "frames_of", "parquet", "read", "rows_of", "table"]
 
@@ -41,8 +42,9 @@ def read(
     """Return the records that are read by column, and why no more are."""
     path = folder / name
     path.write_bytes(data)
-    models: dict[str, type[Source]] = {"csv": CsvSource, "parquet": ParquetSource}
-    source = parsed({"path": [str(path)], **options}, models.get(name.split(".")[1], JsonSource))
+    models: dict[str, type[SourceModel]] = {"csv": CsvSource, "parquet": ParquetSource}
+    model = models.get(name.split(".")[1], JsonSource)
+    source = source_from_arguments(model, {"path": [str(path)], **options})
     frames, why = frames_of(path, source, wanted)
     return rows_of(frames), why
 

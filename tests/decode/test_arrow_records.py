@@ -14,7 +14,7 @@ from registry.decode import arrow_records
 from registry.decode.arrow_records import read_arrow, read_parquet
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
-from registry.manifest.models import HfSource, ParquetSource
+from registry.manifest.source_models import HfSource, ParquetSource
 
 PARQUET = ParquetSource(path=("d.parquet",))
 HF = HfSource(path="o/d", split="test")

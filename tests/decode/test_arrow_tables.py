@@ -10,7 +10,8 @@ import pytest
 from registry.decode import arrow_tables, decode
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
-from registry.manifest.models import HfSource, Source
+from registry.manifest.source import Source
+from registry.manifest.source_models import HfSource
 from tests.decode.frames import frames_of, parquet, read, rows_of, table
 
 

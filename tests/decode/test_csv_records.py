@@ -11,13 +11,17 @@ import pytest
 from registry.decode.csv_records import end_of_rows, read_csv
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
-from registry.manifest.conversion import parsed
-from registry.manifest.models import CsvSource
+from registry.manifest.arguments import source_from_arguments
+from registry.manifest.source_models import CsvSource
 
 
 def read(data: bytes, *, strict: bool = True, **options: Any) -> list[dict[str, Any]]:
     file = SourceBytes("d.csv", lambda: nullcontext(io.BytesIO(data)))
-    return list(read_csv(file, parsed({"path": ["d.csv"], **options}, CsvSource), strict=strict))
+    return list(
+        read_csv(
+            file, source_from_arguments(CsvSource, {"path": ["d.csv"], **options}), strict=strict
+        )
+    )
 
 
 X1 = [{"q": "x", "a": "1"}]

@@ -11,7 +11,7 @@ import pytest
 
 from registry.decode import DECODERS
 from registry.decode import tables as module
-from registry.manifest.models import JsonSource
+from registry.manifest.source_models import JsonSource
 from tests.decode.frames import frames_of, parquet, read, table
 
 LINES = b'{"q": "x", "a": 1}\n{"q": "y"}\n'

@@ -95,10 +95,10 @@ def test_the_top_is_every_file(tree: Tree) -> None:
 
 REFUSED = {
     "mian": r"no revision 'mian' \(did you mean 'main'\?\)",
-    "qqqqqq": r"no revision 'qqqqqq' \(`git fetch` may bring it\)",
-    "--upload-pack=x": "'--upload-pack=x' is no revision: it begins with `-`",
-    "": "'' is no revision",
-    "main..main": "is a range; give its ends as two arguments",
+    "qqqqqq": r"no revision 'qqqqqq' \(try `git fetch`\)",
+    "--upload-pack=x": "'--upload-pack=x' is not a revision: it starts with `-`",
+    "": "'' is not a revision",
+    "main..main": "is a range; pass its ends as two arguments",
     "HEAD:m": "no revision 'HEAD:m'",
     "main\nmain": "no revision 'main\nmain'",
 }
@@ -125,7 +125,7 @@ def test_git_that_is_not_installed_is_an_error(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RevisionError, match=r"git is not installed, .* give two folders instead"):
+    with pytest.raises(RevisionError, match=r"git is not installed, .* pass two folders instead"):
         repository_of(repository)
 
 
@@ -146,7 +146,7 @@ def test_the_remote_s_main_branch_goes_before_the_local_one(repository: Path) ->
 def test_without_a_main_branch_the_base_has_to_be_named(repository: Path) -> None:
     git(repository, "branch", "--move", "main", "trunk")
     with pytest.raises(
-        RevisionError, match=r"no main branch \(tried .*\); name the base: diff BASE"
+        RevisionError, match=r"no main branch \(tried .*\); pass the base: diff BASE"
     ):
         fork_point(repository)
 
@@ -161,5 +161,5 @@ def test_without_common_history_the_hint_is_to_fetch_it(repository: Path) -> Non
 def test_bytes_that_git_lacks_are_an_error(repository: Path, tree: Tree, tmp_path: Path) -> None:
     blob = tree.blobs["m/a.yaml"]
     (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
-    with pytest.raises(RevisionError, match=r"git has no bytes of a\.yaml"):
+    with pytest.raises(RevisionError, match=r"git lacks the contents of a\.yaml"):
         tree.copy(["m/a.yaml"], tmp_path)

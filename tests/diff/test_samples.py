@@ -70,7 +70,7 @@ def test_samples_are_matched(case: str) -> None:
 def test_numbers_of_rows_name_no_sample() -> None:
     old = [Sample(input=text, id=n) for n, text in enumerate("abc", 1)]
     new = [Sample(input=text, id=n) for n, text in enumerate("xabc", 1)]
-    assert numbers(compared(old, new, numbered=True)) == ("content", 1, 0, 0, 0)
+    assert numbers(compared(old, new, auto_id=True)) == ("content", 1, 0, 0, 0)
 
 
 CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

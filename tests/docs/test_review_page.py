@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from registry.cli import main
-from registry.diff.severity import KINDS
+from registry.diff.severity import ChangeClass
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
@@ -52,4 +52,4 @@ def test_the_example_is_what_is_printed(
 
 def test_the_table_has_every_class_worst_first() -> None:
     rows = PAGE.partition("| class |")[2].partition("\n\n")[0].splitlines()[2:]
-    assert tuple(row.split(" | ")[0].removeprefix("| ") for row in rows) == KINDS
+    assert tuple(row.split(" | ")[0].removeprefix("| ") for row in rows) == tuple(ChangeClass)

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from registry.lint.selection import Selection, configured, selected, word_fault
+from registry.lint.selection import Selection, configured, invalid_name, selected
 from registry.manifest.models import Validation
-from registry.manifest.schema import read_schema, validate
-from registry.rules import FAMILIES, RULES
+from registry.manifest.schema import read_schema
+from registry.manifest.validation import validate
+from registry.rules import RULE_FAMILIES, RULES
 from registry.yamldoc.reader import parse_yaml
 
 DEFAULT = {rule.id for rule in RULES.values() if rule.default}
-STOPPING = {rule.id for rule in RULES.values() if rule.stops}
-READING = {rule.id for name in ("yaml", "schema", "rules") for rule in FAMILIES[name]}
+STOPPING = {rule.id for rule in RULES.values() if rule.blocking}
+READING = {rule.id for name in ("yaml", "schema", "rules") for rule in RULE_FAMILIES[name]}
 
 
 def of_index(config: str) -> tuple[Selection, list[str]]:
@@ -28,8 +29,8 @@ def test_an_index_that_says_nothing_has_the_default_rules() -> None:
     selection, problems = of_index("{}")
     assert problems == []
     assert set(selection.rules) == DEFAULT
-    assert "style" in FAMILIES
-    assert not DEFAULT & {rule.id for rule in FAMILIES["style"]}
+    assert "style" in RULE_FAMILIES
+    assert not DEFAULT & {rule.id for rule in RULE_FAMILIES["style"]}
 
 
 @pytest.mark.parametrize(
@@ -64,8 +65,8 @@ def test_a_severity_is_that_of_the_index() -> None:
     [
         ("{ignore: [plain-http, plain-htp]}", "datasets.yaml:2:33 $.validate.ignore[1]: no rule 'plain-htp' (did you mean 'plain-http'?)"),
         ("{select: [secretts]}", "datasets.yaml:2:21 $.validate.select[0]: no rule 'secretts' (did you mean 'secrets'?)"),
-        ("{ignore: [yaml]}", "datasets.yaml:2:21 $.validate.ignore[0]: 'yaml' can't be ignored (what stops a dataset from being used is mended)"),
-        ("{severity: {literal-secret: warning}}", "datasets.yaml:2:23 $.validate.severity.literal-secret: 'literal-secret' can't be ignored (what stops a dataset from being used is mended)"),
+        ("{ignore: [yaml]}", "datasets.yaml:2:21 $.validate.ignore[0]: 'yaml' can't be ignored (fix the problem: it makes the dataset unusable)"),
+        ("{severity: {literal-secret: warning}}", "datasets.yaml:2:23 $.validate.severity.literal-secret: 'literal-secret' can't be ignored (fix the problem: it makes the dataset unusable)"),
     ],
 )  # fmt: skip
 def test_a_wrong_word_of_the_index_is_reported_where_it_stands(config: str, problem: str) -> None:
@@ -92,9 +93,9 @@ def test_the_command_line_wins_over_the_index(
     assert selected(base, select=select, ignore=ignore).rules == rules
 
 
-@pytest.mark.parametrize("word", [*RULES, *FAMILIES, "all"])
+@pytest.mark.parametrize("word", [*RULES, *RULE_FAMILIES, "all"])
 def test_every_rule_and_family_can_be_selected(word: str) -> None:
-    assert word_fault(word, ignoring=False) is None
+    assert invalid_name(word, ignoring=False) is None
 
 
 def test_the_schema_of_the_index_has_the_keys_of_the_model() -> None:

@@ -119,14 +119,14 @@ def test_a_comment_without_a_reason_ignores_nothing(said: Said) -> None:
 def test_a_comment_elsewhere_is_unused(said: Said) -> None:
     assert said(f"{URL}\n      {COMMENT}\n      encoding: utf-8\n") == [
         f"7: {PLAIN}",
-        "8: no problem of 'plain-http' here (take the comment out) [unused-ignore]",
+        "8: no problem of 'plain-http' on line 9 (remove the comment) [unused-ignore]",
     ]
 
 
 def test_of_two_rules_the_unused_one_is_reported(said: Said) -> None:
     both = "# registry: ignore plain-http, unpinned-revision -- ours"
     assert said(f"{URL}  {both}\n") == [
-        "7: no problem of 'unpinned-revision' here (take the comment out) [unused-ignore]"
+        "7: no problem of 'unpinned-revision' on line 7 (remove the comment) [unused-ignore]"
     ]
 
 

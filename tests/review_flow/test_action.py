@@ -208,7 +208,7 @@ def test_a_lock_that_is_stale_fails(job: Job) -> None:
     job.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
     done = job.run(only="lock")
     assert done.codes == {"lock": 1}
-    assert "data/qa.csv is not as it was pinned" in done.logs["lock"]
+    assert "data/qa.csv differs from its pin" in done.logs["lock"]
     assert "::error title=registry lock::" in done.logs["lock"]
 
 
@@ -301,7 +301,7 @@ def test_the_name_of_a_base_branch_is_never_run(job: Job) -> None:
 def test_an_option_as_base_is_a_revision_that_is_not_there(job: Job) -> None:
     done = job.run(only="diff", base="--help")
     assert (done.codes, done.summary) == ({"diff": 2}, "")
-    assert "'--help' is no revision" in done.logs["diff"]
+    assert "'--help' is not a revision" in done.logs["diff"]
 
 
 COMMAND = "x\\n::warning::a stranger's"

@@ -164,7 +164,13 @@ def test_a_stored_view_is_the_computed_one(
 
 def test_every_argument_makes_another_view(file: SampleFile, cache_dir: Path) -> None:
     cache = Cache(cache_dir)
-    others = [{}, {"seed": 3}, {"choice_seed": 3}, {"order": "hub"}, {"samples": "sha256:1"}]
+    others: list[dict[str, Any]] = [
+        {},
+        {"seed": 3},
+        {"choice_seed": 3},
+        {"order": "hub"},
+        {"samples": "sha256:1"},
+    ]
     for options in others:
         opened(file, cache, **options)
     assert len(list(cache.entries("views"))) == len(others)

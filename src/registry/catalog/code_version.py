@@ -1,101 +1,51 @@
-"""The digest of the code that understands files: what other code understood is not used again."""
+"""The version of the code that reads manifests: what other code understood is not used again."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
-import json
 import os
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from registry.base.best_effort import hashed_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
 from registry.settings import builtin_root
 
-__all__ = ["code_digest", "known_code_digest"]
-
-_FORMAT = 1
-
+__all__ = ["package_version_key"]
 
 _LOADED = time.time_ns()
 """When this process loaded its code, or began to."""
 
 
-def code_digest() -> str:
-    """Return the digest of Python's version and of this package's modules and schemas.
+@functools.cache
+def package_version_key() -> str:
+    """Return a key that changes with Python's version, and with any module or schema of ours.
 
-    Where one of them has changed since this process loaded its code, it is one that no other
-    process has: what it runs is not what lies there.
+    Of an installed release it is the same on every machine, so that those of a cluster share what
+    is cached. It takes the digests that the installer wrote down, not the version alone, which
+    stays the same between the commits that `pip install git+…` installs.
     """
-    if _are_loaded(_files()):
-        return _digest()
-    known_code_digest.cache_clear()
-    return _own_digest()
-
-
-@functools.cache
-def _digest() -> str:
-    files = {
-        os.path.relpath(path, _package()): hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        for path in _files()
-    }
-    return digest_of([_FORMAT, sys.version, files])
-
-
-@functools.cache
-def _own_digest() -> str:
-    return digest_of([_FORMAT, uuid.uuid4().hex])
-
-
-@functools.cache
-def known_code_digest(folder: Path) -> str:
-    """Return `code_digest`; from `folder` where all files are in the state that it was taken in.
-
-    Their states stand for the content as those of manifests do; to read them all takes longer than
-    anything else that opens a dataset. The digest itself is of bytes, so that machines with other
-    copies of the same code share what is kept.
-    """
-    states = _files()
-    if not _are_loaded(states):
-        return _own_digest()
-    place = hashed_path(_package(), folder, "code")
-    known = digest_of([_FORMAT, sys.version, [[path, *state] for path, state in states.items()]])
-    with contextlib.suppress(ValueError, LookupError, TypeError):  # of another form
-        kept = json.loads((read_best_effort(place) or b"null").splitlines()[0])
-        if kept["states"] == known:
-            return str(kept["digest"])
-    digest = code_digest()
-    if not any(state.is_racy() for state in states.values()):
-        write_best_effort(place, f"{json.dumps({'states': known, 'digest': digest})}\n".encode())
-    return digest
-
-
-def _are_loaded(states: Mapping[str, FileState]) -> bool:
-    """Return whether files are as they were when this process loaded its code."""
-    # The time of the inode: that of the content may be set to anything.
-    return all(state.ctime_ns < _LOADED for state in states.values())
-
-
-def _files() -> dict[str, FileState]:
-    """Return the modules and schemas of this package, in what state they are."""
-    schemas = builtin_root().parent / "schemas"  # in a checkout they lie beside the package
-    return dict(sorted((*_found(str(_package()), ".py"), *_found(str(schemas), ".json"))))
-
-
-def _found(folder: str, suffix: str) -> Iterator[tuple[str, FileState]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                yield from _found(entry.path, suffix)
-            elif entry.name.endswith(suffix):
-                yield entry.path, FileState.of(entry.stat())
-
-
-def _package() -> Path:
-    return Path(__file__).parents[1]
+    package = Path(__file__).parents[1]
+    records = list(package.parent.glob("eval_registry-*.dist-info/RECORD"))
+    # In a checkout the schemas are beside the package. The states of its files are enough, as
+    # reading all of them would take longer than anything else that opens a dataset.
+    files = [str(record) for record in records] or [
+        os.path.join(folder, name)
+        for top in (package, builtin_root().parent / "schemas")
+        for folder, _, names in os.walk(top)
+        for name in names
+        if name.endswith((".py", ".json"))
+    ]
+    states = {file: FileState.of(file) for file in sorted(files)}
+    # What this process runs is then no longer what the files hold, so it shares no cache. The
+    # inode's time tells, because that of the content may be set to anything.
+    if any(state.ctime_ns >= _LOADED for state in states.values()):
+        return uuid.uuid4().hex
+    if not records:
+        return digest_of([sys.version, [[file, *state] for file, state in states.items()]])
+    lines = [line for record in records for line in record.read_text("utf-8").splitlines()]
+    # Compiled modules have no digest there, and not every installer makes them.
+    ours = sorted(line for line in lines if line.startswith("registry/") and ",sha256=" in line)
+    return digest_of([sys.version, ours])

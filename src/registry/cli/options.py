@@ -8,8 +8,9 @@ import sys
 import click
 
 from registry.cache import Cache
-from registry.catalog.catalog import Catalog, shown
-from registry.lockfile.models import Pin, read_lock, read_pin
+from registry.catalog.catalog import Catalog, display_path
+from registry.lockfile.models import Pin, read_lock
+from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import SourcePinner, source_pinner
 from registry.settings import Settings
 
@@ -54,6 +55,7 @@ jobs = click.option(
     type=click.IntRange(min=1),
     default=lambda: min(8, 2 * (os.cpu_count() or 1)),
     show_default="2 per core, at most 8",
+    metavar="N",
     help="How many datasets to work on at a time.",
 )
 tags = click.option(
@@ -84,13 +86,15 @@ def open_catalog(
 
 def source_pinner_of(settings: Settings) -> SourcePinner:
     """Return the function that looks up a dataset's pins, for the lockfile and the settings."""
-    lock = read_lock(settings.lock_file, shown_as=shown(settings.lock_file))
+    lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file))
     return source_pinner(lock, locked=settings.locked, frozen=settings.frozen)
 
 
 def pin_of(settings: Settings, name: str) -> Pin | None:
     """Return a dataset's pin, or None."""
-    return read_pin(settings.lock_file, name, shown_as=shown(settings.lock_file))
+    return read_pin(
+        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
+    )
 
 
 def choose(catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...]) -> list[str]:

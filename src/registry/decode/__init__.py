@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord
 
 __all__ = ["DECODERS", "decode"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord
 
 __all__ = ["read_arrow", "read_parquet"]

@@ -15,7 +15,7 @@ from registry.decode.stream import open_bytes
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
 
 __all__ = ["read_arrow_tables", "read_parquet_tables"]
 

@@ -13,7 +13,8 @@ from registry.errors import DecodeError, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from registry.manifest.models import CsvSource, Source
+    from registry.manifest.source import Source
+    from registry.manifest.source_models import CsvSource
     from registry.samples.sample import DatasetRecord
 
 __all__ = ["end_of_rows", "read_csv"]

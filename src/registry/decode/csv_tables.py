@@ -24,7 +24,8 @@ from registry.decode.stream import is_html, is_utf8, open_bytes
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import CsvSource, Source
+    from registry.manifest.source import Source
+    from registry.manifest.source_models import CsvSource
 
 __all__ = ["read_csv_tables"]
 

@@ -16,7 +16,8 @@ from registry.errors import DecodeError, did_you_mean, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from registry.manifest.models import JsonSource, Source
+    from registry.manifest.source import Source
+    from registry.manifest.source_models import JsonSource
     from registry.samples.sample import DatasetRecord
 
     Lines = Sequence[str | bytes]

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import JsonSource, Source
+    from registry.manifest.source import Source
+    from registry.manifest.source_models import JsonSource
 
 __all__ = ["read_json_tables"]
 

@@ -14,7 +14,7 @@ from registry.decode.frame import Frame, NotColumnarError, Wanted
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
 
 __all__ = ["Frame", "NotColumnarError", "Wanted", "decode_tables"]
 

@@ -1,4 +1,4 @@
-"""Where the two sides of a review lie: a folder as it is, or what a git revision holds."""
+"""Find the files of a snapshot: in a folder, or extracted from a git revision."""
 
 from __future__ import annotations
 
@@ -8,42 +8,52 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from registry.diff.git import Tree, commit_of, fork_point, matching, open_tree, repository_of
-from registry.errors import ManifestError
+from registry.errors import ManifestError, Problem
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import read_yaml
 
-__all__ = ["Place", "place_of", "place_of_folder"]
+__all__ = ["Checkout", "checkout_of", "folder_checkout"]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a side lies on this machine."""
+class Checkout:
+    """Where the files of a snapshot are on this machine."""
 
     label: str
     index: Path
     top: Path
-    """What is taken off the names of files: the repository's folder, or the catalog's."""
+    """What file names are reported relative to: the repository's folder, or the catalog's."""
     tree: Tree | None = None
-    """Where further files come from."""
-
+    """Where further files are extracted from."""
     is_temporary: bool = False
-    """Whether its files go when the review ends."""
+    """Whether its files are deleted after the diff."""
 
     @property
     def folder(self) -> Path:
         """The catalog's folder."""
         return self.index.parent
 
-    def file(self, name: str) -> str:
-        """Return the name of a file without the folders of this machine."""
+    def file_name(self, name: str) -> str:
+        """Return the name of a file relative to `top`, if it is below it."""
         path = os.path.abspath(name) if name else ""
         inside = path.startswith(f"{self.top}{os.sep}")
         return os.path.relpath(path, self.top) if inside else name
 
-    def text(self, text: str) -> str:
-        """Return a message without the folders of this machine."""
-        return text.replace(f"{self.top}{os.sep}", "")
+    def strip_folders(self, message: str) -> str:
+        """Return a message with its file names relative to `top`."""
+        return message.replace(f"{self.top}{os.sep}", "")
+
+    def portable_problem(self, problem: Problem) -> Problem:
+        """Return a problem with all file names in it relative to `top`."""
+        return structs.replace(
+            problem,
+            file=self.file_name(problem.file),
+            message=self.strip_folders(problem.message),
+            hint=self.strip_folders(problem.hint),
+        )
 
     def relative(self, value: Any) -> Any:
         """Return a value with the paths in it relative to the catalog's folder."""
@@ -58,60 +68,57 @@ class Place:
                 return value
 
 
-def place_of(given: str | None, index: Path, temporary: Path) -> Place:
-    """Return where a side lies: `given` is a folder, an index, a revision, or the fork point.
+def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
+    """Return the checkout that a command-line argument names.
+
+    Args:
+        argument: A folder with an index, an index, or a revision; None is the fork point.
+        index: The catalog in the working tree, whose revisions are meant.
+        temporary: A folder to create for the files of a revision.
 
     Raises:
-        RevisionError: it is none of these, or git can't be asked.
+        RevisionError: the argument is none of these, or git fails.
     """
-    own = None if given is None else _index_of(Path(given))
-    if own is not None and given is not None:
-        return place_of_folder(own, given)
-    return _place_of_revision(given, index, temporary)
-
-
-def _index_of(path: Path) -> Path | None:
-    """Return the index that a path names: a folder's, or the file itself."""
-    index = path / INDEX_NAME if path.is_dir() else path
-    return index.resolve() if index.name.endswith((".yaml", ".yml")) and index.is_file() else None
-
-
-def place_of_folder(index: Path, label: str) -> Place:
-    """Return the side that a folder is as it lies there."""
-    index = index.resolve()
-    above = (folder for folder in index.parents if (folder / ".git").exists())
-    return Place(label, index, next(above, index.parent))
-
-
-def _place_of_revision(revision: str | None, index: Path, temporary: Path) -> Place:
-    """Take the manifests of a revision out of the repository."""
+    if argument is not None:
+        path = Path(argument)
+        own = path / INDEX_NAME if path.is_dir() else path
+        # An existing folder shadows a branch of that name; `refs/heads/NAME` is the branch.
+        if own.name.endswith((".yaml", ".yml")) and own.is_file():
+            return folder_checkout(own, argument)
     index = index.resolve()
     repository = repository_of(index.parent).resolve()
-    commit = fork_point(repository) if revision is None else commit_of(repository, revision)
+    commit = fork_point(repository) if argument is None else commit_of(repository, argument)
     tree = open_tree(repository, commit)
     name = os.path.relpath(index, repository)
+    label = f"{argument or 'merge base'} ({commit[:7]})"
     temporary.mkdir()
-    label = f"{revision or 'merge base'} ({commit[:7]})"
-    if name not in tree.blobs:  # before there was a catalog: all of the other side is new
+    if name not in tree.blobs:  # the commit precedes the catalog, so all datasets are new
         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
         (temporary / name).write_text("version: 1\n", encoding="utf-8")
-        return Place(f"{label}, without {name}", temporary / name, temporary, is_temporary=True)
-    place = Place(label, temporary / name, temporary, tree, is_temporary=True)
-    tree.copy(_manifests(place, name, tree), temporary)
-    return place
+        label = f"{label}, without {name}"
+        return Checkout(label, temporary / name, temporary, is_temporary=True)
+    tree.copy([name], temporary)
+    tree.copy(_catalog_files(tree, name, temporary / name), temporary)
+    return Checkout(label, temporary / name, temporary, tree, is_temporary=True)
 
 
-def _manifests(place: Place, name: str, tree: Tree) -> Iterator[str]:
-    """Yield the files that the index of a tree consists of."""
-    tree.copy([name], place.top)
-    folder = os.path.dirname(name)
+def folder_checkout(index: Path, label: str) -> Checkout:
+    """Return a folder in its present state as a checkout."""
+    index = index.resolve()
+    repositories = (folder for folder in index.parents if (folder / ".git").exists())
+    return Checkout(label, index, next(repositories, index.parent))
+
+
+def _catalog_files(tree: Tree, name: str, index: Path) -> Iterator[str]:
+    """Yield the files of a tree that belong to the catalog: its lockfile and manifests."""
     lock = lock_file_of(Path(name)).as_posix()
-    yield from (path for path in (lock,) if path in tree.blobs)
+    if lock in tree.blobs:
+        yield lock
     try:
-        value = read_yaml(place.index).value
-    except ManifestError:  # told when the catalog is opened
+        value = read_yaml(index).value
+    except ManifestError:  # reported when the catalog is opened
         return
     included = value.get("include") if isinstance(value, dict) else None
     for pattern in included if isinstance(included, list) else ():
         if isinstance(pattern, str) and not pattern.startswith(("package:", "/")):
-            yield from matching(tree, os.path.join(folder, pattern))
+            yield from matching(tree, os.path.join(os.path.dirname(name), pattern))

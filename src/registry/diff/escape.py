@@ -1,4 +1,4 @@
-"""Show texts of strangers: nothing in them steers a terminal, hides or turns what is read."""
+"""Escape untrusted text, so that it can't control a terminal, hide or reorder what is read."""
 
 from __future__ import annotations
 
@@ -8,39 +8,35 @@ from typing import Any
 
 from registry.base.digest import to_json
 
-__all__ = ["shown_value", "visible"]
+__all__ = ["display_value", "escape_control"]
 
-_LONGEST = 160
+_MAX_LENGTH = 160
 _SHA256 = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{28,52}\b")
 # Control, format (bidi, zero width), unassigned and private characters; line and paragraph ends.
-_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _SCALAR = re.compile(r"null|true|false|[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
-_NAMED = {"\n": "⏎", "\t": "⇥"}
+_SYMBOLS = {"\n": "⏎", "\t": "⇥"}
 
 
-def visible(text: str) -> str:
-    """Return one line: an end of a line is `⏎`, a tab `⇥`, what can't be seen its code."""
+def escape_control(text: str) -> str:
+    """Return a text as one line: a newline as `⏎`, a tab as `⇥`, invisible characters as codes."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_NAMED.get(one) or _shown(one) for one in text)
+    return "".join(
+        _SYMBOLS.get(one)
+        or (f"\\u{{{ord(one):x}}}" if unicodedata.category(one) in _INVISIBLE else one)
+        for one in text
+    )
 
 
-def _shown(character: str) -> str:
-    if unicodedata.category(character) not in _UNSEEN:
-        return character
-    return f"\\u{{{ord(character):x}}}"
-
-
-def shown_value(value: Any) -> str:
+def display_value(value: Any) -> str:
     """Return a value of a manifest as one short line; digests are cut to 12 digits."""
-    text = value if isinstance(value, str) and _is_plain(value) else to_json(value)
-    text = visible(_SHA256.sub(r"\1…", text))
-    if len(text) <= _LONGEST:
+    # Quotes only where a str could be read as another type, or its whitespace be missed.
+    is_plain = (
+        isinstance(value, str) and value.strip() == value != "" and not _SCALAR.fullmatch(value)
+    )
+    text = escape_control(_SHA256.sub(r"\1…", value if is_plain else to_json(value)))
+    if len(text) <= _MAX_LENGTH:
         return text
-    half = (_LONGEST - 3) // 2
+    half = (_MAX_LENGTH - 3) // 2
     return f"{text[:half]} … {text[-half:]}"
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether a text can't be taken for another value, or for nothing."""
-    return bool(text.strip()) and text == text.strip() and not _SCALAR.fullmatch(text)

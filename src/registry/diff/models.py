@@ -1,4 +1,4 @@
-"""The values of a review: two sides in, what differs between them out."""
+"""The values of a diff: two snapshots of a catalog, and what differs between them."""
 
 from __future__ import annotations
 
@@ -6,67 +6,71 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from registry.diff.severity import ChangeClass
 from registry.errors import Problem
 from registry.manifest.provenance import Origin
 
 __all__ = [
+    "CatalogDiff",
     "Chunk",
     "DatasetChange",
+    "DatasetStatus",
     "Example",
     "FieldChange",
-    "Inherited",
+    "InheritedChange",
     "KeyChange",
-    "Review",
     "SampleChange",
-    "Side",
-    "Status",
+    "Snapshot",
 ]
 
-Status = Literal["removed", "changed", "added", "renamed"]
+DatasetStatus = Literal["removed", "changed", "added", "renamed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class Snapshot:
     """One state of a catalog."""
 
     label: str
-    """What people call it: `main (1a2b3c4)`, `work tree`."""
+    """Its name for people: `main (1a2b3c4)`, `work tree`."""
     datasets: Mapping[str, Mapping[str, Origin]]
-    """Dataset → dotted key → resolved value, its paths relative to the catalog's folder."""
+    """Dataset → dotted key → resolved value; paths are relative to the catalog's folder."""
     index: Mapping[str, Origin] = field(default_factory=dict)
-    """What the index says beside datasets and their defaults: `trust`, `include`, …"""
+    """Keys of the index other than datasets and their defaults: `trust`, `include`, …"""
     problems: tuple[Problem, ...] = ()
     broken: frozenset[str] = frozenset()
-    """Datasets that are there and don't resolve."""
+    """Datasets that exist but don't resolve."""
     unreadable: bool = False
-    """Whether the index itself can't be used, so that nothing is known."""
+    """Whether the index itself is invalid, so that nothing is known about its datasets."""
+
+
+# The names of the fields below are the keys of `diff --format json`.
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyChange:
-    """One resolved key with another value, at the place where it was changed."""
+    """One resolved key whose value changed, reported where it was edited."""
 
     key: str
-    kind: str
-    """A class of change; empty for what only follows from other changes."""
+    kind: ChangeClass | Literal[""]
+    """Empty for what only follows from other changes."""
     old: Origin | None
-    """None where there was no value."""
+    """None if there was no value."""
     new: Origin | None
     inherited_by: tuple[str, ...] = ()
     """Other datasets whose value changes with it."""
 
 
 @dataclass(frozen=True)
-class Inherited:
-    """A change that is told elsewhere."""
+class InheritedChange:
+    """A change that is reported at another dataset."""
 
     key: str
     dataset: str
-    """Where it is told; empty for the defaults of the index."""
+    """Where it is reported; empty for the defaults of the index."""
 
 
 class Chunk(NamedTuple):
-    """A part of a text that is compared word by word."""
+    """A part of a word diff: unchanged, removed or added."""
 
     sign: Literal["=", "-", "+"]
     text: str
@@ -86,7 +90,7 @@ class Example:
 
     status: Literal["changed", "added", "removed"]
     label: str
-    """Its id, or its place."""
+    """Its id, or its position."""
     fields: tuple[FieldChange, ...]
 
 
@@ -95,69 +99,69 @@ class SampleChange:
     """How the samples of a dataset differ."""
 
     old: int | None = None
-    """How many there were; None where that was not looked at."""
+    """Number of samples before; None if they were not compared."""
     new: int | None = None
     matched_by: Literal["id", "content", ""] = ""
     added: int = 0
     removed: int = 0
     changed: int = 0
     moved: int = 0
-    """Samples that are in both, in another order."""
+    """Samples that both snapshots have, in a different order."""
     fields: Mapping[str, int] = field(default_factory=dict)
-    """In how many of the changed samples a field differs."""
+    """Field → number of changed samples in which it differs."""
     examples: tuple[Example, ...] = ()
     note: str = ""
-    """Why samples were not compared, or what was built for it."""
+    """Why samples were not compared, or what was built for the comparison."""
 
     @property
     def is_same(self) -> bool:
-        """Whether both sides have the same samples in the same order."""
+        """Whether both snapshots have the same samples in the same order."""
         return not (self.added or self.removed or self.changed or self.moved)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetChange:
-    """What became of one dataset."""
+    """How one dataset differs."""
 
     name: str
-    status: Status
-    kinds: tuple[str, ...] = ()
-    """Classes of change, worst first."""
+    status: DatasetStatus
+    kinds: tuple[ChangeClass, ...] = ()
+    """Most severe first."""
     keys: tuple[KeyChange, ...] = ()
-    """Changes that are told here."""
-    inherited: tuple[Inherited, ...] = ()
-    """Changes that are told where they stand."""
+    """Changes that are reported at this dataset."""
+    inherited: tuple[InheritedChange, ...] = ()
+    """Changes that are reported elsewhere."""
     old_name: str = ""
-    """What a renamed dataset was called."""
+    """The former name of a renamed dataset."""
     place: str = ""
-    """`file:line` of its source."""
+    """`file:line` of its entry."""
     facts: Mapping[str, Origin] = field(default_factory=dict)
-    """What a new dataset says, by key, without what is built in."""
+    """Values of a new dataset by key, without built-in defaults."""
     samples: SampleChange | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Review:
-    """All differences between two sides."""
+class CatalogDiff:
+    """All differences between two snapshots."""
 
     base: str
     head: str
     changes: tuple[DatasetChange, ...] = ()
-    """Worst first."""
+    """Most severe first."""
     shared: tuple[KeyChange, ...] = ()
     """Changes in the index: its defaults, whose code it trusts, what it includes."""
     base_problems: tuple[Problem, ...] = ()
     head_problems: tuple[Problem, ...] = ()
     not_compared: tuple[str, ...] = ()
-    """Datasets that don't resolve on one side or both."""
+    """Datasets that don't resolve in at least one snapshot."""
 
     @property
     def problems(self) -> Iterator[tuple[str, Problem]]:
-        """The problems of both sides, each with its side."""
+        """The problems of both snapshots, each with the snapshot's label."""
         yield from ((self.base, problem) for problem in self.base_problems)
         yield from ((self.head, problem) for problem in self.head_problems)
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing differs, and everything could be compared."""
+        """Whether nothing differs and everything could be compared."""
         return not (self.changes or self.shared or self.base_problems or self.head_problems)

@@ -1,9 +1,9 @@
-"""Fields of samples as bytes to compare, and as text to read; no folder of a machine in them."""
+"""Fields of samples as bytes to compare and as text to read, without folders of this machine."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from registry.base.digest import canonical_json, encode_value
@@ -11,78 +11,59 @@ from registry.samples.letters import letter_of
 from registry.samples.messages import ChatMessage
 from registry.samples.sample import Sample
 
-__all__ = ["FIELDS", "field_bytes", "field_text"]
+__all__ = ["COMPARED_FIELDS", "field_bytes", "field_text"]
 
-FIELDS = ("input", "choices", "target", "metadata", "sandbox", "files", "setup")
-"""What a sample says; its id only names it."""
+COMPARED_FIELDS = ("input", "choices", "target", "metadata", "sandbox", "files", "setup")
+"""The content of a sample; its id only identifies it."""
 
 
 def field_bytes(sample: Sample, field: str, folder: str) -> bytes:
-    """Return what is the same for two samples whose field is; empty for None.
+    """Return bytes that are equal for two samples exactly if the field is; empty for None.
 
     Args:
         sample: The sample.
-        field: One of its fields.
-        folder: The catalog's, which is taken off the paths of files.
+        field: One of `COMPARED_FIELDS`.
+        folder: The catalog's folder, which is removed from paths.
     """
     value = getattr(sample, field)
     if value is None:
         return b""
     if isinstance(value, str):
+        # A prefix that no JSON begins with, so that the str "[1]" differs from the list.
         data = b"=" + value.encode("utf-8", "surrogatepass")
+    elif field == "input":  # ids of messages are not content
+        messages = [one.model_dump(exclude={"id"}, exclude_none=True) for one in value]
+        data = canonical_json(messages)
     else:
-        data = canonical_json(_plain(field, value))
+        data = canonical_json([value.type, value.config] if field == "sandbox" else value)
     return data.replace(os.fsencode(folder) + b"/", b"") if folder else data
 
 
 def field_text(sample: Sample, field: str, folder: str) -> str:
     """Return a field for people to read; the arguments are those of `field_bytes`."""
     value = getattr(sample, field)
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else _TEXTS.get(field, _json_text)(value)
+    match field:
+        case _ if value is None or isinstance(value, str):
+            text = value or ""
+        case "input":
+            text = "\n".join(map(_message_text, value))
+        case "choices":
+            text = "\n".join(f"{letter_of(n)}) {choice}" for n, choice in enumerate(value))
+        case "sandbox":
+            text = _sorted_json([value.type, value.config])
+        case _:
+            text = _sorted_json(value)
     return text.replace(folder + "/", "") if folder else text
 
 
-def _plain(field: str, value: Any) -> Any:
-    """Return a value as JSON data: messages without their ids, which say nothing."""
-    if field == "input":
-        return [message.model_dump(exclude={"id"}, exclude_none=True) for message in value]
-    if field == "sandbox":
-        return [value.type, value.config]
-    return value
-
-
-def _input_text(messages: list[ChatMessage]) -> str:
-    return "\n".join(_message_text(message) for message in messages)
-
-
 def _message_text(message: ChatMessage) -> str:
-    said = message.model_dump(exclude={"id", "role", "source"}, exclude_none=True)
-    if isinstance(message.content, str):
-        del said["content"]
-        more = f" {_json_text(said)}" if said else ""
-        return f"{message.role}: {message.content}{more}"
-    return f"{message.role}: {_json_text(said)}"
+    data = message.model_dump(exclude={"id", "role", "source"}, exclude_none=True)
+    if not isinstance(message.content, str):
+        return f"{message.role}: {_sorted_json(data)}"
+    del data["content"]
+    return f"{message.role}: {message.content}{f' {_sorted_json(data)}' if data else ''}"
 
 
-def _choices_text(choices: list[str]) -> str:
-    return "\n".join(f"{letter_of(n)}) {choice}" for n, choice in enumerate(choices))
-
-
-def _sandbox_text(value: Any) -> str:
-    return _json_text([value.type, value.config])
-
-
-def _json_text(value: Any) -> str:
-    """Return a value with its keys sorted, so that their order makes no difference."""
-    import json
-
+def _sorted_json(value: Any) -> str:
+    # Sorted, as the order of keys is no difference; not ASCII only, as people read it.
     return json.dumps(encode_value(value), ensure_ascii=False, sort_keys=True)
-
-
-_TEXTS: Mapping[str, Callable[[Any], str]] = {
-    "input": _input_text,
-    "choices": _choices_text,
-    "sandbox": _sandbox_text,
-}

@@ -1,4 +1,4 @@
-"""Compare the samples of two datasets: by id, else by content; only what differs is looked at."""
+"""Compare the samples of two datasets, matched by id, else by content."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from registry.diff.models import Chunk, Example, FieldChange, SampleChange
-from registry.diff.sample_text import FIELDS, field_bytes, field_text
-from registry.diff.words import is_alike, word_diff
+from registry.diff.sample_text import COMPARED_FIELDS, field_bytes, field_text
+from registry.diff.words import is_similar, word_diff
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,257 +22,239 @@ if TYPE_CHECKING:
 
 __all__ = ["Samples", "compare_samples", "new_samples"]
 
-_LONGEST_LABEL = 120
-_MOST_LOOKED_AT = 500
-_SHOWN_OF_NEW = ("input", "choices", "target")
+_MAX_LABEL = 120
+_MAX_SIMILARITY_CHECKS = 500
+_FIELDS_OF_EXAMPLE = ("input", "choices", "target")
 
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples of one side."""
+    """The samples of a dataset in one snapshot."""
 
     samples: Sequence[Sample]
     folder: str = ""
-    """The catalog's folder, which says nothing where it stands in a path."""
-    numbered: bool = False
-    """Whether ids are numbers of rows, which name no sample."""
+    """The catalog's folder, which makes no difference in a path."""
+    auto_id: bool = False
+    """Whether ids are row numbers, which don't identify a sample."""
 
 
 def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleChange:
     """Return how two datasets differ, with up to `examples` of each kind of difference."""
-    before, after = _table(old), _table(new)
-    pairs, by = _pairs(before, after, lambda i, j: is_alike(_input(old, i), _input(new, j)))
-    changes = _changes(before, after, pairs)
-    gone = _missing(len(before.ids), (i for i, _ in pairs))
-    added = _missing(len(after.ids), (j for _, j in pairs))
-    shown = [
-        *(
-            _changed_example(old, new, pair, changes.fields(number))
-            for number, pair in enumerate(changes.pairs[:examples])
-        ),
-        *(_whole_example("added", new, place) for place in added[:examples]),
-        *(_whole_example("removed", old, place) for place in gone[:examples]),
-    ]
+    before, after = _digest_table(old), _digest_table(new)
+
+    def is_similar_input(i: int, j: int) -> bool:
+        inputs = (
+            field_text(side.samples[n], "input", side.folder) for side, n in ((old, i), (new, j))
+        )
+        return is_similar(*inputs)
+
+    by_id = before.has_unique_ids and after.has_unique_ids
+    pairs = _match(before, after, is_similar_input, by_id=by_id)
+    removed = _unmatched(len(before.ids), (i for i, _ in pairs))
+    added = _unmatched(len(after.ids), (j for _, j in pairs))
+    changed, differs = _changed(before, after, pairs)
+    counts = zip(("id", *COMPARED_FIELDS), differs.sum(axis=0).tolist(), strict=True)
     return SampleChange(
         old=len(before.ids),
         new=len(after.ids),
-        matched_by=by,
+        matched_by="id" if by_id else "content",
         added=len(added),
-        removed=len(gone),
-        changed=len(changes.pairs),
+        removed=len(removed),
+        changed=len(changed),
         moved=_moved(pairs),
-        fields=changes.counts(),
-        examples=tuple(shown),
+        fields={field: count for field, count in counts if count},
+        examples=(
+            *(
+                _changed_example(old, new, *pair, differs[number])
+                for number, pair in enumerate(changed[:examples])
+            ),
+            *(_one_sided_example("added", new, n) for n in added[:examples]),
+            *(_one_sided_example("removed", old, n) for n in removed[:examples]),
+        ),
     )
 
 
 def new_samples(new: Samples, *, examples: int = 3) -> SampleChange:
-    """Return the first samples of a dataset that was not there before."""
+    """Return the first samples of a new dataset."""
     count = len(new.samples)
-    shown = (_whole_example("added", new, place) for place in range(min(examples, count)))
+    shown = (_one_sided_example("added", new, n) for n in range(min(examples, count)))
     return SampleChange(new=count, added=count, examples=tuple(shown))
 
 
-# --- a table of digests a side: 8 bytes a field, not the samples, stay in memory ---
+# --- digests ---
 
 
 @dataclass(frozen=True)
-class _Table:
+class _DigestTable:
+    """What of a dataset is held in memory: 8 bytes per field, so 10 MB per 100,000 samples."""
+
     ids: list[str | int | None]
     digests: NDArray[np.uint64]
-    """A row a sample, a column a field."""
-    numbered: bool
+    """A row per sample, a column per field."""
+    auto_id: bool
+
+    @property
+    def has_unique_ids(self) -> bool:
+        """Whether an id identifies a sample."""
+        is_unique = len(set(self.ids)) == len(self.ids)
+        return is_unique and None not in self.ids and not self.auto_id
 
 
-def _table(side: Samples) -> _Table:
+def _digest_table(side: Samples) -> _DigestTable:
     ids: list[str | int | None] = []
     digests = bytearray()
     for sample in side.samples:
         ids.append(sample.id)
-        for field in FIELDS:
-            digests += _digest(field_bytes(sample, field, side.folder))
-    rows = np.frombuffer(bytes(digests), dtype=np.uint64).reshape(-1, len(FIELDS))
-    return _Table(ids, rows, side.numbered)
+        for field in COMPARED_FIELDS:
+            data = field_bytes(sample, field, side.folder)
+            digests += blake2b(data, digest_size=8).digest() if data else bytes(8)
+    rows = np.frombuffer(bytes(digests), dtype=np.uint64).reshape(-1, len(COMPARED_FIELDS))
+    return _DigestTable(ids, rows, side.auto_id)
 
 
-_NOTHING = bytes(8)
-
-
-def _digest(data: bytes) -> bytes:
-    return blake2b(data, digest_size=8).digest() if data else _NOTHING
-
-
-# --- which sample is which ---
+# --- matching ---
 
 Pair = tuple[int, int]
-"""Places of one sample on both sides."""
+"""Positions of one sample in both datasets."""
 
 
-Alike = Callable[[int, int], bool]
-"""Tells whether the inputs of two samples look like two versions of one."""
-
-
-def _pairs(before: _Table, after: _Table, alike: Alike) -> tuple[list[Pair], Any]:
-    """Return the samples of both sides, in the new order, and what they were known by.
-
-    By id where ids are unique; then the rest by its content, so that a sample with a new id is
-    found, or by its input where there are no ids; at last by place, where only the input differs.
-    """
-    left, right = list(range(len(before.ids))), list(range(len(after.ids)))
-    by_id = _has_ids(before) and _has_ids(after)
-    found: list[Pair] = []
-    if by_id:
-        found += _matched(before.ids, after.ids, left, right)
-    found += _rest(before, after, found, slice(None))
-    if not by_id:
-        found += _rest(before, after, found, slice(0, 1))
-    found += _by_place(before, after, found, alike)
-    return sorted(found, key=lambda pair: pair[1]), "id" if by_id else "content"
-
-
-def _has_ids(table: _Table) -> bool:
-    if table.numbered or None in table.ids:
-        return False
-    return len(set(table.ids)) == len(table.ids)
-
-
-def _rest(before: _Table, after: _Table, found: list[Pair], part: slice) -> list[Pair]:
-    """Match what is not found yet by the digests of some fields."""
-    left = _missing(len(before.ids), (i for i, _ in found))
-    right = _missing(len(after.ids), (j for _, j in found))
-    if not left or not right:
-        return []
-    keys = [[row.tobytes() for row in table.digests[:, part]] for table in (before, after)]
-    return _matched(keys[0], keys[1], left, right)
-
-
-def _matched(
-    old: Sequence[Hashable], new: Sequence[Hashable], left: Iterable[int], right: Iterable[int]
+def _match(
+    before: _DigestTable,
+    after: _DigestTable,
+    is_similar_input: Callable[[int, int], bool],
+    *,
+    by_id: bool,
 ) -> list[Pair]:
-    """Pair places with the same key, the first with the first."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
-    for i in left:
-        places[old[i]].append(i)
-    for listed in places.values():
-        listed.reverse()
-    return [(places[new[j]].pop(), j) for j in right if places.get(new[j])]
+    """Return the samples that both datasets have, in the order of the new one."""
+    pairs = _match_keys(before.ids, after.ids, []) if by_id else []
+    # With ids: what has a new id. Without: what is unchanged, then what has an unchanged input.
+    pairs += _match_digests(before, after, pairs, slice(None))
+    if not by_id:
+        pairs += _match_digests(before, after, pairs, slice(0, 1))
+    pairs += _match_neighbours(before, after, pairs, is_similar_input)
+    return sorted(pairs, key=lambda pair: pair[1])
 
 
-def _by_place(before: _Table, after: _Table, found: list[Pair], alike: Alike) -> list[Pair]:
-    """Pair samples between the same neighbours that differ in their input only, and not much."""
-    if _moved(sorted(found, key=lambda pair: pair[1])):
+def _match_digests(
+    before: _DigestTable, after: _DigestTable, pairs: list[Pair], columns: slice
+) -> list[Pair]:
+    if len(pairs) == min(len(before.ids), len(after.ids)):
         return []
-    old = _gaps(len(before.ids), {i for i, _ in found})
-    new = _gaps(len(after.ids), {j for _, j in found})
-    pairs = [
+    keys = [[row.tobytes() for row in table.digests[:, columns]] for table in (before, after)]
+    return _match_keys(keys[0], keys[1], pairs)
+
+
+def _match_keys(old: Sequence[Hashable], new: Sequence[Hashable], pairs: list[Pair]) -> list[Pair]:
+    """Pair unmatched positions with equal keys, the first with the first."""
+    positions: dict[Hashable, list[int]] = defaultdict(list)
+    for i in reversed(_unmatched(len(old), (i for i, _ in pairs))):
+        positions[old[i]].append(i)
+    unmatched = _unmatched(len(new), (j for _, j in pairs))
+    return [(positions[new[j]].pop(), j) for j in unmatched if positions.get(new[j])]
+
+
+def _match_neighbours(
+    before: _DigestTable,
+    after: _DigestTable,
+    pairs: list[Pair],
+    is_similar_input: Callable[[int, int], bool],
+) -> list[Pair]:
+    """Pair samples between the same neighbours if only their inputs differ, and not by much."""
+    if _moved(sorted(pairs, key=lambda pair: pair[1])):
+        return []
+    old = _gaps(len(before.ids), {i for i, _ in pairs})
+    new = _gaps(len(after.ids), {j for _, j in pairs})
+    candidates = [
         (i, j)
-        for gap, left in old.items()
-        if len(left) == len(new.get(gap, ()))
-        for i, j in zip(left, new[gap], strict=True)
+        for gap, positions in old.items()
+        if len(positions) == len(new.get(gap, ()))
+        for i, j in zip(positions, new[gap], strict=True)
         if (before.digests[i, 1:] == after.digests[j, 1:]).all()
     ]
-    if len(pairs) <= _MOST_LOOKED_AT:
-        return [pair for pair in pairs if alike(*pair)]
-    # As after a change of a prompt's wording; some of them speak for all.
-    looked_at = pairs[:: len(pairs) // _MOST_LOOKED_AT]
-    return pairs if all(alike(*pair) for pair in looked_at) else []
+    if len(candidates) <= _MAX_SIMILARITY_CHECKS:
+        return [pair for pair in candidates if is_similar_input(*pair)]
+    # A new prompt template changes every input alike, so a few of them decide for all: each
+    # check takes milliseconds.
+    checked = candidates[:: len(candidates) // _MAX_SIMILARITY_CHECKS]
+    return candidates if all(is_similar_input(*pair) for pair in checked) else []
 
 
-def _gaps(count: int, found: set[int]) -> dict[int, list[int]]:
-    """Return the places that are not found, by how many before them are."""
+def _gaps(count: int, matched: set[int]) -> dict[int, list[int]]:
+    """Return the unmatched positions by the number of matched ones before them."""
     gaps: dict[int, list[int]] = defaultdict(list)
-    passed = 0
-    for place in range(count):
-        if place in found:
-            passed += 1
+    before = 0
+    for position in range(count):
+        if position in matched:
+            before += 1
         else:
-            gaps[passed].append(place)
+            gaps[before].append(position)
     return gaps
 
 
-def _input(side: Samples, place: int) -> str:
-    return field_text(side.samples[place], "input", side.folder)
-
-
-def _missing(count: int, found: Iterable[int]) -> list[int]:
-    return sorted(set(range(count)).difference(found))
+def _unmatched(count: int, matched: Iterable[int]) -> list[int]:
+    return sorted(set(range(count)).difference(matched))
 
 
 def _moved(pairs: Sequence[Pair]) -> int:
-    """Return how many must be taken out for the rest to be in the same order on both sides."""
-    tails: list[int] = []  # of the longest increasing runs, by their length
+    """Return the smallest number of samples without which both orders are equal.
+
+    That is all but a longest increasing subsequence (patience sorting).
+    """
+    tails: list[int] = []
     for i, _ in pairs:
-        place = bisect_left(tails, i)
-        tails[place : place + 1] = [i]
+        n = bisect_left(tails, i)
+        tails[n : n + 1] = [i]
     return len(pairs) - len(tails)
 
 
-# --- what is different in them ---
+# --- differences ---
 
 
-@dataclass(frozen=True)
-class _Changes:
-    """The pairs that differ, and in what."""
-
-    pairs: list[Pair]
-    flags: NDArray[np.bool_]
-    """A row a pair, a column of `_COMPARED`."""
-
-    def fields(self, number: int) -> list[str]:
-        """Return the fields in which a pair differs."""
-        return [_COMPARED[n] for n in np.flatnonzero(self.flags[number]).tolist()]
-
-    def counts(self) -> dict[str, int]:
-        """Return in how many pairs each field differs, without those that never do."""
-        counts = zip(_COMPARED, self.flags.sum(axis=0).tolist(), strict=True)
-        return {field: count for field, count in counts if count}
+def _changed(
+    before: _DigestTable, after: _DigestTable, pairs: list[Pair]
+) -> tuple[list[Pair], NDArray[np.bool_]]:
+    """Return the pairs that differ and, a row per pair, whether the id and each field does."""
+    positions = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    differs = np.zeros((len(pairs), 1 + len(COMPARED_FIELDS)), dtype=np.bool_)
+    differs[:, 1:] = before.digests[positions[:, 0]] != after.digests[positions[:, 1]]
+    if not (before.auto_id or after.auto_id):
+        differs[:, 0] = [before.ids[i] != after.ids[j] for i, j in pairs]
+    changed = np.flatnonzero(differs.any(axis=1))
+    return [pairs[n] for n in changed.tolist()], differs[changed]
 
 
-_COMPARED = ("id", *FIELDS)
-
-
-def _changes(before: _Table, after: _Table, pairs: list[Pair]) -> _Changes:
-    places = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    flags = np.zeros((len(pairs), len(_COMPARED)), dtype=np.bool_)
-    flags[:, 1:] = before.digests[places[:, 0]] != after.digests[places[:, 1]]
-    if not (before.numbered or after.numbered):
-        flags[:, 0] = [before.ids[i] != after.ids[j] for i, j in pairs]
-    kept = np.flatnonzero(flags.any(axis=1))
-    return _Changes([pairs[n] for n in kept.tolist()], flags[kept])
-
-
-def _changed_example(old: Samples, new: Samples, pair: Pair, fields: list[str]) -> Example:
-    one, other = old.samples[pair[0]], new.samples[pair[1]]
+def _changed_example(
+    old: Samples, new: Samples, i: int, j: int, differs: NDArray[np.bool_]
+) -> Example:
+    before, after = old.samples[i], new.samples[j]
     changes = []
-    for field in fields:
-        texts = _text(one, field, old.folder), _text(other, field, new.folder)
-        if texts[0] == texts[1]:  # it is in what is not shown for people
-            texts = _exact(one, field, old.folder), _exact(other, field, new.folder)
+    if differs[0]:
+        ids = str(before.id), str(after.id)
+        if ids[0] == ids[1]:  # 1 → "1"
+            ids = repr(before.id), repr(after.id)
+        changes.append(FieldChange("id", word_diff(*ids)))
+    for n in np.flatnonzero(differs[1:]).tolist():
+        field = COMPARED_FIELDS[n]
+        texts = [field_text(before, field, old.folder), field_text(after, field, new.folder)]
+        if texts[0] == texts[1]:  # they differ in what people are not shown: None → ""
+            data = field_bytes(before, field, old.folder), field_bytes(after, field, new.folder)
+            texts = [one.decode("utf-8", "replace") for one in data]
         changes.append(FieldChange(field, word_diff(*texts)))
-    return Example("changed", _label(other, pair[1], new), tuple(changes))
+    return Example("changed", _label(after, j, new), tuple(changes))
 
 
-def _text(sample: Sample, field: str, folder: str) -> str:
-    return str(sample.id) if field == "id" else field_text(sample, field, folder)
-
-
-def _exact(sample: Sample, field: str, folder: str) -> str:
-    if field == "id":
-        return repr(sample.id)
-    return field_bytes(sample, field, folder).decode("utf-8", "replace")
-
-
-def _whole_example(status: Any, side: Samples, place: int) -> Example:
-    sample = side.samples[place]
-    sign: Any = "+" if status == "added" else "-"
-    texts = ((field, field_text(sample, field, side.folder)) for field in _SHOWN_OF_NEW)
+def _one_sided_example(
+    status: Literal["added", "removed"], side: Samples, position: int
+) -> Example:
+    sample = side.samples[position]
+    sign: Literal["+", "-"] = "+" if status == "added" else "-"
+    texts = ((field, field_text(sample, field, side.folder)) for field in _FIELDS_OF_EXAMPLE)
     fields = tuple(FieldChange(field, (Chunk(sign, text),)) for field, text in texts if text)
-    return Example(status, _label(sample, place, side), fields)
+    return Example(status, _label(sample, position, side), fields)
 
 
-def _label(sample: Sample, place: int, side: Samples) -> str:
-    """Return how people call a sample."""
-    if sample.id is None or side.numbered:
-        return f"sample {place + 1}"
-    shown = str(sample.id)
-    return f"id {shown}" if len(shown) <= _LONGEST_LABEL else f"id {shown[:_LONGEST_LABEL]}…"
+def _label(sample: Sample, position: int, side: Samples) -> str:
+    if sample.id is None or side.auto_id:
+        return f"sample {position + 1}"
+    label = str(sample.id)
+    return f"id {label}" if len(label) <= _MAX_LABEL else f"id {label[:_MAX_LABEL]}…"

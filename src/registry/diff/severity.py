@@ -1,103 +1,104 @@
-"""The classes of change, worst first, and which key belongs to which."""
+"""The classes of change by severity, and the class that each key belongs to."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import StrEnum
+from typing import Literal
 
 __all__ = [
-    "DOCUMENTATION",
-    "IDS",
-    "INPUTS",
-    "KINDS",
-    "METADATA",
-    "ORDER",
-    "SOURCE",
-    "SUBSET",
-    "TARGETS",
+    "ChangeClass",
+    "by_severity",
+    "change_class",
     "is_digest",
+    "is_reported",
     "is_result",
-    "is_told",
-    "kind_of",
-    "worst_first",
 ]
 
-SOURCE = "source bytes"
-INPUTS = "inputs"
-TARGETS = "targets"
-IDS = "ids"
-METADATA = "metadata"
-SUBSET = "subset"
-ORDER = "order only"
-DOCUMENTATION = "documentation only"
 
-KINDS = (SOURCE, INPUTS, TARGETS, IDS, METADATA, SUBSET, ORDER, DOCUMENTATION)
-"""Worst first."""
+class ChangeClass(StrEnum):
+    """What a change affects, most severe first."""
 
-# The longest key that a key begins with decides.
-_KIND_OF_KEY = {
-    "bytes": SOURCE,
-    "pin": SOURCE,
-    "source": SOURCE,
-    "source.columns": INPUTS,
-    "source.split": SUBSET,
-    "concat": SOURCE,
-    "join": INPUTS,
-    "join.source": SOURCE,
-    "fields": INPUTS,
-    "fields.target": TARGETS,
-    "fields.id": IDS,
-    "fields.metadata": METADATA,
-    "mapper": INPUTS,
-    "auto_id": IDS,
-    "explode": SUBSET,
-    "where": SUBSET,
-    "on_duplicate": SUBSET,
-    "sample": SUBSET,
-    "limit": SUBSET,
-    "shuffle": ORDER,
-    "seed": ORDER,
-    "shuffle_choices": ORDER,
-    "expect": DOCUMENTATION,
-    "description": DOCUMENTATION,
-    "homepage": DOCUMENTATION,
-    "license": DOCUMENTATION,
-    "tags": DOCUMENTATION,
+    SOURCE = "source bytes"
+    INPUTS = "inputs"
+    TARGETS = "targets"
+    IDS = "ids"
+    METADATA = "metadata"
+    SUBSET = "subset"
+    ORDER = "order only"
+    DOCUMENTATION = "documentation only"
+
+
+# The longest row that is a prefix of a key applies.
+_CLASS_OF_KEY = {
+    "bytes": ChangeClass.SOURCE,
+    "pin": ChangeClass.SOURCE,
+    "source": ChangeClass.SOURCE,
+    "source.columns": ChangeClass.INPUTS,
+    "source.split": ChangeClass.SUBSET,
+    "concat": ChangeClass.SOURCE,
+    "join": ChangeClass.INPUTS,
+    "join.source": ChangeClass.SOURCE,
+    "fields": ChangeClass.INPUTS,
+    "fields.target": ChangeClass.TARGETS,
+    "fields.id": ChangeClass.IDS,
+    "fields.metadata": ChangeClass.METADATA,
+    "mapper": ChangeClass.INPUTS,
+    "auto_id": ChangeClass.IDS,
+    "explode": ChangeClass.SUBSET,
+    "where": ChangeClass.SUBSET,
+    "on_duplicate": ChangeClass.SUBSET,
+    "sample": ChangeClass.SUBSET,
+    "limit": ChangeClass.SUBSET,
+    "shuffle": ChangeClass.ORDER,
+    "seed": ChangeClass.ORDER,
+    "shuffle_choices": ChangeClass.ORDER,
+    "expect": ChangeClass.DOCUMENTATION,
+    "description": ChangeClass.DOCUMENTATION,
+    "homepage": ChangeClass.DOCUMENTATION,
+    "license": ChangeClass.DOCUMENTATION,
+    "tags": ChangeClass.DOCUMENTATION,
 }
 
-# What a lockfile says of the samples follows from the rest, unless nothing else has changed.
 _RESULTS = ("pin.samples", "pin.columns", "pin.ordered", "pin.unordered")
 _DIGESTS = ("pin.ordered", "pin.unordered")
-# Others say better what the manifest is, and what a server says beside the bytes.
-_NOT_TOLD = re.compile(r"pin\.(spec|format|sources\[\d+\]\.(asked|etag|version_id|size))")
+# The spec's digest repeats what its own keys report; size and ETag repeat what the sha256 reports.
+_REDUNDANT = re.compile(
+    r"pin\.(spec|format|sources\[\d+\]\.(asked|requested|etag|version_id|size))"
+)
 
 
-def kind_of(key: str) -> str:
-    """Return the class of a change of the key; a KeyError means that the table lacks it."""
-    while key not in _KIND_OF_KEY:
-        shorter = re.sub(r"(\.[^.\[\]]*|\[[^\[\]]*\]|.)$", "", key)
-        if not shorter:
+def change_class(key: str) -> ChangeClass:
+    """Return the class of a change to the key.
+
+    Raises:
+        KeyError: no row of the table is a prefix of it.
+    """
+    prefix = key
+    while prefix not in _CLASS_OF_KEY:
+        prefix = re.sub(r"(\.[^.\[\]]*|\[[^\[\]]*\]|.)$", "", prefix)
+        if not prefix:
             raise KeyError(key)
-        key = shorter
-    return _KIND_OF_KEY[key]
+    return _CLASS_OF_KEY[prefix]
 
 
 def is_result(key: str) -> bool:
-    """Return whether a key says what came out, and not what went in."""
+    """Return whether a key of a pin describes the samples, which follow from all other keys."""
     return key.startswith(_RESULTS)
 
 
 def is_digest(key: str) -> bool:
-    """Return whether a key is a digest of what came out, which says nothing to people."""
+    """Return whether a key is a digest of the samples, which is meaningless to people."""
     return key in _DIGESTS
 
 
-def is_told(key: str) -> bool:
-    """Return whether a change of the key says something that no other key says."""
-    return _NOT_TOLD.fullmatch(key) is None
+def is_reported(key: str) -> bool:
+    """Return whether a change to the key says something that no other key says."""
+    return _REDUNDANT.fullmatch(key) is None
 
 
-def worst_first(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Return the classes without repetition, the worst first."""
+def by_severity(kinds: Iterable[ChangeClass | Literal[""]]) -> tuple[ChangeClass, ...]:
+    """Return the distinct classes, most severe first."""
     found = set(kinds)
-    return tuple(kind for kind in KINDS if kind in found)
+    return tuple(kind for kind in ChangeClass if kind in found)

@@ -1,4 +1,4 @@
-"""Open the two sides of a review: resolve their datasets, and note where each value stands."""
+"""Open the two snapshots of a diff: resolve their datasets, with the origin of each value."""
 
 from __future__ import annotations
 
@@ -11,230 +11,209 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from msgspec import structs
-
+from registry.base.local_files import local_files
 from registry.catalog.catalog import Catalog
-from registry.diff.checkout import Place, place_of, place_of_folder
+from registry.diff.checkout import Checkout, checkout_of, folder_checkout
 from registry.diff.git import matching
-from registry.diff.local_files import digest_of_file, files_of, local_patterns
-from registry.diff.models import Side
+from registry.diff.local_files import digest_of_file, local_patterns
+from registry.diff.models import Snapshot
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.models import Lock, lock_of, read_documents
-from registry.lockfile.provenance import lock_origins
+from registry.lockfile.provenance import pin_provenance
 from registry.manifest.models import DatasetSpec
 from registry.manifest.provenance import Origin, origins_of
 from registry.settings import lock_file_of
 from registry.yamldoc.reader import Document, read_yaml
 
-__all__ = ["OpenSide", "open_sides"]
+__all__ = ["OpenSnapshot", "open_snapshots"]
 
-_PLACED = ("source", "concat", "join.source", "pin")
-"""Keys whose values name files."""
-_OF_DATASETS = ("version", "defaults", "datasets")
-"""Keys of the index that are told at the datasets, or say nothing."""
+_KEYS_WITH_PATHS = ("source", "concat", "join.source", "pin")
+_DATASET_KEYS = ("version", "defaults", "datasets")
+"""Keys of the index that are reported at its datasets, or not at all."""
 
 
 @dataclass(frozen=True)
-class OpenSide:
-    """One side, with what is needed to read its samples."""
+class OpenSnapshot:
+    """One snapshot, with what is needed to read its samples."""
 
-    place: Place
-    side: Side
+    checkout: Checkout
+    snapshot: Snapshot
     specs: Mapping[str, DatasetSpec] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
-    def fetch_beside(self, name: str) -> None:
-        """Have all files at hand that samples of a dataset may name: those beside its data."""
-        tree, top = self.place.tree, self.place.top
+    def extract_siblings(self, name: str) -> None:
+        """Extract all files beside a dataset's data, as its samples may refer to them."""
+        tree, top = self.checkout.tree, self.checkout.top
         if tree is None:
             return
-        folders = {os.path.dirname(path) for path in local_patterns(self.specs[name])}
-        for folder in folders:
-            if Path(folder).is_relative_to(top) and not _is_glob(folder):
+        for folder in {os.path.dirname(path) for path in local_patterns(self.specs[name])}:
+            is_glob = any(sign in folder for sign in "*?[")
+            if Path(folder).is_relative_to(top) and not is_glob:
                 tree.copy(matching(tree, os.path.relpath(folder, top)), top)
 
 
 @contextmanager
-def open_sides(
+def open_snapshots(
     base: str | None, head: str | None, index: Path
-) -> Iterator[tuple[OpenSide, OpenSide]]:
-    """Open both sides for as long as the context lasts.
+) -> Iterator[tuple[OpenSnapshot, OpenSnapshot]]:
+    """Open both snapshots; the files of revisions exist until the context exits.
 
     Args:
-        base: A folder with a `datasets.yaml`, or such a file, or a git revision; None is where
-            the current branch left the main branch.
-        head: The same; None is the folder of `index` as it is.
-        index: The catalog that revisions are looked up for.
+        base: A folder with a `datasets.yaml`, such a file, or a git revision; None is the commit
+            where the current branch left the main branch.
+        head: The same; None is the folder of `index` in its present state.
+        index: The catalog whose revisions are meant.
 
     Raises:
         RevisionError: a revision can't be read.
     """
     with TemporaryDirectory(prefix="registry-diff-") as temporary:
         folder = Path(temporary).resolve()
-        first = _read(place_of(base, index, folder / "base"))
-        second = _read(
-            place_of_folder(index, "work tree")
+        old = _read(checkout_of(base, index, folder / "base"))
+        new = _read(
+            folder_checkout(index, "work tree")
             if head is None
-            else place_of(head, index, folder / "head")
+            else checkout_of(head, index, folder / "head")
         )
-        alike = _alike(first, second)
-        yield _opened(first, alike), _opened(second, alike)
+        # A catalog has thousands of datasets and a change touches few: comparing what was parsed
+        # spares the origins of each value of all others.
+        unchanged = frozenset(
+            name
+            for name in old.specs.keys() & new.specs.keys()
+            if _determinants(old, name) == _determinants(new, name)
+        )
+        yield _open(old, unchanged), _open(new, unchanged)
 
 
 @dataclass(frozen=True)
-class _Read:
-    """What the files of a side say."""
+class _Contents:
+    """What the files of a checkout contain."""
 
-    place: Place
+    checkout: Checkout
     catalog: Catalog | None = None
-    """None where the index can't be used."""
+    """None if the index is invalid."""
     problems: tuple[Problem, ...] = ()
     specs: Mapping[str, DatasetSpec] = field(default_factory=dict)
+    """Of the datasets that resolve."""
     lock: Lock = field(default_factory=Lock)
     pins: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
-    """What the lock says, value by value."""
+    """Dataset → each value of its pin."""
     local_digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Dataset → local file → digest of its bytes."""
 
 
-def _read(place: Place) -> _Read:
-    try:
-        catalog = Catalog.open(place.index, keep=not place.is_temporary)
-    except ManifestError as error:
-        return _Read(place, problems=tuple(_shown(problem, place) for problem in error.problems))
-    specs, problems = _resolved(catalog)
-    documents: tuple[Document, ...] = ()
-    try:
-        documents = read_documents(lock_file_of(place.index))
-    except LockError as error:
-        problems += error.problems
-    _fetch_data(specs, place)
-    return _Read(
-        place,
-        catalog,
-        tuple(_shown(one, place) for one in dict.fromkeys([*catalog.problems, *problems])),
-        specs,
-        lock_of(documents),
-        lock_origins(documents),
-        _local_digests(specs),
-    )
-
-
-def _resolved(catalog: Catalog) -> tuple[dict[str, DatasetSpec], list[Problem]]:
-    """Return the datasets that resolve, and what is wrong with the others."""
+def _read(checkout: Checkout) -> _Contents:
     specs: dict[str, DatasetSpec] = {}
     problems: list[Problem] = []
-    for name in catalog:
+    documents: tuple[Document, ...] = ()
+    catalog: Catalog | None = None
+    try:
+        # A temporary checkout never comes back, so compiling its catalog would only fill the cache.
+        catalog = Catalog.open(checkout.index, keep=not checkout.is_temporary)
+    except ManifestError as error:
+        problems += error.problems
+    else:
+        problems += catalog.problems
+        for name in catalog:
+            try:
+                specs[name] = catalog[name]
+            except ManifestError as error:
+                problems += error.problems
         try:
-            specs[name] = catalog[name]
-        except ManifestError as error:
+            documents = read_documents(lock_file_of(checkout.index))
+        except LockError as error:
             problems += error.problems
-    return specs, problems
-
-
-def _fetch_data(specs: Mapping[str, DatasetSpec], place: Place) -> None:
-    """Take the local files of all datasets out of the repository."""
-    if place.tree is None:
-        return
-    patterns = {pattern for spec in specs.values() for pattern in local_patterns(spec)}
-    inside = (one for one in sorted(patterns) if Path(one).is_relative_to(place.top))
-    names = {os.path.relpath(pattern, place.top) for pattern in inside}
-    place.tree.copy([path for name in names for path in matching(place.tree, name)], place.top)
-
-
-def _local_digests(specs: Mapping[str, DatasetSpec]) -> dict[str, dict[str, str]]:
+    _extract_data(specs, checkout)
     digest = cache(digest_of_file)  # datasets that extend one another share files
-    return {
-        name: {
-            file: digest(Path(file))
-            for pattern in local_patterns(spec)
-            for file in files_of(pattern)
-        }
-        for name, spec in specs.items()
-    }
-
-
-def _alike(first: _Read, second: _Read) -> frozenset[str]:
-    """Return the datasets of which the files say the same, so that nothing can differ."""
-    return frozenset(
-        name
-        for name in first.specs.keys() & second.specs.keys()
-        if _said(first, name) == _said(second, name)
+    return _Contents(
+        checkout,
+        catalog,
+        tuple(checkout.portable_problem(one) for one in dict.fromkeys(problems)),
+        specs,
+        lock_of(documents),
+        pin_provenance(documents),
+        {
+            name: {
+                file: digest(Path(file))
+                for pattern in local_patterns(spec)
+                for file in local_files(pattern)
+            }
+            for name, spec in specs.items()
+        },
     )
 
 
-def _said(read: _Read, name: str) -> list[Any]:
-    """Return all that determines a dataset, as text: 1 and True are not the same."""
-    assert read.catalog is not None  # noqa: S101 (it has a dataset)
-    entries = read.catalog.entries
+def _extract_data(specs: Mapping[str, DatasetSpec], checkout: Checkout) -> None:
+    """Extract the local files of all datasets from the repository."""
+    tree, top = checkout.tree, checkout.top
+    if tree is None:
+        return
+    patterns = {pattern for spec in specs.values() for pattern in local_patterns(spec)}
+    inside = (one for one in sorted(patterns) if Path(one).is_relative_to(top))
+    names = {os.path.relpath(pattern, top) for pattern in inside}
+    # All at once, as each copy starts a process of git.
+    tree.copy([path for name in names for path in matching(tree, name)], top)
+
+
+def _determinants(contents: _Contents, name: str) -> list[Any]:
+    """Return all that determines a dataset; values by their `repr`, as 1 == True."""
+    assert contents.catalog is not None  # noqa: S101 (it has a dataset)
+    entries = contents.catalog.entries
     chain = [entries[name]]
     while (parent := chain[-1].value.get("extends")) is not None:
         chain.append(entries[parent])
+    relative = contents.checkout.relative
     return [
         [repr(entry.value) for entry in chain],
         [entry.name for entry in chain],
         repr(chain[0].defaults.value),
-        [read.place.relative(str(entry.folder)) for entry in chain],
-        [(one.key, repr(one.value)) for one in read.pins.get(name, ())],
-        {read.place.relative(file): digest for file, digest in read.local_digests[name].items()},
+        [relative(str(entry.folder)) for entry in chain],
+        [(one.key, repr(one.value)) for one in contents.pins.get(name, ())],
+        {relative(file): digest for file, digest in contents.local_digests[name].items()},
     ]
 
 
-def _opened(read: _Read, alike: frozenset[str]) -> OpenSide:
-    place, catalog = read.place, read.catalog
+def _open(contents: _Contents, unchanged: frozenset[str]) -> OpenSnapshot:
+    checkout, catalog = contents.checkout, contents.catalog
+    label, problems = checkout.label, contents.problems
     if catalog is None:
-        side = Side(label=place.label, datasets={}, problems=read.problems, unreadable=True)
-        return OpenSide(place, side)
-    side = Side(
-        label=place.label,
+        snapshot = Snapshot(label=label, datasets={}, problems=problems, unreadable=True)
+        return OpenSnapshot(checkout, snapshot)
+    document = read_yaml(checkout.index)
+    file = checkout.file_name(str(checkout.index))
+    snapshot = Snapshot(
+        label=label,
         datasets={
-            name: {} if name in alike else _values(catalog, read, name) for name in read.specs
+            name: {} if name in unchanged else _values(catalog, contents, name)
+            for name in contents.specs
         },
-        index=_index_values(place),
-        problems=read.problems,
-        broken=frozenset(catalog.entries) - frozenset(read.specs),
+        index={
+            key: Origin(
+                key=key, value=value, layer="index", file=file, line=document.position((key,)).line
+            )
+            for key, value in document.value.items()
+            if key not in _DATASET_KEYS
+        },
+        problems=problems,
+        broken=frozenset(catalog.entries) - frozenset(contents.specs),
     )
-    return OpenSide(place, side, read.specs, read.lock)
+    return OpenSnapshot(checkout, snapshot, contents.specs, contents.lock)
 
 
-def _index_values(place: Place) -> dict[str, Origin]:
-    """Return what the index says beside datasets and their defaults."""
-    document = read_yaml(place.index)
-    file = place.file(str(place.index))
-    return {
-        key: Origin(
-            key=key, value=value, layer="index", file=file, line=document.position((key,)).line
-        )
-        for key, value in document.value.items()
-        if key not in _OF_DATASETS
-    }
-
-
-def _values(catalog: Catalog, read: _Read, name: str) -> dict[str, Origin]:
-    """Return every value of a dataset, its pin and the bytes of its local files."""
-    place = read.place
-    written = origins_of(read.specs[name], catalog.entries)
-    found = {one.key: _placed(one, place) for one in written}
-    giver = found["source.path"].dataset  # its heirs have the same bytes
-    for one in read.pins.get(name, ()):
-        named = giver if one.key.startswith("pin.sources") else name
-        found[one.key] = _placed(replace(one, dataset=named), place)
-    for path, digest in read.local_digests[name].items():
-        key, file = f"bytes.{place.relative(path)}", place.file(path)
-        found[key] = Origin(key=key, value=digest, layer="bytes", file=file, dataset=giver)
-    return found
-
-
-def _placed(origin: Origin, place: Place) -> Origin:
-    """Return a value without the folders of this machine."""
-    value = place.relative(origin.value) if origin.key.startswith(_PLACED) else origin.value
-    return replace(origin, value=value, file=place.file(origin.file))
-
-
-def _shown(problem: Problem, place: Place) -> Problem:
-    message, hint = place.text(problem.message), place.text(problem.hint)
-    return structs.replace(problem, file=place.file(problem.file), message=message, hint=hint)
-
-
-def _is_glob(path: str) -> bool:
-    return any(sign in path for sign in "*?[")
+def _values(catalog: Catalog, contents: _Contents, name: str) -> dict[str, Origin]:
+    """Return every value of a dataset, its pin and the digests of its local files."""
+    checkout = contents.checkout
+    values = {one.key: one for one in origins_of(contents.specs[name], catalog.entries)}
+    # The bytes belong to the dataset that names the source, so that a change is reported there
+    # once and inherited by all that extend it.
+    owner = values.get("source.path", values["source.type"]).dataset
+    for one in contents.pins.get(name, ()):
+        dataset = owner if one.key.startswith("pin.sources") else name
+        values[one.key] = replace(one, dataset=dataset)
+    for path, digest in contents.local_digests[name].items():
+        key = f"bytes.{checkout.relative(path)}"
+        values[key] = Origin(key=key, value=digest, layer="bytes", file=path, dataset=owner)
+    for key, one in values.items():
+        value = checkout.relative(one.value) if key.startswith(_KEYS_WITH_PATHS) else one.value
+        values[key] = replace(one, value=value, file=checkout.file_name(one.file))
+    return values

@@ -1,138 +1,134 @@
-"""A review in few words: the headline, and the lines that every format says alike."""
+"""The texts of a diff that all formats share: the headline, and one line for each change."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from registry.diff.escape import shown_value, visible
-from registry.diff.models import DatasetChange, Inherited, KeyChange, Review, SampleChange
-from registry.diff.severity import KINDS, worst_first
+from registry.diff.escape import display_value, escape_control
+from registry.diff.models import CatalogDiff, DatasetChange, KeyChange, SampleChange
+from registry.diff.severity import ChangeClass
 from registry.manifest.provenance import Origin
 
 __all__ = [
+    "abbreviate",
     "count_text",
     "counts",
+    "facts_by_importance",
     "headline",
-    "inherited_lines",
+    "inherited_keys",
     "places",
     "sample_line",
-    "some",
-    "told_fact",
     "value_text",
     "verdict",
 ]
 
-_MOST_NAMES = 20
-_NOTHING = "(none)"
+_MAX_NAMES = 20
+_STATUSES = ("removed", "added", "renamed")
 
-# What a reviewer of a new dataset looks at first; the rest follows in the manifest's order.
+# What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
 _FIRST_FACTS = ("description", "license", "source", "bytes", "pin", "mapper", "fields")
 
 
 def count_text(number: int, word: str) -> str:
-    """Return a number of things: `1 dataset`, `1,200 datasets`."""
+    """Return a count with its noun: `1 dataset`, `1,200 datasets`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
-def counts(review: Review) -> dict[str, int]:
-    """Return how many datasets changed, each by its worst class, and how many came and went."""
-    worst = Counter(change.kinds[0] for change in review.changes if change.status == "changed")
-    others = Counter(str(change.status) for change in review.changes if change.status != "changed")
-    ordered = {kind: worst[kind] for kind in KINDS if worst[kind]}
-    return {**ordered, **{word: others[word] for word in _STATUSES if others[word]}}
+def counts(diff: CatalogDiff) -> dict[str, int]:
+    """Return the number of datasets by their most severe class, or by status if not changed."""
+    numbers = Counter[str](
+        change.kinds[0] if change.status == "changed" else change.status for change in diff.changes
+    )
+    words = [*(str(kind) for kind in ChangeClass), *_STATUSES]
+    return {word: numbers[word] for word in words if numbers[word]}
 
 
-_STATUSES = ("removed", "added", "renamed")
-
-
-def headline(review: Review) -> str:
-    """Return one line that says it all."""
-    found = counts(review)
-    kinds = {kind: found[kind] for kind in KINDS if kind in found}
+def headline(diff: CatalogDiff) -> str:
+    """Return the diff in one line."""
+    found = counts(diff)
+    kinds = {kind: found[kind] for kind in ChangeClass if kind in found}
     others = [(found[word], word) for word in _STATUSES if word in found]
     parts = []
     if kinds:
-        told = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-        parts.append(f"{count_text(sum(kinds.values()), 'dataset')} changed: {told}")
+        listed = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+        parts.append(f"{count_text(sum(kinds.values()), 'dataset')} changed: {listed}")
     elif others:
         number, word = others.pop(0)
         parts.append(f"{count_text(number, 'dataset')} {word}")
     parts += [f"{number:,} {word}" for number, word in others]
-    parts += ["the index changed"] if review.shared else []
-    problems = len(review.base_problems) + len(review.head_problems)
+    parts += ["the index changed"] if diff.shared else []
+    problems = len(diff.base_problems) + len(diff.head_problems)
     parts += [count_text(problems, "problem")] if problems else []
     return "; ".join(parts) or "no differences"
 
 
 def verdict(change: DatasetChange) -> str:
-    """Return what became of a dataset: its classes of change, or that it came or went."""
+    """Return how a dataset changed: its classes of change, or that it was added or removed."""
     if change.status == "renamed":
         return f"renamed from {change.old_name}"
-    kinds = worst_first(change.kinds)
-    if len(kinds) > 1:  # "only" would not be true
-        kinds = tuple(kind.removesuffix(" only") for kind in kinds)
+    kinds: Sequence[str] = change.kinds
+    if len(kinds) > 1:  # "order only" would be false beside another class
+        kinds = [kind.removesuffix(" only") for kind in kinds]
     return ", ".join(kinds) or change.status
 
 
 def value_text(origin: Origin | None) -> str:
     """Return a value for people."""
-    return _NOTHING if origin is None or origin.value is None else shown_value(origin.value)
+    return "(none)" if origin is None or origin.value is None else display_value(origin.value)
 
 
 def places(change: KeyChange) -> str:
-    """Return where the old and the new value stand; once, where that is the same."""
+    """Return the places of the old and the new value, or the one place that both have."""
     found = [one.place for one in (change.old, change.new) if one is not None]
-    return visible(" → ".join(dict.fromkeys(found)))
+    return escape_control(" → ".join(dict.fromkeys(found)))
 
 
-def told_fact(change: DatasetChange) -> Iterator[tuple[str, Origin]]:
-    """Yield what a new dataset says, the most important first."""
-    keys = sorted(change.facts, key=_fact_rank)
-    yield from ((key, change.facts[key]) for key in keys)
+def facts_by_importance(change: DatasetChange) -> list[tuple[str, Origin]]:
+    """Return the values of a new dataset, the most important first."""
+
+    def importance(fact: tuple[str, Origin]) -> int:
+        ranks = (n for n, first in enumerate(_FIRST_FACTS) if fact[0].startswith(first))
+        return next(ranks, len(_FIRST_FACTS))
+
+    return sorted(change.facts.items(), key=importance)
 
 
-def _fact_rank(key: str) -> int:
-    ranks = (rank for rank, first in enumerate(_FIRST_FACTS) if key.startswith(first))
-    return next(ranks, len(_FIRST_FACTS))
-
-
-def inherited_lines(change: DatasetChange) -> Iterator[tuple[str, str]]:
+def inherited_keys(change: DatasetChange) -> Iterator[tuple[str, str]]:
     """Yield keys that change with another dataset, and that dataset."""
-    by_dataset: dict[str, list[Inherited]] = {}
+    keys: dict[str, list[str]] = {}
     for one in change.inherited:
-        by_dataset.setdefault(one.dataset, []).append(one)
-    for dataset, listed in by_dataset.items():
-        yield ", ".join(one.key for one in listed), dataset or "the index"
+        keys.setdefault(one.dataset, []).append(one.key)
+    for dataset, listed in keys.items():
+        yield ", ".join(listed), dataset or "the index"
 
 
-def some(names: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Return the names that are shown, and a word on the others."""
-    rest = len(names) - _MOST_NAMES
-    return names[:_MOST_NAMES], f" and {rest:,} more" if rest > 0 else ""
+def abbreviate(names: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Return the first names, and a suffix that counts the others."""
+    rest = len(names) - _MAX_NAMES
+    return names[:_MAX_NAMES], f" and {rest:,} more" if rest > 0 else ""
 
 
 def sample_line(samples: SampleChange) -> str:
     """Return how the samples differ, in numbers."""
     if samples.new is None:
         return samples.note
-    return "; ".join(part for part in (_numbers(samples), samples.note) if part)
-
-
-def _numbers(samples: SampleChange) -> str:
     if samples.old is None:
-        return f"{samples.new:,}"
-    if samples.is_same:
-        return f"no difference in {samples.new:,}"
-    fields = ", ".join(
-        field if count == samples.changed else f"{field} of {count:,}"
-        for field, count in samples.fields.items()
-    )
-    listed = [
-        (samples.added, "added"),
-        (samples.removed, "removed"),
-        (samples.changed, f"changed ({fields})"),
-        (samples.moved, "moved"),
-    ]
-    told = ", ".join(f"{number:,} {word}" for number, word in listed if number)
-    return f"{samples.old:,} → {samples.new:,}: {told}; matched by {samples.matched_by}"
+        numbers = f"{samples.new:,}"
+    elif samples.is_same:
+        numbers = f"no difference in {samples.new:,}"
+    else:
+        fields = ", ".join(
+            field if count == samples.changed else f"{field} of {count:,}"
+            for field, count in samples.fields.items()
+        )
+        by_status = {
+            "added": samples.added,
+            "removed": samples.removed,
+            f"changed ({fields})": samples.changed,
+            "moved": samples.moved,
+        }
+        listed = ", ".join(f"{number:,} {word}" for word, number in by_status.items() if number)
+        matched = f"matched by {samples.matched_by}"
+        numbers = f"{samples.old:,} → {samples.new:,}: {listed}; {matched}"
+    return f"{numbers}; {samples.note}" if samples.note else numbers

@@ -1,122 +1,106 @@
-"""Compare two texts word by word, and keep what is around the changes."""
+"""Compare two texts word by word, and reduce the result to an excerpt around the changes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Literal
 
 from registry.diff.models import Chunk
 
-__all__ = ["CUT", "cut", "is_alike", "word_diff"]
+__all__ = ["ELLIPSIS", "excerpt", "is_similar", "word_diff"]
 
-CUT = " … "
-"""Stands for what is left out."""
+ELLIPSIS = " … "
+"""Replaces what is left out."""
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
-_ALIKE = 0.6
-_LOOKED_AT = 200
-# difflib takes quadratic time: beyond this many pairs of words the texts count as all different.
-_MOST_PAIRS = 4_000_000
+_MIN_SIMILARITY = 0.6
+# SequenceMatcher takes quadratic time, so similarity is judged by the first words alone, and
+# beyond this many pairs of words the two texts count as completely different.
+_SIMILARITY_WORDS = 200
+_MAX_PAIRS = 4_000_000
 
 
 def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
-    """Return what of two texts is the same, gone and new, in order."""
+    """Return the equal, removed and added parts of two texts, in order."""
     before, after = _WORD.findall(old), _WORD.findall(new)
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
-    inner = before[start : len(before) - end], after[start : len(after) - end]
+    # Most edits are small: cutting off equal ends first leaves little for SequenceMatcher.
+    start = _common_prefix(before, after)
+    end = _common_prefix(before[start:][::-1], after[start:][::-1])
     head, tail = before[:start], before[len(before) - end :]
-    chunks = [Chunk("=", "".join(head)), *_inner(*inner), Chunk("=", "".join(tail))]
-    return tuple(_joined(chunk for chunk in chunks if chunk.text))
+    middle = _diff(before[start : len(before) - end], after[start : len(after) - end])
+    chunks = [Chunk("=", "".join(head)), *middle, Chunk("=", "".join(tail))]
+    return tuple(_merge(chunks))
 
 
-def is_alike(old: str, new: str) -> bool:
-    """Return whether most words of two texts, as far as they are looked at, are the same."""
-    before, after = (re.findall(r"\w+", text)[:_LOOKED_AT] for text in (old, new))
-    return SequenceMatcher(None, before, after, autojunk=False).ratio() >= _ALIKE
+def is_similar(old: str, new: str) -> bool:
+    """Return whether most words of two texts are equal, judged by the first 200."""
+    before, after = (re.findall(r"\w+", text)[:_SIMILARITY_WORDS] for text in (old, new))
+    return SequenceMatcher(None, before, after, autojunk=False).ratio() >= _MIN_SIMILARITY
 
 
-def _common(before: Sequence[str], after: Sequence[str]) -> int:
-    """Return how many words both begin with."""
-    most = min(len(before), len(after))
-    return next((n for n in range(most) if before[n] != after[n]), most)
+def _common_prefix(before: Sequence[str], after: Sequence[str]) -> int:
+    length = min(len(before), len(after))
+    return next((n for n in range(length) if before[n] != after[n]), length)
 
 
-def _inner(before: list[str], after: list[str]) -> Iterator[Chunk]:
-    if len(before) * len(after) > _MOST_PAIRS:
+def _diff(before: list[str], after: list[str]) -> Iterator[Chunk]:
+    if len(before) * len(after) > _MAX_PAIRS:
         yield from (Chunk("-", "".join(before)), Chunk("+", "".join(after)))
         return
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for operation, i1, i2, j1, j2 in matcher.get_opcodes():
-        same = "".join(before[i1:i2])
-        if operation == "equal" and (same.strip() or i1 == 0 or i2 == len(before)):
-            yield Chunk("=", same)
-        else:  # a blank between two changes belongs to them
-            yield from (Chunk("-", same), Chunk("+", "".join(after[j1:j2])))
+        old = "".join(before[i1:i2])
+        if operation == "equal" and (old.strip() or i1 == 0 or i2 == len(before)):
+            yield Chunk("=", old)
+        else:  # whitespace between two changes is part of them: `a b` → `x y` is one change
+            yield from (Chunk("-", old), Chunk("+", "".join(after[j1:j2])))
 
 
-def _joined(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Put changes that follow each other together: what is gone, then what is new."""
-    gone, new = "", ""
-    same = ""
-    for chunk in chunks:
-        if chunk.sign == "=":
-            yield from _changed(gone, new)
-            gone, new = "", ""
-            same += chunk.text
-            continue
-        if same:
-            yield Chunk("=", same)
-            same = ""
-        gone, new = (gone + chunk.text, new) if chunk.sign == "-" else (gone, new + chunk.text)
-    yield from _changed(gone, new)
-    if same:
-        yield Chunk("=", same)
+def _merge(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Merge neighbouring chunks: equal ones, and changes with what is removed first."""
+    for is_equal, group in groupby(
+        (one for one in chunks if one.text), lambda chunk: chunk.sign == "="
+    ):
+        parts = list(group)
+        signs: tuple[Literal["=", "-", "+"], ...] = ("=",) if is_equal else ("-", "+")
+        texts = ((sign, "".join(text for one, text in parts if one == sign)) for sign in signs)
+        yield from (Chunk(sign, text) for sign, text in texts if text)
 
 
-def _changed(gone: str, new: str) -> Iterator[Chunk]:
-    if gone:
-        yield Chunk("-", gone)
-    if new:
-        yield Chunk("+", new)
-
-
-def cut(chunks: Sequence[Chunk], *, around: int = 40, most: int = 240) -> tuple[Chunk, ...]:
-    """Return the chunks with long texts cut.
+def excerpt(chunks: Sequence[Chunk], *, context: int = 40, longest: int = 240) -> tuple[Chunk, ...]:
+    """Return the chunks with long texts shortened.
 
     Args:
-        chunks: What `word_diff` gave.
-        around: Characters that are kept on each side of a change.
-        most: Characters that are kept of a change.
+        chunks: The result of `word_diff`.
+        context: Characters that are left on each side of a change.
+        longest: Characters that are left of a change: two thirds at its start, one at its end.
     """
     last = len(chunks) - 1
-    return tuple(
-        Chunk(chunk.sign, _middle_out(chunk.text, most, most // 3))
-        if chunk.sign != "="
-        else Chunk("=", _between(chunk.text, around, is_first=n == 0, is_last=n == last))
-        for n, chunk in enumerate(chunks)
-    )
+    shortened = []
+    for n, (sign, text) in enumerate(chunks):
+        if sign == "=":
+            before, after = (
+                ("" if n == 0 else text[:context]),
+                ("" if n == last else text[-context:]),
+            )
+            shortened.append(Chunk("=", _between(text, before, after)))
+        elif len(text) <= longest:
+            shortened.append(Chunk(sign, text))
+        else:
+            start, end = text[: longest - longest // 3], text[len(text) - longest // 3 :]
+            shortened.append(Chunk(sign, f"{start.rstrip()}{ELLIPSIS}{end.lstrip()}"))
+    return tuple(shortened)
 
 
-def _middle_out(text: str, most: int, end: int) -> str:
-    if len(text) <= most:
+def _between(text: str, before: str, after: str) -> str:
+    """Return an unchanged text reduced to its two ends, each cut at the end of a word."""
+    if len(text) <= len(before) + len(after) + len(ELLIPSIS):
         return text
-    return text[: most - end].rstrip() + CUT + text[len(text) - end :].lstrip()
-
-
-def _between(text: str, around: int, *, is_first: bool, is_last: bool) -> str:
-    """Keep the ends of an unchanged text that are next to a change."""
-    before = "" if is_first else text[:around]
-    after = "" if is_last else text[-around:]
-    if len(text) <= len(before) + len(after) + len(CUT):
-        return text
-    before, after = _whole_words(before, cut_end=True), _whole_words(after, cut_end=False)
-    return f"{before}{CUT if before else CUT.lstrip()}{after}" if after else before + CUT.rstrip()
-
-
-def _whole_words(text: str, *, cut_end: bool) -> str:
-    """Drop the part of a word where the text was cut, unless nothing would be left."""
-    if cut_end:
-        return re.sub(r"\s+\S*$", "", text, count=1) or text
-    return re.sub(r"^\S*\s+", "", text, count=1) or text
+    before = re.sub(r"\s+\S*$", "", before, count=1) or before
+    after = re.sub(r"^\S*\s+", "", after, count=1) or after
+    if not after:
+        return before + ELLIPSIS.rstrip()
+    return f"{before}{ELLIPSIS if before else ELLIPSIS.lstrip()}{after}"

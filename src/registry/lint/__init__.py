@@ -1,1 +1,1 @@
-"""What `validate` checks, which problems it reports and which it fixes."""
+"""The checks of `validate`: which problems are reported, ignored and fixed."""

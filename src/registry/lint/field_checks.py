@@ -12,53 +12,54 @@ from registry.manifest.expressions import (
     parse_condition,
     parse_expression,
 )
-from registry.manifest.models import CsvSource, DatasetSpec, FieldsSpec
+from registry.manifest.models import DatasetSpec, FieldsSpec
 from registry.mapping.conditions import compile_condition
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.field_mapper import FieldMapper
-from registry.yamldoc.reader import DataPath
+from registry.rules import Finding
 
-__all__ = ["compile_faults", "unknown_columns"]
-
-Fault = tuple[DataPath, str]
-"""Where in the dataset, and what is wrong."""
+__all__ = ["bad_expression", "unknown_column"]
 
 
-def compile_faults(spec: DatasetSpec) -> Iterator[Fault]:
-    """Yield the fields that do not compile, and the condition."""
-    if _compile_fault(spec.fields):  # one by one only where that is needed: it takes its time
-        for name, expression in _fields(spec).items():
-            fault = _compile_fault(_only(name, expression))
-            if fault:
-                yield ("fields", name), fault.removeprefix(f"field {name}: ")
+def bad_expression(spec: DatasetSpec) -> Iterator[Finding]:
+    """Yield the fields, and the condition, that don't compile."""
+    # The mapper stops at its first error; compiling each field alone finds them all, but takes
+    # longer, so only a dataset that does not compile pays for it.
+    if _compile_error(spec.fields):
+        for name in FieldsSpec.__struct_fields__:
+            if error := _compile_error(_only(spec, name)):
+                yield Finding(("fields", name), error.removeprefix(f"field {name}: "))
     if spec.where is not None:
         try:
             compile_condition(parse_condition(spec.where), compile_expression)
         except ValueError as error:
-            yield ("where",), str(error)
+            yield Finding(("where",), str(error))
 
 
-def unknown_columns(spec: DatasetSpec) -> Iterator[Fault]:
-    """Yield the columns that fields read and the manifest, which names them all, does not."""
+def unknown_column(spec: DatasetSpec) -> Iterator[Finding]:
+    """Yield the columns that fields read although the manifest's list of columns lacks them."""
     known = _known_columns(spec)
     if not known:
         return
-    for name, expression in _fields(spec).items():
-        if not _compile_fault(_only(name, expression)):
-            yield from ((("fields", name), word) for word in _not_among(expression, known))
+    for name in FieldsSpec.__struct_fields__:
+        expression = getattr(spec.fields, name)
+        # A column on its own may be missing, as in Inspect's loaders.
+        if expression is None or isinstance(expression, str) or _compile_error(_only(spec, name)):
+            continue
+        if isinstance(expression, dict) and not is_expression(expression):
+            parts = list(expression.values())
+        else:
+            parts = expression if isinstance(expression, list) else [expression]
+        for part in (part for part in parts if part is not None):
+            for column in expression_columns(parse_expression(part)):
+                # `a.b` is the key `b` in the column `a`; `*` is the whole record.
+                if not known & {column, column.partition(".")[0]} and column != "*":
+                    hint = did_you_mean(column, known) or f"columns: {', '.join(sorted(known))}"
+                    yield Finding(("fields", name), f"no column '{column}'", hint)
 
 
-def _fields(spec: DatasetSpec) -> dict[str, Any]:
-    return {name: getattr(spec.fields, name) for name in FieldsSpec.__struct_fields__}
-
-
-def _only(name: str, expression: Any) -> FieldsSpec:
-    """Return fields of which one alone is read."""
-    return FieldsSpec(**{**dict.fromkeys(FieldsSpec.__struct_fields__), name: expression})
-
-
-def _compile_fault(fields: FieldsSpec) -> str:
-    """Return what is wrong with fields, the first of it, or an empty text."""
+def _compile_error(fields: FieldsSpec) -> str:
+    """Return the first error in fields, or an empty string."""
     try:
         FieldMapper(fields)
     except ValueError as error:
@@ -66,29 +67,21 @@ def _compile_fault(fields: FieldsSpec) -> str:
     return ""
 
 
+def _only(spec: DatasetSpec, name: str) -> FieldsSpec:
+    """Return the fields of a dataset with all but one set to None."""
+    others: dict[str, Any] = dict.fromkeys(FieldsSpec.__struct_fields__)
+    return FieldsSpec(**{**others, name: getattr(spec.fields, name)})
+
+
 def _known_columns(spec: DatasetSpec) -> set[str]:
-    """Return the columns of a dataset where its manifest names them all, else nothing."""
+    """Return the columns of a dataset if its manifest lists them all, else an empty set."""
     names: set[str] = set()
     for source in spec.sources:
-        if not isinstance(source, CsvSource) or source.fieldnames is None:
+        if source.column_names is None:
             return set()
-        names.update(source.fieldnames, source.columns)
+        names.update(source.column_names, source.columns)
     if spec.join is not None:
         names.add(spec.join.into)
     if spec.explode is not None:
         names.update((spec.explode.item, spec.explode.index))
     return names
-
-
-def _not_among(expression: Any, known: set[str]) -> Iterator[str]:
-    """Yield what is wrong with the columns that an expression of the manifest reads."""
-    if expression is None or isinstance(expression, str):
-        return  # a column on its own may be missing, as with the loaders
-    listed = expression if isinstance(expression, list) else [expression]
-    is_map = isinstance(expression, dict) and not is_expression(expression)
-    parts = list(expression.values()) if is_map else listed
-    for part in (part for part in parts if part is not None):
-        for name in expression_columns(parse_expression(part)):
-            if name not in known and name.partition(".")[0] not in known and name != "*":
-                hint = did_you_mean(name, known) or f"columns: {', '.join(sorted(known))}"
-                yield f"no column '{name}' ({hint})"

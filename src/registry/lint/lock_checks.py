@@ -1,4 +1,4 @@
-"""Find the pins that are of other manifests than there are, by digests alone."""
+"""Check pins against manifests, by digests alone: no file of data is read."""
 
 from __future__ import annotations
 
@@ -8,62 +8,74 @@ from pathlib import Path
 
 from msgspec import structs
 
-from registry.catalog.catalog import shown
+from registry.catalog.catalog import display_path
 from registry.errors import LockError, Problem
-from registry.lockfile.models import Lock, lock_of, read_documents
+from registry.lockfile.models import Lock, Pin, lock_of, read_documents
 from registry.lockfile.pinned import changes
 from registry.lockfile.spec_digest import spec_digest
-from registry.manifest.merge import Entry
+from registry.manifest.merge import Layer
 from registry.manifest.models import DatasetSpec
-from registry.rules import RULES
+from registry.rules import RULES, Finding, run_checks
 from registry.yamldoc.reader import Document
 
-__all__ = ["CheckedLock", "gone_pins", "read_checked", "stale_pin"]
-
-_GONE = "`python -m registry lock` drops it"
+__all__ = ["LockContent", "PinnedDataset", "orphaned_pins", "read_lock_content", "stale_lock"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedLock:
-    """The lockfile of a catalog, as a check looks at it."""
+class LockContent:
+    """The lockfile of a catalog; one with problems has no pins."""
 
     lock: Lock = field(default_factory=Lock)
     documents: Sequence[Document] = ()
     problems: tuple[Problem, ...] = ()
-    """What is wrong in the file itself; then it has no pins."""
 
 
-def read_checked(path: Path) -> CheckedLock:
-    """Read a lockfile to check it; there need be none."""
+@dataclass(frozen=True)
+class PinnedDataset:
+    """A pin beside the dataset that it is for."""
+
+    name: str
+    pin: Pin
+    spec: DatasetSpec | None
+    """None: no manifest has the dataset."""
+
+
+def read_lock_content(path: Path) -> LockContent:
+    """Read a lockfile; without a file there are no pins."""
     try:
-        documents = read_documents(path, shown_as=shown(path))
+        documents = read_documents(path, shown_as=display_path(path))
     except LockError as error:
-        return CheckedLock(problems=tuple(_bad(problem) for problem in error.problems))
-    return CheckedLock(lock=lock_of(documents), documents=documents)
+        rule = RULES["bad-lock"]
+        repair = "fix it, or delete the file and run `python -m registry lock`"
+        return LockContent(
+            problems=tuple(
+                structs.replace(
+                    problem, rule=rule.id, severity=rule.severity, hint=problem.hint or repair
+                )
+                for problem in error.problems
+            )
+        )
+    return LockContent(lock=lock_of(documents), documents=documents)
 
 
-def _bad(problem: Problem) -> Problem:
-    rule = RULES["bad-lock"]
-    hint = problem.hint or "mend it, or remove the file and run `python -m registry lock`"
-    return structs.replace(problem, rule=rule.id, severity=rule.severity, hint=hint)
+def stale_lock(pinned: PinnedDataset) -> Iterator[Finding]:
+    """Yield that a pin was made for an older manifest, or for one that was removed.
 
-
-def stale_pin(entry: Entry, spec: DatasetSpec, checked: CheckedLock) -> Iterator[Problem]:
-    """Yield a problem at the key of a dataset whose pin is of another manifest.
-
-    One without a pin is none: its sources may be out of reach for whoever writes the lock.
+    A dataset without a pin is fine: whoever writes the lock may have no access to its sources.
     """
-    pin = checked.lock.pins.get(spec.name)
-    if pin is not None and not pin.agrees(spec_digest(spec)):
-        message = f"datasets.lock is of another manifest: {changes(spec, pin)}"
-        hint = f"`python -m registry lock {spec.name}` pins this one"
-        yield entry.problem((), message, hint, rule="stale-lock")
+    if pinned.spec is None:
+        message = f"'{pinned.name}' is pinned and in no manifest"
+        yield Finding((), message, "`python -m registry lock` drops it")
+    elif not pinned.pin.agrees(spec_digest(pinned.spec)):
+        message = f"pinned for an older manifest: {changes(pinned.spec, pinned.pin)}"
+        yield Finding((), message, f"`python -m registry lock {pinned.name}` updates the pin")
 
 
-def gone_pins(checked: CheckedLock, names: Container[str]) -> Iterator[Problem]:
-    """Yield a problem for each pin, at its line, of a dataset that is not among `names`."""
-    for document in checked.documents:
+def orphaned_pins(content: LockContent, names: Container[str]) -> Iterator[Problem]:
+    """Yield a problem at each pin of a dataset that is not among `names`."""
+    for document in content.documents:
         for name in document.value["datasets"]:
             if name not in names:
-                message = f"'{name}' is pinned and in no manifest"
-                yield document.problem(("datasets", name), message, _GONE, rule="stale-lock")
+                pinned = PinnedDataset(name, content.lock.pins[name], None)
+                layer = Layer("lock", {}, document, ("datasets", name))
+                yield from run_checks("lock", pinned, layer)

@@ -1,6 +1,6 @@
-"""What of a catalog can be judged in spite of problems of form: entries without the keys at fault.
+"""Reduce a catalog to what can be checked despite schema problems: entries without invalid keys.
 
-So that one run shows all problems: a misspelt key does not hide a shuffle without a seed.
+So one run reports all problems: a misspelt key does not hide a shuffle without a seed.
 """
 
 from __future__ import annotations
@@ -11,67 +11,59 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from registry.catalog.catalog import Catalog
-from registry.errors import Problem
 from registry.manifest.merge import Entry
 from registry.yamldoc.reader import json_path
 
-__all__ = ["SoundEntries", "sound_entries"]
+__all__ = ["CheckableEntries", "checkable_entries"]
 
-# Keys whose meaning another one decides: without it, nothing can be said of them.
-_DECIDES = {"shuffle": ("seed",), "seed": ("shuffle",), "source": ("concat",)}
+# What a key means depends on another: if that is invalid, nothing can be said about the key.
+_DEPENDENT_KEYS = {"shuffle": ("seed",), "seed": ("shuffle",), "source": ("concat",)}
 
 
 @dataclass(frozen=True)
-class SoundEntries:
-    """Entries without the keys that have problems of form, and which keys those are."""
+class CheckableEntries:
+    """Entries without their invalid keys, and which keys those are."""
 
     entries: Mapping[str, Entry]
-    unsure: Mapping[str, frozenset[str]]
-    """By dataset, the keys of which nothing can be said; datasets without problems are not in."""
+    unchecked: Mapping[str, frozenset[str]]
+    """By dataset, the keys that can't be checked; datasets without problems are not in it."""
 
-    def unsure_of(self, name: str) -> frozenset[str] | None:
-        """Return what can't be said of a dataset for its own or its ancestors' sake.
+    def unchecked_keys(self, name: str) -> frozenset[str] | None:
+        """Return the keys of a dataset that can't be checked, its ancestors' included.
 
-        None is that all of it is known.
+        None: neither it nor an ancestor has problems.
         """
         found: frozenset[str] | None = None
         seen: set[str] = set()
         while name in self.entries and name not in seen:
             seen.add(name)
-            if name in self.unsure:
-                found = (found or frozenset()) | self.unsure[name]
+            if name in self.unchecked:
+                found = (found or frozenset()) | self.unchecked[name]
             name = self.entries[name].value.get("extends", "")
         return found
 
 
-def sound_entries(catalog: Catalog) -> SoundEntries:
-    """Return what can be judged of a catalog."""
-    by_file: dict[str, list[Problem]] = {}
+def checkable_entries(catalog: Catalog) -> CheckableEntries:
+    """Return the entries of a catalog without the keys that its problems are about."""
+    paths_by_file: dict[str, list[str]] = {}
     for problem in catalog.problems:
-        by_file.setdefault(problem.file, []).append(problem)
-    entries, unsure = dict(catalog.entries), dict[str, frozenset[str]]()
+        paths_by_file.setdefault(problem.file, []).append(problem.path)
+    entries, unchecked = dict(catalog.entries), dict[str, frozenset[str]]()
     for name, entry in catalog.entries.items():
-        paths = [one.path for one in by_file.get(entry.document.file, ())]
-        if "$" in paths:  # a form that could not even be checked
-            unsure[name] = frozenset({"extends"})
-        elif any(_is_within(path, json_path(("datasets", name))) for path in paths):
-            bad = _bad_keys(entry, paths)
-            entries[name] = _without(entry, bad)
-            unsure[name] = frozenset(bad | {one for key in bad for one in _DECIDES.get(key, ())})
-    return SoundEntries(entries, unsure)
+        paths = paths_by_file.get(entry.document.file, [])
+        if "$" in paths:  # the whole document is invalid, so not even `extends` can be followed
+            unchecked[name] = frozenset({"extends"})
+        elif _any_within(paths, json_path(("datasets", name))):
+            invalid = {
+                key for key in entry.value if _any_within(paths, json_path(("datasets", name, key)))
+            }
+            valid = {key: item for key, item in entry.value.items() if key not in invalid}
+            document = replace(entry.document, value={"datasets": {name: valid}})
+            entries[name] = structs.replace(entry, document=document)
+            dependent = {other for key in invalid for other in _DEPENDENT_KEYS.get(key, ())}
+            unchecked[name] = frozenset(invalid | dependent)
+    return CheckableEntries(entries, unchecked)
 
 
-def _bad_keys(entry: Entry, paths: list[str]) -> set[str]:
-    """Return the keys of an entry that problems stand in."""
-    places = {key: json_path(("datasets", entry.name, key)) for key in entry.value}
-    return {key for key, place in places.items() if any(_is_within(path, place) for path in paths)}
-
-
-def _is_within(path: str, around: str) -> bool:
-    return path == around or path.startswith((f"{around}.", f"{around}["))
-
-
-def _without(entry: Entry, keys: set[str]) -> Entry:
-    value = {key: item for key, item in entry.value.items() if key not in keys}
-    document = replace(entry.document, value={"datasets": {entry.name: value}})
-    return structs.replace(entry, document=document)
+def _any_within(paths: list[str], around: str) -> bool:
+    return any(path == around or path.startswith((f"{around}.", f"{around}[")) for path in paths)

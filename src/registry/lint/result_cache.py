@@ -1,4 +1,4 @@
-"""Remember what a check of a whole catalog found, for as long as nothing that it says changes."""
+"""Cache the result of checking a whole catalog until anything that determines it changes."""
 
 from __future__ import annotations
 
@@ -18,73 +18,57 @@ from registry.errors import Problem
 from registry.lint.runner import check, count_checked
 from registry.settings import lock_file_of
 
-__all__ = ["Checked", "check_whole"]
+__all__ = ["CheckResult", "check_catalog"]
 
-# They judge what a manifest says, beside the code of this package.
-_JUDGES = ("jsonschema", "msgspec", "pyyaml")
+# These libraries decide which manifests are valid, beside the code of this package, which is part
+# of the digest of the catalog's content.
+_VALIDATORS = ("jsonschema", "msgspec", "pyyaml")
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What a check found."""
+class CheckResult:
+    """The problems of a catalog, or of some of its files."""
 
     problems: list[Problem]
     datasets: int
-    """How many it looked at."""
+    """How many datasets were checked."""
 
 
-def check_whole(
+def check_catalog(
     catalog: Catalog,
     cache_dir: Path,
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     locked: bool = False,
-) -> Checked:
-    """Return what `check` finds in a catalog; what it found before where that still holds."""
-    place, key = (
-        best_effort_path(catalog.index, cache_dir, "check"),
-        _key(catalog, select, ignore, locked),
+) -> CheckResult:
+    """Check a catalog as `check` does, or return the cached result of the same check."""
+    if catalog.content is None:  # it contains more than the files that its index leads to
+        problems = check(catalog, select=select, ignore=ignore, locked=locked)
+        return CheckResult(problems, count_checked(catalog))
+    place = best_effort_path(catalog.index, cache_dir, "check")
+    key = _key(catalog, select, ignore, locked)
+    cached = read_best_effort(place)
+    data = None if cached is None else json.loads(cached.splitlines()[0])
+    if data is not None and data["key"] == key:
+        return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
+    problems = check(catalog, select=select, ignore=ignore, locked=locked)
+    result = CheckResult(problems, count_checked(catalog))
+    rows = [problem.to_dict() for problem in problems]
+    write_best_effort(
+        place, compact_json({"key": key, "problems": rows, "datasets": result.datasets})
     )
-    known = None if key is None else _recall(place, key)
-    if known is not None:
-        return known
-    found = check(catalog, select=select, ignore=ignore, locked=locked)
-    checked = Checked(found, count_checked(catalog))
-    if key is not None:
-        problems = [problem.to_dict() for problem in checked.problems]
-        data = {"key": key, "problems": problems, "datasets": checked.datasets}
-        write_best_effort(place, compact_json(data))
-    return checked
+    return result
 
 
-def _key(
-    catalog: Catalog,
-    select: Sequence[str],
-    ignore: Sequence[str],
-    locked: bool,
-) -> str | None:
-    """Return the digest of all that determines what a check finds, None for more than files."""
-    if catalog.content is None:
-        return None
-    # Problems name files as they are seen from the working directory; paths may begin with `~`.
-    places = [str(Path.cwd()), os.path.expanduser("~")]
-    judges = {one: version(one) for one in _JUDGES}
-    asked = [*places, judges, list(select), list(ignore), locked]
-    return digest_of([catalog.content, _lock_digest(catalog), *asked])
-
-
-def _lock_digest(catalog: Catalog) -> str | None:
-    """Return the digest of the lockfile's bytes; of what can't be read, why that is."""
+def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked: bool) -> str:
+    """Return the digest of everything that determines what `check` finds."""
     try:
-        return hashlib.sha256(lock_file_of(catalog.index).read_bytes()).hexdigest()
+        lock: str | None = hashlib.sha256(lock_file_of(catalog.index).read_bytes()).hexdigest()
     except OSError as error:
-        return error.strerror
-
-
-def _recall(place: Path, key: str) -> Checked | None:
-    kept = read_best_effort(place)
-    data = None if kept is None else json.loads(kept.splitlines()[0])
-    if data is None or data["key"] != key:
-        return None
-    return Checked([Problem(**one) for one in data["problems"]], data["datasets"])
+        lock = error.strerror
+    # Problems show paths relative to the working directory, and `~` in a path is the home folder.
+    folders = [str(Path.cwd()), os.path.expanduser("~")]
+    versions = {name: version(name) for name in _VALIDATORS}
+    options = [list(select), list(ignore), locked]
+    return digest_of([catalog.content, lock, *folders, versions, *options])

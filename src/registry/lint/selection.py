@@ -1,4 +1,4 @@
-"""Which rules are reported, and how severely: what the index says, and the command line."""
+"""Select the rules that are reported, and their severities: from the index and command line."""
 
 from __future__ import annotations
 
@@ -10,23 +10,20 @@ from msgspec import structs
 
 from registry.errors import Problem, Severity, did_you_mean
 from registry.manifest.models import Validation
-from registry.rules import ALL, FAMILIES, RULES
+from registry.rules import ALL, RULE_FAMILIES, RULES, Finding
 from registry.yamldoc.reader import DataPath, Document
 
-__all__ = ["Selection", "WordFault", "configured", "selected", "word_fault"]
+__all__ = ["Selection", "configured", "invalid_name", "selected"]
 
-# Without these a file is not read at all, so leaving them out would show a clean result.
-_ALWAYS = frozenset(rule.id for name in ("yaml", "schema", "rules") for rule in FAMILIES[name])
+# A file with such a problem is not read any further, so hiding it would show a clean result.
+_ALWAYS = frozenset(rule.id for name in ("yaml", "schema", "rules") for rule in RULE_FAMILIES[name])
 _DEFAULT = frozenset(rule.id for rule in RULES.values() if rule.default)
-_STOPPING = frozenset(rule.id for rule in RULES.values() if rule.stops)
-
-WordFault = tuple[str, str, str]
-"""Message, hint, and id of the rule."""
+_BLOCKING = frozenset(rule.id for rule in RULES.values() if rule.blocking)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The rules that are reported, and the severities that differ from their own."""
+    """The rules that are reported, and the severities that differ from the rules' own."""
 
     rules: frozenset[str] = _DEFAULT
     severity: Mapping[str, Severity] | None = None
@@ -35,12 +32,12 @@ class Selection:
         return rule in self.rules
 
     def with_error(self, rule: str) -> Selection:
-        """Return the selection with a rule that is reported, as an error."""
+        """Return the selection with one more rule, which is reported as an error."""
         severity: dict[str, Severity] = {**(self.severity or {}), rule: "error"}
         return Selection(self.rules | {rule}, severity)
 
     def apply(self, problems: Iterable[Problem]) -> Iterator[Problem]:
-        """Yield the problems that are selected, with the severities that were asked for."""
+        """Yield the selected problems with the configured severities."""
         severities = self.severity or {}
         for problem in problems:
             if problem.rule in self.rules:
@@ -49,21 +46,24 @@ class Selection:
                 yield problem if same else structs.replace(problem, severity=severity)
 
 
-def word_fault(word: str, *, ignoring: bool, families: bool = True) -> WordFault | None:
-    """Say what is wrong with the name of a rule or a family; None where nothing is.
+def invalid_name(
+    name: str, *, ignoring: bool, families: bool = True, path: DataPath = ()
+) -> Finding | None:
+    """Return what is wrong with the name of a rule or a family; None if it is valid.
 
     Args:
-        word: As it was written.
-        ignoring: Whether it shall not be reported, or less severely: not all rules can be.
-        families: Whether families and `all` are names here.
+        name: As it was written.
+        ignoring: Whether it is to be ignored or made a warning, which a blocking rule can't be.
+        families: Whether families and `all` are allowed.
+        path: Where it was written.
     """
-    known = (*RULES, *FAMILIES, ALL) if families else tuple(RULES)
-    if word not in known:
-        hint = did_you_mean(word, known) or "`validate --rules` lists them"
-        return f"no rule '{word}'", hint, "unknown-rule"
-    if ignoring and not _words_rules([word]) - _STOPPING:
-        message = f"'{word}' can't be ignored"
-        return message, "what stops a dataset from being used is mended", "rule-not-ignorable"
+    known = (*RULES, *RULE_FAMILIES, ALL) if families else tuple(RULES)
+    if name not in known:
+        hint = did_you_mean(name, known) or "`validate --rules` lists them"
+        return Finding(path, f"no rule '{name}'", hint, "unknown-rule")
+    if ignoring and not _rules_named([name]) - _BLOCKING:
+        hint = "fix the problem: it makes the dataset unusable"
+        return Finding(path, f"'{name}' can't be ignored", hint, "rule-not-ignorable")
     return None
 
 
@@ -71,57 +71,56 @@ def selected(base: Selection, *, select: Iterable[str], ignore: Iterable[str]) -
     """Return a selection narrowed by the command line, whose `select` wins over the index.
 
     Raises:
-        KeyError: a word is neither a rule nor a family.
+        KeyError: a name is neither a rule nor a family.
     """
-    wanted, unwanted = _words_rules(select), _words_rules(ignore) - _STOPPING
+    wanted, unwanted = _rules_named(select), _rules_named(ignore) - _BLOCKING
     rules = wanted | _ALWAYS if wanted else base.rules
     return replace(base, rules=rules - unwanted)
 
 
 def configured(index: Document) -> tuple[Selection, list[Problem]]:
-    """Return what an index says under `validate`, and what is wrong with that."""
+    """Return the selection under `validate` in an index, and the problems in there.
+
+    With a problem, the selection is the default one.
+    """
     given = index.value.get("validate") or {}
-    problems = list(_config_problems(index, given))
+    problems = [
+        found.at(index)
+        for path, name, ignoring in _configured_names(given)
+        if (found := invalid_name(name, ignoring=ignoring, path=("validate", *path)))
+    ]
     if problems:
         return Selection(), problems
     config = msgspec.convert(given, Validation)
-    wanted = _DEFAULT if config.select is None else _words_rules(config.select) | _STOPPING
-    rules = wanted - (_words_rules(config.ignore) - _STOPPING)
+    wanted = _DEFAULT if config.select is None else _rules_named(config.select) | _BLOCKING
+    rules = wanted - (_rules_named(config.ignore) - _BLOCKING)
     severities = {
         rule: severity
-        for word, severity in config.severity.items()
-        for rule in _words_rules([word]) - _STOPPING
+        for name, severity in config.severity.items()
+        for rule in _rules_named([name]) - _BLOCKING
     }
     return Selection(rules, severities), []
 
 
-def _config_problems(index: Document, given: Mapping[str, object]) -> Iterator[Problem]:
-    for path, word, ignoring in _config_words(given):
-        fault = word_fault(word, ignoring=ignoring)
-        if fault is not None:
-            message, hint, rule = fault
-            yield index.problem(("validate", *path), message, hint, rule=rule)
-
-
-def _config_words(given: Mapping[str, object]) -> Iterator[tuple[DataPath, str, bool]]:
-    """Yield each word of the configuration: its path, itself, whether it takes a rule back."""
+def _configured_names(given: Mapping[str, object]) -> Iterator[tuple[DataPath, str, bool]]:
+    """Yield each name in the configuration: its path, itself, whether it is weakened there."""
     for key in ("select", "ignore"):
-        words = given.get(key) or ()
-        for number, word in enumerate(words if isinstance(words, list) else ()):
-            yield (key, number), word, key == "ignore"
+        names = given.get(key) or ()
+        for number, name in enumerate(names if isinstance(names, list) else ()):
+            yield (key, number), name, key == "ignore"
     severities = given.get("severity")
-    for word, severity in severities.items() if isinstance(severities, dict) else ():
-        yield ("severity", word), word, severity == "warning"
+    for name, severity in severities.items() if isinstance(severities, dict) else ():
+        yield ("severity", name), name, severity == "warning"
 
 
-def _words_rules(words: Iterable[str]) -> frozenset[str]:
-    """Return the ids of the rules that words stand for."""
+def _rules_named(names: Iterable[str]) -> frozenset[str]:
+    """Return the ids of the rules that names of rules and families select."""
     found: set[str] = set()
-    for word in words:
-        if word == ALL:
+    for name in names:
+        if name == ALL:
             found.update(RULES)
-        elif word in FAMILIES:
-            found.update(rule.id for rule in FAMILIES[word])
+        elif name in RULE_FAMILIES:
+            found.update(rule.id for rule in RULE_FAMILIES[name])
         else:
-            found.add(RULES[word].id)
+            found.add(RULES[name].id)
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""Comments that ignore a rule, `# registry: ignore RULE -- reason`: found, judged and applied."""
+"""Comments that ignore a rule, `# registry: ignore RULE -- reason`: read, checked, applied."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import yaml
 
 from registry.errors import Problem
-from registry.lint.selection import Selection, WordFault, word_fault
-from registry.rules import RULES
+from registry.lint.selection import Selection, invalid_name
+from registry.rules import RULES, Finding
+from registry.yamldoc.reader import DataPath
 
 __all__ = ["IgnoreComment", "apply_ignores", "read_ignores"]
 
@@ -21,85 +22,77 @@ _EXAMPLE = "write `# registry: ignore RULE -- reason`"
 
 @dataclass(frozen=True, kw_only=True)
 class IgnoreComment:
-    """A comment that says which problems of one line are meant to be."""
+    """A comment that marks problems of one line as intended."""
 
     line: int
-    """Where it stands, 1-based."""
+    """Its own line, 1-based."""
     column: int
-    """As `line`."""
+    """Its own column, 1-based."""
     target: int
-    """The line whose problems it speaks of: its own, or the next below it that holds keys."""
+    """The line whose problems it ignores: its own, or the next one below with keys."""
     rules: tuple[str, ...]
     """Ids, as they were written."""
     reason: str
-    """Why; empty where none is given."""
+    """Why; empty if none is given."""
+    file: str = ""
+    """The file's name in messages."""
+
+    def problem(self, _: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
+        """Return a problem of the comment, which has no path in the document."""
+        return Problem(
+            message=message,
+            file=self.file,
+            line=self.line,
+            column=self.column,
+            hint=hint,
+            rule=rule,
+            severity=RULES[rule].severity,
+        )
 
 
-def read_ignores(text: str) -> list[IgnoreComment]:
-    """Return the ignore comments of a YAML text; what only looks so inside a string is none."""
+def read_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
+    """Return the ignore comments of a YAML file; one inside a string does not count."""
     if not _COMMENT.search(text):
         return []
     lines = text.split("\n")
-    scalars = _scalar_lines(text)
+    tokens = yaml.scan(text, Loader=_LOADER)
+    scalars = [token for token in tokens if isinstance(token, yaml.ScalarToken)]
     return [
-        _comment(lines, number, found)
+        _comment(lines, number, match, file)
         for number, line in enumerate(lines)
-        for found in _COMMENT.finditer(line)
-        if not any(_covers(scalar, number, found.start()) for scalar in scalars)
-        and (found.start() == 0 or line[found.start() - 1] in " \t")
+        for match in _COMMENT.finditer(line)
+        if (match.start() == 0 or line[match.start() - 1] in " \t")
+        and not any(_contains(scalar, number, match.start()) for scalar in scalars)
     ]
 
 
-@dataclass(frozen=True)
-class _Scalar:
-    start: tuple[int, int]
-    end: tuple[int, int]
-    is_block: bool
+def _contains(scalar: yaml.ScalarToken, line: int, column: int) -> bool:
+    start, end = scalar.start_mark, scalar.end_mark
+    if scalar.style in ("|", ">") and line == start.line:
+        return False  # only a comment can follow `|` on its line
+    return (start.line, start.column) <= (line, column) < (end.line, end.column)
 
 
-def _scalar_lines(text: str) -> list[_Scalar]:
-    """Return where the scalars of a text are, as line and column from 0."""
-    return [
-        _Scalar(
-            (token.start_mark.line, token.start_mark.column),
-            (token.end_mark.line, token.end_mark.column),
-            token.style in ("|", ">"),
-        )
-        for token in yaml.scan(text, Loader=_LOADER)
-        if isinstance(token, yaml.ScalarToken)
-    ]
-
-
-def _covers(scalar: _Scalar, line: int, column: int) -> bool:
-    if scalar.is_block and line == scalar.start[0]:
-        return False  # after `|` only a comment can stand
-    return scalar.start <= (line, column) < scalar.end
-
-
-def _comment(lines: list[str], number: int, found: re.Match[str]) -> IgnoreComment:
-    names, _, reason = found["rest"].partition("--")
-    stands_alone = not lines[number][: found.start()].strip()
+def _comment(lines: list[str], number: int, match: re.Match[str], file: str) -> IgnoreComment:
+    names, _, reason = match["rest"].partition("--")
     target = number
-    while stands_alone and target + 1 < len(lines) and _holds_nothing(lines[target]):
-        target += 1
+    if not lines[number][: match.start()].strip():  # alone on its line: it is about the keys below
+        while target + 1 < len(lines) and lines[target].strip()[:1] in ("", "#"):
+            target += 1
     return IgnoreComment(
         line=number + 1,
-        column=found.start() + 1,
+        column=match.start() + 1,
         target=target + 1,
         rules=tuple(re.findall(r"[^\s,]+", names)),
         reason=reason.strip(),
+        file=file,
     )
-
-
-def _holds_nothing(line: str) -> bool:
-    return line.strip() == "" or line.lstrip().startswith("#")
 
 
 def apply_ignores(
     problems: Sequence[Problem],
     comments: Sequence[IgnoreComment],
     *,
-    file: str,
     selection: Selection,
     complete: bool,
 ) -> Iterator[Problem]:
@@ -108,47 +101,30 @@ def apply_ignores(
     Args:
         problems: Problems of this file.
         comments: Its ignore comments.
-        file: Its name in messages.
-        selection: The rules that are looked at; a comment on others is not called unused.
-        complete: Whether everything was looked at; else nothing is called unused.
+        selection: The rules that are reported; a comment about others is not called unused.
+        complete: Whether every check was run; otherwise no comment is called unused.
     """
     valid: dict[tuple[int, str], IgnoreComment] = {}
     for comment in comments:
-        faults = list(_faults(comment))
-        yield from (_problem(comment, fault, file) for fault in faults)
-        if not faults:
+        findings = list(_findings(comment))
+        yield from (found.at(comment) for found in findings)
+        if not findings:
             valid.update({(comment.target, rule): comment for rule in comment.rules})
     used = {(problem.line, problem.rule) for problem in problems} & set(valid)
     yield from (one for one in problems if (one.line, one.rule) not in used)
-    for key, comment in valid.items():
-        if complete and key not in used and key[1] in selection:
-            fault = f"no problem of '{key[1]}' here", "take the comment out", "unused-ignore"
-            yield _problem(comment, fault, file)
+    for (line, rule), comment in valid.items():
+        if complete and (line, rule) not in used and rule in selection:
+            message = f"no problem of '{rule}' on line {line}"
+            yield Finding((), message, "remove the comment", "unused-ignore").at(comment)
 
 
-def _faults(comment: IgnoreComment) -> Iterator[WordFault]:
+def _findings(comment: IgnoreComment) -> Iterator[Finding]:
+    """Yield what makes a comment invalid, so that it ignores nothing."""
     if not comment.rules:
-        yield "the comment names no rule", _EXAMPLE, "unknown-rule"
+        yield Finding((), "the comment names no rule", _EXAMPLE, "unknown-rule")
     for rule in comment.rules:
-        fault = word_fault(rule, ignoring=True, families=False)
-        if fault is not None:
-            yield fault
+        if found := invalid_name(rule, ignoring=True, families=False):
+            yield found
     if not comment.reason:
-        yield (
-            "the comment gives no reason, so it ignores nothing",
-            _EXAMPLE,
-            "ignore-without-reason",
-        )
-
-
-def _problem(comment: IgnoreComment, fault: WordFault, file: str) -> Problem:
-    message, hint, rule = fault
-    return Problem(
-        message=message,
-        file=file,
-        line=comment.line,
-        column=comment.column,
-        hint=hint,
-        rule=rule,
-        severity=RULES[rule].severity,
-    )
+        message = "the comment gives no reason, so it ignores nothing"
+        yield Finding((), message, _EXAMPLE, "ignore-without-reason")

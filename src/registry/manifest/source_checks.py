@@ -1,4 +1,4 @@
-"""Judge the sources of a dataset: secrets, plain HTTP, revisions that float."""
+"""Check a dataset's sources: secrets, plain HTTP, revisions that are not pinned."""
 
 from __future__ import annotations
 
@@ -9,25 +9,30 @@ from urllib.parse import parse_qsl, urlsplit
 
 from registry.base.locations import is_local, protocol_of
 from registry.manifest.merge import Merged
-from registry.manifest.models import GENERIC_BUILDERS, is_commit
+from registry.manifest.source import is_commit
+from registry.manifest.source_models import source_model
+from registry.rules import Finding
 from registry.yamldoc.reader import DataPath
 
-__all__ = ["Finding", "literal_secrets", "plain_http", "secrets_in_urls", "unpinned_revisions"]
+__all__ = [
+    "literal_secret",
+    "plain_http",
+    "secret_in_url",
+    "unpinned_revision",
+]
 
-Finding = tuple[DataPath, str, str]
-"""Where in the dataset, what is wrong, and what to do next."""
-
-# `re` compiles these when they are first used, and keeps them: most datasets need none.
+# Strings and not compiled patterns: `re` compiles and caches them on first use, and most datasets
+# need none of them.
 _SENSITIVE = r"(?i)(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string"
-# Beside those: what cloud storage signs its links with, and what services call their passwords.
+# Also what cloud storage signs its links with, and what services call their passwords.
 _SENSITIVE_QUERY = (
     rf"{_SENSITIVE}|signature|(^|[-_])sig($|[-_])|(api|access)-?key|(^|[-_])auth([-_]|$)"
 )
 _WEB = ("http", "https", "ftp")
-# `github://owner:repository@commit/path` has the form of a password and is none.
+# fsspec writes `github://owner:repository@commit/path`, which looks like a password but is not.
 _NO_PASSWORD = ("github", "gist")
 _THIS_MACHINE = r"localhost|127(\.\d+){3}|::1"
-# Files under a revision: the part of the location that names it.
+# Locations of files in a repository, and the part that names the revision.
 _UNDER_REVISION = (
     r"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@(?P<revision>[^/]*))?/",
     r"https?://huggingface\.co/(?:datasets/)?[^/]+/[^/]+/resolve/(?P<revision>[^/]+)/",
@@ -35,68 +40,64 @@ _UNDER_REVISION = (
 )
 
 
-def literal_secrets(merged: Merged) -> Iterator[Finding]:
-    """Yield the options that hold a secret and not the name of a variable."""
+def literal_secret(merged: Merged) -> Iterator[Finding]:
+    """Yield the options that contain a secret itself and not the name of a variable."""
     for path, item in _options(merged.value):
         inside = path[path.index("fs_options") + 1 :]
+        # The innermost name: in `{client_kwargs: {password: [x]}}` that is 'password'.
         named = next(
             (str(key) for key in reversed(inside) if re.search(_SENSITIVE, str(key))), None
         )
         if named is not None and isinstance(item, str | int | float) and not isinstance(item, bool):
             message = f"a literal secret in '{named}'"
-            yield path, message, "name an environment variable: `{env: NAME}`"
+            yield Finding(path, message, "name an environment variable: `{env: NAME}`")
 
 
-def secrets_in_urls(merged: Merged) -> Iterator[Finding]:
-    """Yield the URLs of files that hold a password or a signature."""
+def secret_in_url(merged: Merged) -> Iterator[Finding]:
+    """Yield the URLs of files that contain a password or a signature."""
     for path, location in _locations(merged.value):
-        # What is given in Python is in no file that is kept.
+        # An argument given in Python is not stored in any file.
         if merged.layer(path).document is None:
             continue
-        for part in location.split("::"):
-            named = _secret_of(part)
-            if named:
-                hint = "give it when it is used: `get_dataset(name, source=URL)`, or in fs_options"
-                yield path, f"a secret in the URL: {named}", hint
-                break
+        named = next(filter(None, map(_secret_of, location.split("::"))), "")
+        if named:
+            hint = "pass it at run time: `get_dataset(name, source=URL)`, or put it in fs_options"
+            yield Finding(path, f"a secret in the URL: {named}", hint)
 
 
 def plain_http(merged: Merged) -> Iterator[Finding]:
-    """Yield the URLs, of files and of services, that anybody on the way can read and change."""
+    """Yield the URLs, of files and of services, that are not encrypted."""
     for path, text in (*_locations(merged.value), *_options(merged.value)):
         for part in text.split("::") if isinstance(text, str) else ():
-            host = _host_of(part) if protocol_of(part).lower() == "http" else None
+            if protocol_of(part).lower() != "http":
+                continue
+            try:
+                host = urlsplit(part).hostname
+            except ValueError:  # brackets around something that is not an address
+                continue
             if host is not None and not re.fullmatch(_THIS_MACHINE, host):
-                yield path, f"plain HTTP to {host}", "use https://"
+                yield Finding(path, f"plain HTTP to {host}", "use https://")
                 break
 
 
-def unpinned_revisions(merged: Merged) -> Iterator[Finding]:
-    """Yield the sources of the Hub, and files under a revision, that name no full commit."""
-    for path, keys, whole in _effective_sources(merged.value):
-        if whole.get("type") == "hf":
-            yield from _unpinned_repository(path, keys, whole)
+def unpinned_revision(merged: Merged) -> Iterator[Finding]:
+    """Yield the Hub sources, and the files in a repository, whose revision is not a full commit."""
+    for path, own, keys in _effective_sources(merged.value):
+        repository = source_model(keys).repository_of(keys)
+        if repository is not None:
+            if not is_commit(repository.revision):
+                # Without a revision, report the repository, wherever that is written.
+                key = "path" if repository.revision is None else "revision"
+                place = path if key in own else ("source",)
+                hint = "give a full commit: `revision: <40 hex digits>`"
+                yield Finding((*place, key), _floating(repository.revision), hint)
             continue
-        for place, location in _texts(keys.get("path"), (*path, "path")):
+        for place, location in _texts(own.get("path"), (*path, "path")):
             for pattern in _UNDER_REVISION:
                 found = re.match(pattern, location)
                 if found and not is_commit(found["revision"]):
-                    yield place, _floating(found["revision"]), "write the full commit in its place"
-
-
-def _unpinned_repository(
-    path: DataPath, keys: dict[str, Any], whole: dict[str, Any]
-) -> Iterator[Finding]:
-    location, revision = whole.get("path"), whole.get("revision")
-    if not isinstance(location, str) or is_commit(revision):
-        return
-    if location in GENERIC_BUILDERS or location.startswith(("/", "./", "../", "~")):
-        return  # files, which have no revision
-    # Without a revision the place is that of the repository, wherever that was written.
-    key = "revision" if revision is not None else "path"
-    place = path if key in keys else ("source",)
-    hint = "give a full commit: `revision: <40 hex digits>`"
-    yield (*place, key), _floating(revision), hint
+                    hint = "replace it with the full commit"
+                    yield Finding(place, _floating(found["revision"]), hint)
 
 
 def _floating(revision: str | None) -> str:
@@ -113,12 +114,12 @@ def _effective_sources(
         yield ("source",), source, source
     for index, part in enumerate(parts):
         yield ("concat", index), part, {**source, **part}
-    if side := (value.get("join") or {}).get("source"):
-        yield ("join", "source"), side, side
+    if joined := (value.get("join") or {}).get("source"):
+        yield ("join", "source"), joined, joined
 
 
 def _sources(value: dict[str, Any]) -> Iterator[tuple[DataPath, dict[str, Any]]]:
-    """Yield every source that is written, with its own keys."""
+    """Yield every source with its own keys."""
     yield ("source",), value.get("source") or {}
     for index, part in enumerate(value.get("concat") or ()):
         yield ("concat", index), part
@@ -126,13 +127,13 @@ def _sources(value: dict[str, Any]) -> Iterator[tuple[DataPath, dict[str, Any]]]
 
 
 def _options(value: dict[str, Any]) -> Iterator[tuple[DataPath, Any]]:
-    """Yield what stands in the fs_options of every source."""
+    """Yield the values in the fs_options of every source."""
     for path, source in _sources(value):
         yield from _leaves(source.get("fs_options", {}), (*path, "fs_options"))
 
 
 def _leaves(value: Any, path: DataPath) -> Iterator[tuple[DataPath, Any]]:
-    """Yield what stands in options, except references to the environment."""
+    """Yield the scalars within a value, except references to the environment."""
     if isinstance(value, dict):
         if set(value) == {"env"} and isinstance(value["env"], str):
             return
@@ -146,7 +147,7 @@ def _leaves(value: Any, path: DataPath) -> Iterator[tuple[DataPath, Any]]:
 
 
 def _locations(value: dict[str, Any]) -> Iterator[tuple[DataPath, str]]:
-    """Yield every location of files that is no path of this machine."""
+    """Yield the URLs of files."""
     for path, source in _sources(value):
         for key in ("path", "data_files"):
             for place, text in _texts(source.get(key), (*path, key)):
@@ -159,7 +160,7 @@ def _texts(value: Any, path: DataPath) -> Iterator[tuple[DataPath, str]]:
 
 
 def _secret_of(url: str) -> str:
-    """Name what is secret in a URL, or return an empty text; the secret itself is never said."""
+    """Name the part of a URL that is secret, or return ""; the secret itself is never shown."""
     scheme = protocol_of(url).lower()
     authority = url.partition("://")[2].partition("/")[0]
     user, at, _ = authority.rpartition("@")
@@ -170,10 +171,3 @@ def _secret_of(url: str) -> str:
         if item and re.search(_SENSITIVE_QUERY, name):
             return f"'{name}'"
     return ""
-
-
-def _host_of(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:  # brackets that hold no address
-        return None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from registry.cli import main
-from registry.diff.sampling import MOST_ADDED
+from registry.diff.sampling import MAX_NEW_BUILDS
 from tests.git_repository import git
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
@@ -196,7 +196,9 @@ def test_what_is_built_is_said(run: Run, repository: Path) -> None:
     assert "; base and head are built for this\n" in out
 
 
-@pytest.mark.parametrize(("added", "built"), [(MOST_ADDED, MOST_ADDED), (MOST_ADDED + 1, 0)])
+@pytest.mark.parametrize(
+    ("added", "built"), [(MAX_NEW_BUILDS, MAX_NEW_BUILDS), (MAX_NEW_BUILDS + 1, 0)]
+)
 def test_a_whole_catalog_that_is_new_is_not_built(
     run: Run, repository: Path, added: int, built: int
 ) -> None:
@@ -302,9 +304,9 @@ def test_an_index_that_is_broken_is_told_and_nothing_else(run: Run, repository: 
 
 USAGE = {
     ("mian",): "no revision 'mian' (did you mean 'main'?)",
-    ("main", "qqqqqq"): "no revision 'qqqqqq' (`git fetch` may bring it)",
-    ("--", "-x"): "'-x' is no revision: it begins with `-`",
-    ("main..HEAD",): "'main..HEAD' is a range; give its ends as two arguments: BASE HEAD",
+    ("main", "qqqqqq"): "no revision 'qqqqqq' (try `git fetch`)",
+    ("--", "-x"): "'-x' is not a revision: it starts with `-`",
+    ("main..HEAD",): "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD",
     ("--format", "html"): "'html' is not one of",
 }
 

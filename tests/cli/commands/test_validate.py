@@ -95,13 +95,13 @@ datasets:
 TEN_FOUND = [
     (5, 65, "warning", "unpinned-revision", "$.datasets.mmlu.source.revision", "the revision 'main' may move (give a full commit: `revision: <40 hex digits>`)"),
     (6, 31, "error", "unknown-key", "$.datasets.mmlu.fields.targt", "unknown key 'targt' (did you mean 'target'?)"),
-    (7, 5, "error", "unseeded-shuffle", "$.datasets.mmlu.shuffle", "`shuffle` without `seed` gives another order on every machine (add `seed: 42`)"),
+    (7, 5, "error", "unseeded-shuffle", "$.datasets.mmlu.shuffle", "`shuffle` without `seed` gives a different order on every run (add `seed: 42`)"),
     (9, 5, "error", "unknown-parent", "$.datasets.mmlu-small.extends", "no dataset 'mmul' (similar names: mmlu)"),
     (11, 3, "warning", "missing-description", "$.datasets.qa.description", "no description (add one plain sentence)"),
     (15, 7, "warning", "plain-http", "$.datasets.qa.source.path", "plain HTTP to example.org (use https://)"),
     (16, 36, "error", "literal-secret", "$.datasets.qa.source.fs_options.client_kwargs.password", "a literal secret in 'password' (name an environment variable: `{env: NAME}`)"),
     (18, 7, "error", "bad-expression", "$.datasets.qa.fields.input", "operation regex: not a regular expression: missing ), unterminated subpattern at position 0"),
-    (24, 7, "error", "secret-in-url", "$.datasets.chat.source.path", "a secret in the URL: 'X-Amz-Signature' (give it when it is used: `get_dataset(name, source=URL)`, or in fs_options)"),
+    (24, 7, "error", "secret-in-url", "$.datasets.chat.source.path", "a secret in the URL: 'X-Amz-Signature' (pass it at run time: `get_dataset(name, source=URL)`, or put it in fs_options)"),
     (25, 5, "error", "seed-without-shuffle", "$.datasets.chat.seed", "`seed` without `shuffle` does nothing (add `shuffle: true`)"),
 ]  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_ten_mistakes_are_ten_problems_for_people(run: Run, ten: Path) -> None:
             f"m/ten.yaml:{line}:{column} {path}: {words[severity]}{text} [{rule}]"
             for line, column, severity, rule, path, text in TEN_FOUND
         ),
-        "7 errors, 3 warnings; --fix mends 1 where it is safe",
+        "7 errors, 3 warnings; --fix may fix 1",
     ]
     assert (said.code, said.err) == (1, "")
 
@@ -206,7 +206,7 @@ def test_what_means_something_to_github_is_escaped(run: Run, root: Path) -> None
     first, *_, last = run("--format", "github").lines
     assert first.startswith(
         "::error file=m/a%2Cb%3A100%25 é.yaml,line=2,col=3,title=bad-name::"
-        "$.datasets['a,b%25']: 'a,b%25' is no name for a dataset"
+        "$.datasets['a,b%25']: 'a,b%25' is not a valid dataset name"
     )
     assert "'%25\\r\\nup' is not one of error, drop, suffix" in last
 
@@ -330,7 +330,7 @@ def test_the_rules_are_listed(run: Run, root: Path) -> None:
     assert all(rule.reason in said.out for rule in RULES.values())
     listed = run("--rules", "--json").json
     assert [rule["id"] for rule in listed] == list(RULES)
-    assert {"family", "severity", "reason", "stops", "default", "fixable"} <= set(listed[0])
+    assert {"family", "severity", "reason", "blocking", "default", "fixable"} <= set(listed[0])
 
 
 # --- mending ---
@@ -362,7 +362,7 @@ def test_fix_names_what_it_leaves_and_reports_the_rest(run: Run, root: Path) -> 
     assert said.lines == [
         "fixed m/a.yaml: added the schema line",
         (
-            "left m/a.yaml: the keys of $.datasets.d can't be moved as lines;"
+            "not fixed m/a.yaml: the keys of $.datasets.d can't be moved as lines;"
             " put them in order by hand"
         ),
         (
@@ -371,9 +371,9 @@ def test_fix_names_what_it_leaves_and_reports_the_rest(run: Run, root: Path) -> 
         ),
         (
             "m/a.yaml:5:5 $.datasets.d.license: warning: 'license' belongs before 'limit'"
-            " (`validate --fix` does it) [key-order]"
+            " (`validate --fix` moves it) [key-order]"
         ),
-        "2 warnings; --fix mends 1 where it is safe",
+        "2 warnings; --fix may fix 1",
     ]
 
 
@@ -384,7 +384,7 @@ def test_fix_does_not_mix_its_words_into_what_programs_read(
     write(root, "m/a.yaml", f"datasets:\n{FINE}")
     said = run("--fix", "--format", form)
     assert said.code == 0
-    assert "fixed" not in said.out
+    assert "fixed m/a.yaml" not in said.out
     assert "fixed m/a.yaml: added the schema line" in said.err
 
 
@@ -466,9 +466,9 @@ def test_a_changed_manifest_makes_its_pin_stale_until_it_is_locked(
 ) -> None:
     write(locked, "m/a.yaml", LOCKED + "    limit: 1\n")
     stale = (
-        "m/a.yaml:2:3 $.datasets.qa: warning: datasets.lock is of another manifest: its sources are those"
+        "m/a.yaml:2:3 $.datasets.qa: warning: pinned for an older manifest: its sources are those"
         " that are pinned, its mapping, steps or view have changed (`python -m registry lock qa`"
-        " pins this one)"
+        " updates the pin)"
     )
     said = run()
     assert (said.code, len(said.lines)) == (0, 2)

@@ -11,18 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.cli.formats.markdown import MOST_BYTES, as_markdown, code
+from registry.cli.formats.markdown import MAX_BYTES, as_markdown, code_span
 from registry.cli.formats.text import as_text
 from registry.diff.models import (
+    CatalogDiff,
     Chunk,
     DatasetChange,
     Example,
     FieldChange,
-    Inherited,
+    InheritedChange,
     KeyChange,
-    Review,
     SampleChange,
 )
+from registry.diff.severity import ChangeClass
 from registry.errors import Problem
 from registry.manifest.provenance import Origin
 
@@ -33,7 +34,9 @@ def origin(key: str, value: Any, line: int = 1) -> Origin:
     return Origin(key=key, value=value, layer="own", file="m.yaml", line=line, dataset="d")
 
 
-def change(name: str, old: str, new: str, *, kind: str = "inputs", **more: Any) -> DatasetChange:
+def change(
+    name: str, old: str, new: str, *, kind: ChangeClass = ChangeClass.INPUTS, **more: Any
+) -> DatasetChange:
     key = KeyChange(
         key="fields.input",
         kind=kind,
@@ -56,8 +59,8 @@ def change(name: str, old: str, new: str, *, kind: str = "inputs", **more: Any) 
     return DatasetChange(name=name, status="changed", **{**given, **more})
 
 
-def review(*changes: DatasetChange, **more: Any) -> Review:
-    return Review(base="main (1234567)", head="work tree", changes=changes, **more)
+def review(*changes: DatasetChange, **more: Any) -> CatalogDiff:
+    return CatalogDiff(base="main (1234567)", head="work tree", changes=changes, **more)
 
 
 # --- Markdown ---
@@ -69,16 +72,16 @@ def rendered_text(markdown: str) -> str:
     return re.sub(r"(?s)(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", without_fences)
 
 
-def of(text: str) -> Review:
+def of(text: str) -> CatalogDiff:
     """Make a review with a text of a stranger wherever one can be."""
     problem = Problem(message=text, file=text, line=1)
     new = DatasetChange(
         name=text, status="added", facts={"description": origin("description", text)}, place=text
     )
     renamed = DatasetChange(name=text, status="renamed", old_name=text, place=text)
-    inherited = replace(change(text, text, text), inherited=(Inherited(text, text),))
+    inherited = replace(change(text, text, text), inherited=(InheritedChange(text, text),))
     filler = [change(f"filler-{n}", "a", "b") for n in range(6)]
-    return Review(
+    return CatalogDiff(
         base=text,
         head=text,
         changes=(inherited, new, renamed, *filler, inherited, new, renamed),
@@ -112,7 +115,7 @@ def test_no_text_breaks_the_comment(text: str) -> None:
 
 @given(st.text(max_size=20))
 def test_a_code_span_has_its_text_as_it_is_shown(text: str) -> None:
-    span = code(text)
+    span = code_span(text)
     fence = re.match("`+", span)
     assert fence is not None
     inner = span[len(fence[0]) : -len(fence[0])]
@@ -148,7 +151,7 @@ def test_the_first_are_open_and_the_rest_is_folded() -> None:
 def test_a_comment_fits(count: int, text: str) -> None:
     changes = [change(f"dataset-{n}", text, f"{text} y") for n in range(count)]
     markdown = as_markdown(review(*changes))
-    assert len(markdown.encode()) <= MOST_BYTES
+    assert len(markdown.encode()) <= MAX_BYTES
     shown = set(re.findall(r"dataset-(\d+)", markdown))
     assert shown == {str(n) for n in range(len(shown))}, "the worst come first"
     rest = re.search(r"^…and ([\d,]+) more datasets?: ", markdown, re.MULTILINE)
@@ -166,7 +169,7 @@ def test_problems_and_shared_changes_fit_too() -> None:
         not_compared=tuple(map(str, range(10_000))),
     )
     markdown = as_markdown(made)
-    assert len(markdown.encode()) <= MOST_BYTES
+    assert len(markdown.encode()) <= MAX_BYTES
     assert "…and 990 more problems" in markdown
     assert " and 9,980 more" in markdown
 
@@ -174,7 +177,7 @@ def test_problems_and_shared_changes_fit_too() -> None:
 # --- text ---
 
 
-def text(made: Review, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def text(made: CatalogDiff, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(width))
     return list(as_text(made, terminal=True))
 

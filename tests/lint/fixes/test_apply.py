@@ -9,7 +9,7 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError
-from registry.lint.fixes.apply import FIXES, Fixed, fix
+from registry.lint.fixes.apply import FIXES, FixResult, fix
 from registry.lint.fixes.key_order import DATASET_KEYS, SOURCE_KEYS
 from registry.lint.runner import check
 from registry.manifest.schema import read_schema
@@ -33,7 +33,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def fixed(*paths: Path) -> list[Fixed]:
+def fixed(*paths: Path) -> list[FixResult]:
     return list(fix(Catalog.open(), paths))
 
 
@@ -43,8 +43,8 @@ def test_the_fixes_are_those_that_the_table_promises() -> None:
 
 def test_files_are_mended_and_a_second_run_changes_nothing(root: Path) -> None:
     assert fixed() == [
-        Fixed("datasets.yaml", ("added the schema line",)),
-        Fixed("m/a.yaml", ("added the schema line", "put the keys of $.datasets.d in order")),
+        FixResult("datasets.yaml", ("added the schema line",)),
+        FixResult("m/a.yaml", ("added the schema line", "put the keys of $.datasets.d in order")),
     ]
     first, *rest = (root / "m" / "a.yaml").read_text(encoding="utf-8").splitlines()
     assert first == f"# yaml-language-server: $schema={read_schema('manifest')['$id']}"
@@ -121,7 +121,7 @@ def test_catalogs_of_others_are_not_touched(root: Path, tmp_path: Path) -> None:
 
 
 def test_the_built_in_catalog_is_not_written_to(root: Path) -> None:
-    with pytest.raises(ManifestError, match="the built-in catalog is not written to"):
+    with pytest.raises(ManifestError, match=r"the built-in catalog can.t be fixed in place"):
         list(fix(Catalog.open(ROOT)))
 
 
@@ -177,4 +177,4 @@ def test_shipped_manifests_resolve_to_the_same_when_their_keys_were_mixed_up(
 
     catalog = Catalog.open()
     assert {name: catalog[name] for name in wanted} == before
-    assert fixed(Path("m")) == ([Fixed(result.file, (), result.left)] if result.left else [])
+    assert fixed(Path("m")) == ([FixResult(result.file, (), result.left)] if result.left else [])

@@ -8,8 +8,8 @@ import pytest
 
 from registry.lint.fixes.key_order import DATASET_KEYS, SOURCE_KEYS, misplaced_keys, order_keys
 from registry.lint.fixes.source_file import ManifestFile
-from registry.manifest.models import CsvSource, HfSource, JsonSource, ParquetSource
 from registry.manifest.schema import read_schema
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 from registry.yamldoc.reader import json_path, parse_yaml
 
 ROOT = Path(__file__).parents[3]
@@ -163,10 +163,10 @@ def test_one_mapping_that_is_left_does_not_stop_the_others() -> None:
 
 def test_the_first_key_out_of_order_is_named() -> None:
     text = "datasets:\n  d:\n    limit: 1\n    tags: [a]\n    license: mit\n    source: {path: x, type: csv}\n"
-    found = [(json_path(path), message) for path, message in misplaced_keys(file_of(text).document)]
+    found = [(json_path(path), before) for path, before in misplaced_keys(file_of(text).document)]
     assert found == [
-        ("$.datasets.d.tags", "'tags' belongs before 'limit'"),
-        ("$.datasets.d.source.type", "'type' belongs before 'path'"),
+        ("$.datasets.d.tags", "limit"),
+        ("$.datasets.d.source.type", "path"),
     ]
 
 

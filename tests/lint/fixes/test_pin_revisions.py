@@ -16,8 +16,8 @@ OTHER = "d" * 40
 DIGEST = "sha256:" + "0" * 64
 
 
-def pin(commit: str, asked: str | None = "main", path: str = "a/b") -> Pin:
-    source = LockedSource(location=f"hf://datasets/{path}", asked=asked, revision=commit)
+def pin(commit: str, requested: str | None = "main", path: str = "a/b") -> Pin:
+    source = LockedSource(location=f"hf://datasets/{path}", requested=requested, revision=commit)
     return Pin(
         spec=DIGEST,
         sources=(source,),
@@ -86,7 +86,7 @@ def test_the_commit_is_written_and_nothing_else_changes(
     assert file.text == after
     assert file.document == parse_yaml(after, file="m.yaml")
     assert (len(done), left) == (1, [])
-    assert "`python -m registry lock d` pins that" in done[0]
+    assert "`python -m registry lock d` updates the pin" in done[0]
     assert pin_revisions(file, Lock({"d": pinned})) == (file, [], []), "once is enough"
 
 

@@ -1,4 +1,4 @@
-"""`diff`: what a reviewer of a change wants to know, in words and in samples."""
+"""`diff`: what a change does to datasets and to their samples."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from registry.cache import Cache
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.formats.diff import FORMATS
 from registry.diff.compare import compare
-from registry.diff.models import Review
-from registry.diff.sampling import MOST_ADDED, Sampling, with_samples
-from registry.diff.snapshot import open_sides
+from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
+from registry.diff.snapshot import open_snapshots
 from registry.errors import RevisionError
 from registry.settings import Settings
 
@@ -33,16 +32,17 @@ python -m registry diff origin/main --format markdown > comment.md
 @click.option(
     "--build",
     is_flag=True,
-    help="Build what is not cached, to compare samples: changed datasets, and new ones where there"
-    f" are at most {MOST_ADDED} of them.",
+    help="Build what is not cached, to compare samples: changed datasets, and new ones if there are"
+    f" at most {MAX_NEW_BUILDS}.",
 )
 @click.option(
     "-n",
     "examples",
+    metavar="N",
     type=click.IntRange(min=0, max=1000),
     default=3,
     show_default=True,
-    help="Samples of each kind that are shown: changed, added, removed.",
+    help="Number of changed, of added and of removed samples to show.",
 )
 @click.option(
     "--format",
@@ -50,7 +50,7 @@ python -m registry diff origin/main --format markdown > comment.md
     type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
-    help="How it is printed; markdown is one comment of a pull request, 64 KiB at most.",
+    help="Output format; markdown is one comment for a pull request, 64 KiB at most.",
 )
 @options.as_json
 @options.offline
@@ -67,29 +67,24 @@ def command(
 ) -> int:
     """Show what differs between two states of the catalog.
 
-    BASE and HEAD are git revisions, or folders with a datasets.yaml. Without BASE it is where the
-    current branch left the main branch, without HEAD the folder as it is now. Ends with 0 where
-    nothing differs, and with 1 where something does or can't be compared.
+    BASE and HEAD are git revisions or folders with a datasets.yaml. BASE defaults to the commit
+    where the current branch left the main branch, HEAD to the folder in its present state. The
+    exit code is 0 if nothing differs, and 1 if something differs or can't be compared.
     """
     settings = Settings.from_environment(root=root, offline=offline)
-    try:
-        review = _review(base, head, settings, build=build, examples=examples)
-    except RevisionError as error:
-        raise click.UsageError(str(error)) from error
-    for line in FORMATS["json" if as_json else form](review, sys.stdout.isatty()):
-        print(line)
-    return CLEAN if review.is_clean else PROBLEMS
-
-
-def _review(
-    base: str | None, head: str | None, settings: Settings, *, build: bool, examples: int
-) -> Review:
-    sampling = Sampling(
+    sampling = SamplingOptions(
         cache=Cache(settings.cache_dir),
         build=build,
         offline=settings.offline,
         examples=examples,
         announce=lambda text: print(text, file=sys.stderr),
     )
-    with open_sides(base, head, settings.index) as (old, new):
-        return with_samples(compare(old.side, new.side), old, new, sampling)
+    try:
+        with open_snapshots(base, head, settings.index) as (old, new):
+            keys = compare(old.snapshot, new.snapshot)
+            diff = with_samples(keys, old, new, sampling)
+    except RevisionError as error:
+        raise click.UsageError(str(error)) from error
+    for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
+        print(line)
+    return CLEAN if diff.is_clean else PROBLEMS

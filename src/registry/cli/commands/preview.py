@@ -35,6 +35,7 @@ python -m registry preview demo-mcq --from registry/data/demo-mcq.csv
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
+    metavar="N",
     help="How many samples to show.",
 )
 @click.option(

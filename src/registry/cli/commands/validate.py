@@ -1,28 +1,28 @@
-"""`validate`: check manifests, and mend what is mechanical."""
+"""`validate`: check manifests, and fix what can be fixed automatically."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from msgspec.structs import asdict
 
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.formats.problems import FORMATS, counted
 from registry.cli.output import print_json, print_table
 from registry.errors import ManifestError, Problem
-from registry.lint.fixes.apply import Fixed, fix
-from registry.lint.result_cache import Checked, check_whole
+from registry.lint.fixes.apply import fix
+from registry.lint.result_cache import CheckResult, check_catalog
 from registry.lint.runner import check, count_checked
-from registry.lint.selection import word_fault
-from registry.rules import RULES, Rule
-from registry.settings import Settings
+from registry.lint.selection import invalid_name
+from registry.rules import RULES
 
 __all__ = ["command"]
 
+_LISTED = ("id", "family", "reason", "severity", "blocking", "default", "fixable")
+"""The attributes of a rule that `--rules --json` prints."""
 _EXAMPLES = """\b
 Example: python -m registry validate registry/demo.yaml
 python -m registry validate --select secrets,unpinned-revision
@@ -30,7 +30,7 @@ python -m registry validate --fix registry
 python -m registry validate --format sarif > problems.sarif
 
 \b
-One line is exempted with a comment at its end, or above it:
+Ignore a problem with a comment at the end of its line, or above it:
   revision: main  # registry: ignore unpinned-revision -- moves on purpose
 """
 
@@ -38,14 +38,12 @@ One line is exempted with a comment at its end, or above it:
 def _rules_option(
     ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the words of an option; each must be a rule, a family or `all`."""
-    words = tuple(word for text in given for word in re.split(r"[,\s]+", text) if word)
-    for word in words:
-        fault = word_fault(word, ignoring=param.name == "ignore")
-        if fault is not None:
-            message, hint, _ = fault
-            raise click.BadParameter(f"{message} ({hint})", ctx, param)
-    return words
+    """Return the names in an option; each must be a rule, a family or `all`."""
+    names = tuple(name for text in given for name in re.split(r"[,\s]+", text) if name)
+    for name in names:
+        if found := invalid_name(name, ignoring=param.name == "ignore"):
+            raise click.BadParameter(f"{found.message} ({found.hint})", ctx, param)
+    return names
 
 
 @click.command("validate", epilog=_EXAMPLES)
@@ -62,13 +60,13 @@ def _rules_option(
     multiple=True,
     metavar="RULES",
     callback=_rules_option,
-    help="Leave these out; not what stops a dataset from being used.",
+    help="Don't report these; problems that make a dataset unusable can't be ignored.",
 )
-@click.option("--strict", is_flag=True, help="Warnings count as errors for the exit code.")
-@click.option("--fix", "mend", is_flag=True, help="First mend what is mechanical, in place.")
+@click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
+@click.option("--fix", "fixing", is_flag=True, help="First fix what can be fixed, in place.")
 @click.option(
     "--format",
-    "form",
+    "format_name",
     type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
@@ -76,15 +74,15 @@ def _rules_option(
 )
 @options.locked
 @options.as_json
-@click.option("--rules", "list_rules", is_flag=True, help="List the rules and end.")
+@click.option("--rules", "list_rules", is_flag=True, help="List the rules and exit.")
 @options.root
 def command(
     paths: tuple[Path, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     strict: bool,
-    mend: bool,
-    form: str,
+    fixing: bool,
+    format_name: str,
     locked: bool | None,
     as_json: bool,
     list_rules: bool,
@@ -92,31 +90,55 @@ def command(
 ) -> int:
     """Check the manifests of the catalog, or only some files or folders.
 
-    All problems are reported, each with its file, line, column and rule. Makes no request and
-    imports no code. Ends with 1 where there is an error; with --locked a stale pin is one.
+    Reports every problem with its file, line, column and rule. Makes no request and imports no
+    code. Exits with 1 if there is an error; with --locked a stale pin is one.
     """
-    form = "json" if as_json else form
+    format_name = "json" if as_json else format_name
     if list_rules:
-        _print_rules(as_json=form == "json")
+        _print_rules(as_json=format_name == "json")
         return CLEAN
     try:
         catalog, _, settings = options.open_catalog(root, locked=locked)
-    except ManifestError as error:  # of the index itself
-        problems, datasets = list(error.problems), 0
+    except ManifestError as error:  # in the index itself
+        result = CheckResult(list(error.problems), 0)
     else:
-        if mend:
-            catalog = _mended(catalog, paths, aloud=form == "text")
-        checked = _checked(catalog, paths, settings, select, ignore)
-        problems, datasets = checked.problems, checked.datasets
-    for line in FORMATS[form](problems):
+        if fixing:
+            # What was done goes to stderr where a program reads stdout.
+            _apply_fixes(catalog, paths, to_stderr=format_name != "text")
+            catalog = Catalog.open(catalog.index)
+        locked = settings.locked
+        if paths:
+            problems = check(catalog, paths, select=select, ignore=ignore, locked=locked)
+            result = CheckResult(problems, count_checked(catalog, paths))
+        else:
+            result = check_catalog(
+                catalog, settings.cache_dir, select=select, ignore=ignore, locked=locked
+            )
+    for line in FORMATS[format_name](result.problems):
         print(line)
-    if form == "text":
-        print(_summary(problems, datasets))
-    return PROBLEMS if _fails(problems, strict=strict) else CLEAN
+    if format_name == "text":
+        print(_summary(result.problems, result.datasets))
+    failed = any(strict or problem.severity == "error" for problem in result.problems)
+    return PROBLEMS if failed else CLEAN
 
 
-def _fails(problems: Sequence[Problem], *, strict: bool) -> bool:
-    return any(strict or problem.severity == "error" for problem in problems)
+def _apply_fixes(catalog: Catalog, paths: Sequence[Path], *, to_stderr: bool) -> None:
+    for result in fix(catalog, paths):
+        for done in result.done:
+            click.echo(f"fixed {result.file}: {done}", err=to_stderr)
+        for left in result.left:
+            click.echo(f"not fixed {result.file}: {left}", err=to_stderr)
+
+
+def _print_rules(*, as_json: bool) -> None:
+    if as_json:
+        print_json([{key: getattr(rule, key) for key in _LISTED} for rule in RULES.values()])
+        return
+    rows = [
+        (rule.id, rule.family, rule.severity, ", ".join(rule.notes), rule.reason)
+        for rule in RULES.values()
+    ]
+    print_table(("rule", "family", "severity", "", "why"), rows)
 
 
 def _summary(problems: Sequence[Problem], datasets: int) -> str:
@@ -126,46 +148,4 @@ def _summary(problems: Sequence[Problem], datasets: int) -> str:
     parts = [(severities.count("error"), "error"), (severities.count("warning"), "warning")]
     text = ", ".join(counted(number, word) for number, word in parts if number)
     fixable = sum(RULES[problem.rule].fixable for problem in problems if problem.rule)
-    return f"{text}; --fix mends {fixable} where it is safe" if fixable else text
-
-
-def _mended(catalog: Catalog, paths: Sequence[Path], *, aloud: bool) -> Catalog:
-    """Mend the files and say what was done; return the catalog as it is then."""
-    for fixed in fix(catalog, paths):
-        for line in _fixed_lines(fixed):
-            click.echo(line, err=not aloud)
-    return Catalog.open(catalog.index)
-
-
-def _fixed_lines(fixed: Fixed) -> Iterator[str]:
-    yield from (f"fixed {fixed.file}: {done}" for done in fixed.done)
-    yield from (f"left {fixed.file}: {left}" for left in fixed.left)
-
-
-def _print_rules(*, as_json: bool) -> None:
-    if as_json:
-        print_json([asdict(rule) for rule in RULES.values()])
-        return
-    rows = [
-        (rule.id, rule.family, rule.severity, _notes(rule), rule.reason) for rule in RULES.values()
-    ]
-    print_table(("rule", "family", "severity", "", "why"), rows)
-
-
-def _notes(rule: Rule) -> str:
-    words = {"can't be ignored": rule.stops, "off": not rule.default, "--fix": rule.fixable}
-    return ", ".join(word for word, applies in words.items() if applies)
-
-
-def _checked(
-    catalog: Catalog,
-    paths: tuple[Path, ...],
-    settings: Settings,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-) -> Checked:
-    if not paths:
-        cache_dir, locked = settings.cache_dir, settings.locked
-        return check_whole(catalog, cache_dir, select=select, ignore=ignore, locked=locked)
-    problems = check(catalog, paths, select=select, ignore=ignore, locked=settings.locked)
-    return Checked(problems, count_checked(catalog, paths))
+    return f"{text}; --fix may fix {fixable}" if fixable else text

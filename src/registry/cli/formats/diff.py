@@ -1,4 +1,4 @@
-"""How a review is printed: a table of formats, each review → lines."""
+"""The formats of `diff`: a table of functions from a diff to lines."""
 
 from __future__ import annotations
 
@@ -9,31 +9,27 @@ from typing import Any
 
 from registry.cli.formats.markdown import as_markdown
 from registry.cli.formats.text import as_text
-from registry.diff.models import Review
+from registry.diff.models import CatalogDiff
 from registry.diff.summary import counts, headline
-from registry.errors import Problem
 
 __all__ = ["FORMATS"]
 
 
-def _json(review: Review) -> Iterator[str]:
+def _json(diff: CatalogDiff) -> Iterator[str]:
     data: dict[str, Any] = {
-        "headline": headline(review),
-        "counts": counts(review),
-        **asdict(review),
-        "base_problems": [problem.to_dict() for problem in review.base_problems],
-        "head_problems": [problem.to_dict() for problem in review.head_problems],
+        "headline": headline(diff),
+        "counts": counts(diff),
+        **asdict(diff),
+        "base_problems": [problem.to_dict() for problem in diff.base_problems],
+        "head_problems": [problem.to_dict() for problem in diff.head_problems],
     }
-    yield json.dumps(data, indent=2, ensure_ascii=False, default=_as_json)
+    # A value of YAML may be a date, which JSON lacks.
+    yield json.dumps(data, indent=2, ensure_ascii=False, default=str)
 
 
-def _as_json(value: Any) -> Any:
-    return value.to_dict() if isinstance(value, Problem) else str(value)
-
-
-FORMATS: dict[str, Callable[[Review, bool], Iterable[str]]] = {
-    "text": lambda review, terminal: as_text(review, terminal=terminal),
-    "json": lambda review, terminal: _json(review),
-    "markdown": lambda review, terminal: [as_markdown(review)],
+FORMATS: dict[str, Callable[[CatalogDiff, bool], Iterable[str]]] = {
+    "text": lambda diff, terminal: as_text(diff, terminal=terminal),
+    "json": lambda diff, terminal: _json(diff),
+    "markdown": lambda diff, terminal: [as_markdown(diff)],
 }
-"""Formats by the word that `--format` takes; the second argument is whether for a terminal."""
+"""Name for `--format` → function of a diff and of whether the output is a terminal."""

@@ -1,9 +1,9 @@
-"""How problems are printed: a table of formats, each problems → lines."""
+"""The output formats of problems: a table of functions, each problems → lines."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from registry.cli.formats.sarif import sarif_log
 from registry.errors import Problem
@@ -12,7 +12,7 @@ __all__ = ["FORMATS", "counted"]
 
 
 def counted(number: int, word: str) -> str:
-    """Return a number of things: `1 error`, `2 errors`."""
+    """Return a count with its noun: `1 error`, `2 errors`."""
     return f"{number} {word}" + ("" if number == 1 else "s")
 
 
@@ -29,31 +29,26 @@ def _json(problems: Iterable[Problem]) -> Iterator[str]:
 
 
 def _github(problems: Iterable[Problem]) -> Iterator[str]:
-    """Yield workflow commands, which GitHub Actions shows at the lines of a pull request."""
+    """Yield workflow commands, which GitHub Actions shows on the lines of a pull request."""
     for problem in problems:
         place = {"line": problem.line, "col": problem.column} if problem.line else {}
         given = {"file": problem.file, **place, "title": problem.rule}
         properties = ",".join(
-            f"{key}={_escaped_property(str(value))}" for key, value in given.items() if value
+            f"{key}={_escaped(str(value), _PROPERTY_ESCAPES)}"
+            for key, value in given.items()
+            if value
         )
         message = _escaped(f"{problem.path}: {problem.text}" if problem.path else problem.text)
         yield f"::{problem.severity} {properties}::{message}"
 
 
-# As the runner reads them: `%` first, for it stands in what the others become.
+# The runner unescapes these in reverse, so `%` must be escaped first.
 _ESCAPES = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
-_PROPERTY_ESCAPES = ((":", "%3A"), (",", "%2C"))
+_PROPERTY_ESCAPES = (*_ESCAPES, (":", "%3A"), (",", "%2C"))
 
 
-def _escaped(text: str) -> str:
-    for character, escape in _ESCAPES:
-        text = text.replace(character, escape)
-    return text
-
-
-def _escaped_property(text: str) -> str:
-    text = _escaped(text)
-    for character, escape in _PROPERTY_ESCAPES:
+def _escaped(text: str, escapes: Sequence[tuple[str, str]] = _ESCAPES) -> str:
+    for character, escape in escapes:
         text = text.replace(character, escape)
     return text
 
@@ -68,4 +63,4 @@ FORMATS: dict[str, Callable[[Iterable[Problem]], Iterator[str]]] = {
     "github": _github,
     "sarif": _sarif,
 }
-"""Formats by the word that `--format` takes."""
+"""By the name that `--format` takes."""

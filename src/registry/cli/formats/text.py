@@ -1,4 +1,4 @@
-"""A review as text: for a terminal, which it does not steer, or a pipe."""
+"""A diff as plain text, for a terminal or a pipe; nothing in it controls the terminal."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from dataclasses import dataclass
 
 from click import style
 
-from registry.diff.escape import visible
-from registry.diff.models import Chunk, DatasetChange, Example, KeyChange, Review
+from registry.diff.escape import escape_control
+from registry.diff.models import CatalogDiff, DatasetChange, Example, KeyChange
 from registry.diff.summary import (
+    abbreviate,
+    facts_by_importance,
     headline,
-    inherited_lines,
+    inherited_keys,
     places,
     sample_line,
-    some,
-    told_fact,
     value_text,
     verdict,
 )
-from registry.diff.words import cut
+from registry.diff.words import excerpt
 
 __all__ = ["as_text"]
 
 _WIDTH = 100
 _COLOURS = {"-": "red", "+": "green", "~": "yellow"}
+_MARKS = {"-": ("[-", "-]"), "+": ("{+", "+}")}
 _SIGNS = {"changed": "~", "added": "+", "removed": "-", "renamed": "→"}
 
 
 @dataclass(frozen=True)
 class _Printer:
-    """What the place that is printed to can show."""
+    """What the output can show."""
 
     width: int
     colour: bool
     wraps: bool
-    """Whether long lines are broken; not in a pipe, where lines are searched for."""
+    """Whether long lines are broken; not in a pipe, so that `grep` finds whole lines."""
 
     def paint(self, text: str, sign: str) -> str:
         return style(text, fg=_COLOURS[sign]) if self.colour and sign in _COLOURS else text
@@ -47,7 +48,7 @@ class _Printer:
         return style(text, bold=True) if self.colour else text
 
     def wrap(self, text: str, indent: int, sign: str = "") -> Iterator[str]:
-        """Yield a text in lines of the width."""
+        """Yield a text in lines that fit the width."""
         if not self.wraps:
             yield " " * indent + self.paint(text, sign)
             return
@@ -56,47 +57,47 @@ class _Printer:
             yield " " * indent + self.paint(line, sign)
 
 
-def as_text(review: Review, *, terminal: bool) -> Iterator[str]:
-    """Yield the lines of a review."""
+def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
+    """Yield the lines of a diff."""
     size = shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH
     printer = _Printer(size, terminal and not os.environ.get("NO_COLOR"), terminal)
-    yield from printer.wrap(visible(f"{review.base} → {review.head}"), 0)
-    yield from (printer.bold(line) for line in printer.wrap(headline(review), 0))
-    for label, problem in review.problems:
-        yield from printer.wrap(visible(f"problem in {label}: {problem}"), 0, "-")
-    if review.not_compared:
-        yield from printer.wrap(f"not compared: {_names(review.not_compared)}", 0)
-    if review.shared:
+    yield from printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)
+    yield from (printer.bold(line) for line in printer.wrap(headline(diff), 0))
+    for label, problem in diff.problems:
+        yield from printer.wrap(escape_control(f"problem in {label}: {problem}"), 0, "-")
+    if diff.not_compared:
+        yield from printer.wrap(f"not compared: {_names(diff.not_compared)}", 0)
+    if diff.shared:
         yield from ("", printer.bold("index"))
-        yield from _keys(review.shared, printer)
-    for change in review.changes:
+        yield from _keys(diff.shared, printer)
+    for change in diff.changes:
         yield ""
         yield from _change(change, printer)
 
 
 def _change(change: DatasetChange, printer: _Printer) -> Iterator[str]:
     sign = _SIGNS[change.status]
-    title = f"{printer.paint(sign, sign)} {printer.bold(visible(change.name))}"
-    rest = visible(f": {verdict(change)}  {change.place}".rstrip())
+    title = f"{printer.paint(sign, sign)} {printer.bold(escape_control(change.name))}"
+    rest = escape_control(f": {verdict(change)}  {change.place}".rstrip())
     if len(change.name) + 2 + len(rest) <= printer.width:
         yield title + rest
     else:
         yield title
         yield from printer.wrap(rest.removeprefix(": "), 2)
     yield from _keys(change.keys, printer)
-    for keys, dataset in inherited_lines(change):
-        yield from printer.wrap(visible(f"{keys}: same change as in {dataset}"), 2)
-    for key, origin in told_fact(change):
-        yield from printer.wrap(f"{visible(key)}: {value_text(origin)}", 2)
+    for keys, dataset in inherited_keys(change):
+        yield from printer.wrap(escape_control(f"{keys}: same change as in {dataset}"), 2)
+    for key, origin in facts_by_importance(change):
+        yield from printer.wrap(f"{escape_control(key)}: {value_text(origin)}", 2)
     if change.samples is not None:
-        yield from printer.wrap(visible(f"samples: {sample_line(change.samples)}"), 2)
+        yield from printer.wrap(escape_control(f"samples: {sample_line(change.samples)}"), 2)
         for example in change.samples.examples:
             yield from _example(example, printer)
 
 
 def _keys(changes: Iterable[KeyChange], printer: _Printer) -> Iterator[str]:
     for change in changes:
-        key, old, new = visible(change.key), value_text(change.old), value_text(change.new)
+        key, old, new = escape_control(change.key), value_text(change.old), value_text(change.new)
         line = f"  {key}: {old} → {new}"
         if len(line) + 2 + len(places(change)) <= printer.width:
             painted = f"{printer.paint(old, '-')} → {printer.paint(new, '+')}"
@@ -111,31 +112,25 @@ def _keys(changes: Iterable[KeyChange], printer: _Printer) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown, rest = some(names)
-    return visible(", ".join(shown)) + rest
+    shown, rest = abbreviate(names)
+    return escape_control(", ".join(shown)) + rest
 
 
 def _example(example: Example, printer: _Printer) -> Iterator[str]:
     sign = _SIGNS[example.status]
-    yield from printer.wrap(f"{sign} {visible(example.label)}", 4, sign)
+    yield from printer.wrap(f"{sign} {escape_control(example.label)}", 4, sign)
     for change in example.fields:
         marked = example.status == "changed"
-        text = "".join(_chunk(one, marked=marked) for one in cut(change.chunks))
+        marks = _MARKS if marked else {}
+        chunks = [(*marks.get(one.sign, ("", "")), one.text) for one in excerpt(change.chunks)]
+        text = "".join(f"{start}{escape_control(text)}{end}" for start, end, text in chunks)
         for line in printer.wrap(f"{change.field}: {text}", 8):
-            yield _painted(line, printer) if marked else line
+            yield _paint_marks(line) if marked and printer.colour else line
 
 
-def _chunk(chunk: Chunk, *, marked: bool) -> str:
-    text = visible(chunk.text)
-    forms = {"-": f"[-{text}-]", "+": f"{{+{text}+}}", "=": text}
-    return forms[chunk.sign] if marked else text
-
-
-def _painted(line: str, printer: _Printer) -> str:
-    """Colour the marks, which are said in signs as well."""
-    if not printer.colour:
-        return line
-    for start, end, sign in (("[-", "-]", "-"), ("{+", "+}", "+")):
+def _paint_marks(line: str) -> str:
+    """Colour the text between marks; the marks stay, as colours alone don't reach everybody."""
+    for sign, (start, end) in _MARKS.items():
         line = line.replace(start, style(start, fg=_COLOURS[sign], reset=False))
         line = line.replace(end, end + style("", reset=True))
-    return line + style("", reset=True)
+    return line + style("", reset=True)  # a change may go on in the next line

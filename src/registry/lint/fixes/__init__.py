@@ -1,1 +1,1 @@
-"""The fixes of `validate --fix`: text of a manifest to text with the same meaning."""
+"""The fixes of `validate --fix`: each edits a manifest without changing its samples."""

@@ -1,8 +1,8 @@
-"""The order of a dataset's keys: what stands out of it, and putting it right line by line."""
+"""The order of a dataset's keys: find keys that are out of order, and move their lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -34,7 +34,7 @@ DATASET_KEYS = (
     "shuffle_choices",
     "limit",
 )
-"""The road that records take: what it is, where from, what becomes of them, the view."""
+"""In the order that records are processed: what it is, sources, transforms, fields, view."""
 SOURCE_KEYS = (
     "type",
     "path",
@@ -54,77 +54,63 @@ SOURCE_KEYS = (
     "records",
     "columns",
 )
-"""What is read, which part of it, how."""
+"""What is read, which part of it, and how."""
 
 _DATASET_RANKS = {key: rank for rank, key in enumerate(DATASET_KEYS)}
 _SOURCE_RANKS = {key: rank for rank, key in enumerate(SOURCE_KEYS)}
 
 
 def misplaced_keys(document: Document) -> Iterator[tuple[DataPath, str]]:
-    """Yield the first key of each mapping that stands behind one which it belongs before."""
-    for path, keys, ranks in _ordered_mappings(document.value):
-        own = _own_keys(document, path, keys)
+    """Yield the first key of each mapping that is out of order, and the key it belongs before."""
+    for path, keys in _ordered_mappings(document.value):
+        ranks = _ranks(path)
+        start = document.position(path)
+        places = {key: document.position((*path, key)) for key in keys}
+        # A key that `<<` merges in has the position of its anchor, which is above.
+        own = sorted((key for key in keys if places[key] >= start), key=lambda key: places[key])
         for before, key in pairwise(own):
             if ranks.get(key, -1) < ranks.get(before, -1):
-                yield (*path, key), f"'{key}' belongs before '{before}'"
+                yield (*path, key), before
                 break
 
 
-def _own_keys(document: Document, path: DataPath, keys: Sequence[str]) -> list[str]:
-    """Return the keys that stand in the mapping itself, and are not brought by `<<`."""
-    start = document.position(path)
-    places = {key: document.position((*path, key)) for key in keys}
-    return sorted((key for key in keys if places[key] >= start), key=lambda key: places[key])
+def _ranks(path: DataPath) -> dict[str, int]:
+    """Return the order of the keys of a mapping: `datasets.NAME`, or a source below that."""
+    return _DATASET_RANKS if len(path) == 2 else _SOURCE_RANKS
 
 
-def _ordered_mappings(value: Any) -> Iterator[tuple[DataPath, list[str], dict[str, int]]]:
+def _ordered_mappings(value: Any) -> Iterator[tuple[DataPath, list[str]]]:
     """Yield the mappings of a document whose keys have an order."""
     for name, dataset in ((value or {}).get("datasets") or {}).items():
         path: DataPath = ("datasets", name)
-        yield path, list(dataset), _DATASET_RANKS
-        for step, source in _sources_of(dataset):
-            yield (*path, *step), list(source), _SOURCE_RANKS
-
-
-def _sources_of(dataset: dict[str, Any]) -> Iterator[tuple[DataPath, dict[str, Any]]]:
-    if dataset.get("source"):
-        yield ("source",), dataset["source"]
-    for index, part in enumerate(dataset.get("concat") or ()):
-        yield ("concat", index), part
-    if (dataset.get("join") or {}).get("source"):
-        yield ("join", "source"), dataset["join"]["source"]
+        yield path, list(dataset)
+        yield (*path, "source"), list(dataset.get("source") or ())
+        for index, part in enumerate(dataset.get("concat") or ()):
+            yield (*path, "concat", index), list(part)
+        yield (*path, "join", "source"), list((dataset.get("join") or {}).get("source") or ())
 
 
 def order_keys(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
-    """Put keys in order; return the file, what was done and what was left.
+    """Put keys in order; return the file, what was changed and what could not be.
 
-    Lines move whole, with the comments above them, so nothing else changes. What would then say
-    something else (an alias above its anchor) or has no lines of its own is left.
+    Full lines move, with the comments above them, so nothing else changes. A mapping that would
+    then mean something else (an alias above its anchor) or shares lines with others is skipped.
     """
     done: list[str] = []
     left: list[str] = []
     refused: set[DataPath] = set()
-    while (path := _next_mapping(file, refused)) is not None:
+    while True:
+        paths = (key[:-1] for key, _ in misplaced_keys(file.document))
+        path = next((path for path in paths if path not in refused), None)
+        if path is None:
+            return file, done, left
+        text = None if file.has_odd_breaks else reordered(file.text, path, _ranks(path))
+        changed = None if text is None else file.with_text(text)
         where = json_path(path)
-        changed = None if file.has_odd_breaks else _ordered(file, path)
-        if changed is None:
+        # A mapping that moving leaves out of order would otherwise be tried forever.
+        if changed is None or any(key[:-1] == path for key, _ in misplaced_keys(changed.document)):
             refused.add(path)
             left.append(f"the keys of {where} can't be moved as lines; put them in order by hand")
         else:
             file = changed
             done.append(f"put the keys of {where} in order")
-    return file, done, left
-
-
-def _next_mapping(file: ManifestFile, refused: set[DataPath]) -> DataPath | None:
-    found = (path[:-1] for path, _ in misplaced_keys(file.document))
-    return next((path for path in found if path not in refused), None)
-
-
-def _ordered(file: ManifestFile, path: DataPath) -> ManifestFile | None:
-    """Return the file with one mapping in order; None where that can't be done."""
-    text = reordered(file.text, path, _DATASET_RANKS if len(path) == 2 else _SOURCE_RANKS)
-    changed = None if text is None else file.with_text(text)
-    # Only if the mapping is in order now is it done; else it would be tried for ever.
-    still = changed is None or any(one[:-1] == path for one, _ in misplaced_keys(changed.document))
-    return None if still else changed

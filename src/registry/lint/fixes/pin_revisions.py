@@ -13,8 +13,8 @@ from registry.errors import ManifestError
 from registry.lint.fixes.source_file import ManifestFile
 from registry.lint.suppressions import read_ignores
 from registry.lockfile.models import Lock
-from registry.lockfile.pinned import HUB
-from registry.manifest.models import GENERIC_BUILDERS, is_commit, is_folder
+from registry.manifest.source import Repository, is_commit
+from registry.manifest.source_models import source_model
 from registry.yamldoc.reader import json_path, parse_yaml
 
 __all__ = ["pin_revisions"]
@@ -23,70 +23,64 @@ _RULE = "unpinned-revision"
 
 
 def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[str], list[str]]:
-    """Pin the sources that datasets of a file say themselves, where the lock has one commit.
+    """Write the commit that the lock has for a source into the dataset that defines the source.
 
-    Return the file, what was done and what was left. Samples stay those that are pinned.
+    Return the file, what was changed and what could not be. The pinned samples stay the same.
     """
     done, left = list[str](), list[str]()
-    for name, source in list(_floating(file)):
+    for name, repository in list(_floating(file)):
         place = json_path(("datasets", name, "source"))
-        commits = _commits(lock, source) if name in lock.pins else set[str]()
+        # Of all pins, as dependents inherit the source: each of them must have the same commit.
+        commits = {
+            pinned.revision
+            for pin in lock.pins.values()
+            for pinned in pin.sources
+            if pinned.revision is not None
+            and pinned.location == repository.location
+            and pinned.requested == repository.revision
+        }
+        if name not in lock.pins or not commits:
+            continue
         if len(commits) > 1:
             left.append(f"datasets.lock pins the source of {place} to several commits")
-        for commit in commits if len(commits) == 1 else ():
-            changed = _with_revision(file, name, commit)
-            if changed is None:
-                left.append(f"the revision {commit} can't be written into {place}")
-                continue
-            file = changed
-            lock_again = f"`python -m registry lock {name}` pins that"
-            done.append(f"took the revision of {place} from datasets.lock ({lock_again})")
+            continue
+        (commit,) = commits
+        changed = _with_revision(file, name, commit)
+        if changed is None:
+            left.append(f"the revision {commit} can't be written into {place}")
+            continue
+        file = changed
+        lock_again = f"`python -m registry lock {name}` updates the pin"
+        done.append(f"took the revision of {place} from datasets.lock ({lock_again})")
     return file, done, left
 
 
-def _floating(file: ManifestFile) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the repositories without a commit, but those whose rule a comment ignores."""
-    meant = {
+def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
+    """Yield the repositories without a commit whose problem no comment ignores."""
+    ignored = {
         comment.target
         for comment in read_ignores(file.text)
         if _RULE in comment.rules and comment.reason
     }
     for name, entry in (file.document.value.get("datasets") or {}).items():
         source = entry.get("source") if isinstance(entry, dict) else None
-        if not isinstance(source, dict) or not _is_floating_repository(source):
+        if not isinstance(source, dict):
             continue
-        key = "path" if source.get("revision") is None else "revision"
-        if file.document.position(("datasets", name, "source", key)).line not in meant:
-            yield name, source
-
-
-def _is_floating_repository(source: dict[str, Any]) -> bool:
-    path = source.get("path")
-    is_repository = source.get("type") == "hf" and isinstance(path, str)
-    if not is_repository or is_commit(source.get("revision")):
-        return False
-    return path not in GENERIC_BUILDERS and not is_folder(str(path))
-
-
-def _commits(lock: Lock, source: dict[str, Any]) -> set[str]:
-    """Return all commits that a revision of a repository is pinned to: heirs have its source."""
-    return {
-        one.revision
-        for pin in lock.pins.values()
-        for one in pin.sources
-        if one.revision is not None
-        and one.location == HUB + source["path"]
-        and one.asked == source.get("revision")
-    }
+        repository = source_model(source).repository_of(source)
+        if repository is None or is_commit(repository.revision):
+            continue
+        key = "path" if repository.revision is None else "revision"
+        if file.document.position(("datasets", name, "source", key)).line not in ignored:
+            yield name, repository
 
 
 def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile | None:
-    """Return the file with nothing else changed; None where that can't be done."""
+    """Return the file with only the revision changed; None if that is not possible."""
     wanted = deepcopy(file.document.value)
     wanted["datasets"][name]["source"]["revision"] = commit
     if file.has_odd_breaks:
         return None
-    # A commit of digits alone, or like 12e4…, is a number without quotes.
+    # Without quotes, a commit of only digits, or like 12e4…, is a number in YAML.
     for written in (commit, f'"{commit}"'):
         try:
             text = _edited(file.text, name, written)
@@ -99,7 +93,7 @@ def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile |
 
 
 def _edited(text: str, name: str, written: str) -> str:
-    """Return the text with a revision in place of the one that is there, or behind the path."""
+    """Return the text with the revision replaced, or added after the path."""
     source = _value(_value(_value(yaml.compose(text, yaml.SafeLoader), "datasets"), name), "source")
     keys = {key.value: (key, value) for key, value in source.value}
     if "revision" in keys:
@@ -117,5 +111,5 @@ def _edited(text: str, name: str, written: str) -> str:
 
 
 def _value(node: Any, key: str) -> Any:
-    """Return the node below a key; a KeyError where it is not written there."""
+    """Return the node below a key; raises KeyError for a key that `<<` merges in."""
     return {one.value: value for one, value in node.value}[key]

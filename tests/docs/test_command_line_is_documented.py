@@ -1,0 +1,161 @@
+"""Documents and command line agree: verbs, options, environment variables, in both directions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from registry.cli import command
+from registry.docgen import command_line_page
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "registry"
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (
+        *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")),
+        *(ROOT / ".github").rglob("*.md"),
+        *(ROOT / ".github").rglob("*.yml"),
+    )
+}
+GENERATED = "docs/command-line.md"
+
+OPTIONS_OF_OTHER_PROGRAMS = {
+    "--editable": "pip",
+    "--numprocesses": "pytest",
+    "--only": "benchmarks",
+    "--quick": "benchmarks",
+    "--rounds": "benchmarks",
+    "--write-docs": "benchmarks",
+}
+VARIABLES_OF_LIBRARIES = {"HF_TOKEN": "huggingface_hub"}
+"""Variables that a library reads for us."""
+VARIABLES_OF_TESTS = {"REGISTRY_SHARED_DATA": "tests/conftest.py"}
+
+
+def verbs() -> Iterator[tuple[str, click.Command]]:
+    """Yield every verb by its words, those of a group too."""
+    root = click.Context(command)
+    for name in command.list_commands(root):
+        verb = command.get_command(root, name)
+        assert verb is not None
+        yield name, verb
+        if isinstance(verb, click.Group):
+            yield from ((f"{name} {inner}", one) for inner, one in verb.commands.items())
+
+
+VERBS = dict(verbs())
+
+
+def options_of(verb: click.Command) -> set[str]:
+    given = {name for one in verb.params if isinstance(one, click.Option) for name in one.opts}
+    return {*given, "--help", "-h"}
+
+
+EVERY_OPTION = {name for verb in VERBS.values() for name in options_of(verb)} | {"--version"}
+
+
+def variables_read() -> dict[str, str]:
+    """Return the environment variables that the code reads, each with a module that does."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call | ast.Subscript) and "environ" in ast.unparse(node):
+                for text in ast.walk(node):
+                    if isinstance(text, ast.Constant) and re.fullmatch(
+                        r"[A-Z]+(_[A-Z]+)+", str(text.value)
+                    ):
+                        found[str(text.value)] = path.relative_to(SOURCE).as_posix()
+    return found
+
+
+VARIABLES = variables_read()
+
+
+def invocations() -> Iterator[tuple[str, str, str]]:
+    """Yield page, verb and the rest of each command line that a document shows."""
+    for page, text in PAGES.items():
+        for line in text.splitlines():
+            for words, rest in re.findall(
+                r"(?:python -m registry|^ *registry|`registry) ((?:cache )?[a-z]+)\b([^`#>]*)", line
+            ):
+                yield page, words, rest
+
+
+SHOWN = sorted(set(invocations()))
+
+
+# --- What exists is documented ---
+
+
+def test_the_page_of_the_command_line_is_the_one_that_make_docs_writes() -> None:
+    assert PAGES[GENERATED] == command_line_page()
+
+
+@pytest.mark.parametrize("words", VERBS)
+def test_a_verb_is_documented_with_all_its_options(words: str) -> None:
+    section = PAGES[GENERATED].partition(f"\n## {words}\n")[2].partition("\n## ")[0]
+    assert section
+    for name in options_of(VERBS[words]) - {"--help", "-h"}:
+        assert f"| `{name}" in section
+
+
+@pytest.mark.parametrize("words", [words for words in VERBS if " " not in words])
+def test_the_readme_names_a_verb(words: str) -> None:
+    assert re.search(rf"\| `python -m registry {words}\b", PAGES["README.md"])
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_the_readme_explains_a_variable_that_the_code_reads(variable: str) -> None:
+    table = PAGES["README.md"].partition("## Environment variables")[2].partition("\n## ")[0]
+    assert f"`{variable}`" in table
+
+
+def test_the_variables_of_the_settings_are_found() -> None:
+    """Hold the search above to a few variables, so that it can't pass by finding none."""
+    assert {"REGISTRY_ROOT", "REGISTRY_CACHE_DIR", "HF_HUB_OFFLINE", "HF_ENDPOINT"} <= set(
+        VARIABLES
+    )
+
+
+# --- What is documented exists ---
+
+
+@pytest.mark.parametrize(("page", "words", "rest"), SHOWN)
+def test_a_command_line_that_a_document_shows_is_one(page: str, words: str, rest: str) -> None:
+    verb = VERBS[words]
+    named = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", rest))
+    assert named <= options_of(verb), f"{page}: {words}{rest}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_an_option_that_a_document_names_exists(page: str) -> None:
+    named = set(re.findall(r"(?<![\w`|-])--[a-z][a-z-]*|(?<=`)--[a-z][a-z-]*", PAGES[page]))
+    assert named <= EVERY_OPTION | OPTIONS_OF_OTHER_PROGRAMS.keys()
+
+
+@pytest.mark.parametrize("option", OPTIONS_OF_OTHER_PROGRAMS)
+def test_an_option_of_another_program_is_still_named(option: str) -> None:
+    assert any(option in text for text in PAGES.values())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_variable_that_a_document_names_is_read(page: str) -> None:
+    named = set(re.findall(r"\b(?:REGISTRY|HF)_[A-Z_]+\b", PAGES[page]))
+    assert named <= VARIABLES.keys() | VARIABLES_OF_LIBRARIES.keys() | VARIABLES_OF_TESTS.keys()
+
+
+# --- Help ---
+
+
+@pytest.mark.parametrize("words", VERBS)
+def test_the_examples_of_the_help_are_accepted(words: str) -> None:
+    examples = re.findall(rf"python -m registry {words}\b([^\n)>]*)", VERBS[words].epilog or "")
+    assert examples
+    for arguments in examples:
+        VERBS[words].make_context(words, arguments.split())

@@ -1,0 +1,142 @@
+"""A pin is looked up in the cache: the lockfile is parsed once, and never after it changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import LockError
+from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
+from registry.lockfile import models, pin_cache
+from registry.lockfile.models import Lock, LockedSource, Pin, parse_lock, write_lock
+
+SHA = "0123456789abcdef" * 4
+PINS = {
+    name: Pin(
+        spec=f"sha256:{SHA}",
+        sources=(LockedSource(location=f"{name} ü.csv", etag='"e"', size=number, sha256=SHA),),
+        samples=number,
+        columns=("q", "a: b"),
+        ordered=f"sha256:{SHA}",
+        unordered=f"sha256:{SHA}",
+        format=1,
+    )
+    for number, name in enumerate(["2wiki", "qa", "qa-small"])
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "datasets.lock"
+    write_lock(path, Lock(PINS))
+    return path
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Collect the lockfiles that are parsed from now on."""
+    found: list[bytes] = []
+
+    def counted(data: bytes, file: str) -> Lock:
+        found.append(data)
+        return parse_lock(data, file)
+
+    monkeypatch.setattr(pin_cache, "parse_lock", counted)
+    return found
+
+
+@pytest.fixture
+def read(path: Path, tmp_path: Path) -> Any:
+    return lambda name: pin_cache.read_pin(path, name, tmp_path / "cache")
+
+
+def test_each_pin_is_found_and_the_lockfile_parsed_once(read: Any, parsed: list[bytes]) -> None:
+    assert {name: read(name) for name in PINS} == PINS
+    assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("pins", [{}, PINS])
+def test_a_dataset_that_is_not_pinned_has_no_pin(
+    path: Path, read: Any, pins: dict[str, Pin], parsed: list[bytes]
+) -> None:
+    write_lock(path, Lock(pins))
+    for _ in range(2):
+        assert [read(name) for name in ("q", "small", "spec", "datasets")] == [None] * 4
+    assert len(parsed) == 1
+
+
+def test_without_a_lockfile_there_is_no_pin_and_nothing_is_cached(
+    path: Path, read: Any, tmp_path: Path
+) -> None:
+    path.unlink()
+    assert read("qa") is None
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_change_of_the_lockfile_is_noticed_at_once(path: Path, read: Any) -> None:
+    assert read("qa") == PINS["qa"]
+    text = path.read_text(encoding="utf-8").replace("samples: 1\n", "samples: 7\n")
+    path.write_text(text, encoding="utf-8")
+    assert read("qa").samples == 7
+    path.unlink()
+    assert read("qa") is None
+
+
+def test_the_same_lockfile_is_not_parsed_again_however_often_it_is_written(
+    path: Path, read: Any, parsed: list[bytes]
+) -> None:
+    read("qa")
+    write_lock(path, Lock(PINS))
+    assert read("qa") == PINS["qa"]
+    assert len(parsed) == 1
+
+
+def test_other_code_parses_the_lockfile_again(
+    read: Any, parsed: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read("qa")
+    monkeypatch.setattr(pin_cache, "package_version_key", lambda: "other")
+    assert read("qa") == PINS["qa"]
+    assert len(parsed) == 2
+
+
+@pytest.mark.parametrize("body", [b"", b"[]\n", b"{}\n", b"null\n", b"x", b'{"key": 1}\n'])
+def test_a_cached_file_of_another_form_is_replaced(
+    path: Path, tmp_path: Path, read: Any, body: bytes
+) -> None:
+    read("qa")
+    place = best_effort_path(path, tmp_path / "cache", "lock")
+    before = read_best_effort(place)
+    write_best_effort(place, body)
+    assert read("qa") == PINS["qa"]
+    assert read_best_effort(place) == before
+
+
+def test_a_damaged_cached_file_is_replaced(path: Path, tmp_path: Path, read: Any) -> None:
+    read("qa")
+    place = best_effort_path(path, tmp_path / "cache", "lock")
+    before = place.read_bytes()
+    place.write_bytes(before.replace(b'"samples":1', b'"samples":2'))
+    assert read("qa") == PINS["qa"]
+    assert place.read_bytes() == before
+
+
+def test_a_cache_that_can_not_be_written_only_costs_time(read: Any, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("no folder", encoding="utf-8")
+    assert [read("qa"), read("qa")] == [PINS["qa"]] * 2
+
+
+@pytest.mark.parametrize("old", ["samples: 1\n", "spec: sha256"])
+def test_an_invalid_lockfile_is_an_error_each_time(path: Path, read: Any, old: str) -> None:
+    path.write_text(path.read_text(encoding="utf-8").replace(old, "x: 1\n"), encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(LockError, match="The lockfile is not valid"):
+            read("qa")
+
+
+def test_a_warm_lookup_needs_no_yaml(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read("qa")
+    monkeypatch.setattr(models, "parse_yaml", lambda *_, **__: pytest.fail("YAML was parsed"))
+    assert read("qa-small") == PINS["qa-small"]

@@ -1,0 +1,103 @@
+"""What a pin keeps of a manifest is the same on every machine, and has no secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.catalog.catalog import Catalog
+from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
+from registry.manifest.models import DatasetSpec
+
+MANIFEST = """\
+version: 1
+datasets:
+  qa:
+    description: Questions.
+    source: {{type: csv, path: [data/a.csv, "s3://bucket/*.csv"]}}
+    {extra}
+"""
+
+
+def spec_at(folder: Path, extra: str = "limit: 5") -> DatasetSpec:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "datasets.yaml").write_text(MANIFEST.format(extra=extra), encoding="utf-8")
+    return Catalog.open(folder)["qa"]
+
+
+def test_a_manifest_has_one_digest_wherever_it_lies(tmp_path: Path) -> None:
+    assert spec_digest(spec_at(tmp_path / "a")) == spec_digest(spec_at(tmp_path / "b" / "c"))
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "license: mit\n    limit: 5",
+        "tags: [a]\n    limit: 5",
+        "homepage: https://a.b\n    limit: 5",
+        "expect: {samples: 5}\n    limit: 5",
+        "limit: 5\n    shuffle: false",
+        "limit: 5\n    on_duplicate: error",
+    ],
+)
+def test_documentation_and_defaults_do_not_count(tmp_path: Path, extra: str) -> None:
+    assert spec_digest(spec_at(tmp_path, extra)) == spec_digest(spec_at(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "limit: 6",
+        "limit: 5\n    shuffle: true\n    seed: 1",
+        "limit: 5\n    shuffle: true\n    seed: 2",
+        "limit: 5\n    shuffle_choices: 1",
+        "limit: 5\n    auto_id: true",
+        "limit: 5\n    fields: {target: null}",
+        "limit: 5\n    fields: {target: a}",
+        "limit: 5\n    where: {value: a, equals: x}",
+        "limit: 5\n    concat: [{path: x.csv}]",
+        "limit: 5\n    join: {source: {type: csv, path: x.csv}, on: a, into: b}",
+        "limit: 5\n    join: {source: {type: json, path: x.csv}, on: a, into: b}",
+        "limit: 5\n    join: {source: {type: csv, path: y.csv}, on: a, into: b}",
+    ],
+)
+def test_what_samples_depend_on_counts(tmp_path: Path, extra: str) -> None:
+    seen = {
+        spec_digest(spec_at(tmp_path)),
+        spec_digest(spec_at(tmp_path, "limit: 5\n    explode: a")),
+    }
+    assert spec_digest(spec_at(tmp_path, extra)) not in seen
+
+
+@pytest.mark.parametrize(
+    ("location", "name"),
+    [
+        ("/home/me/catalog/data/a.csv", "data/a.csv"),
+        ("/home/me/shared/a.csv", "../shared/a.csv"),
+        ("/mnt/a.csv", "/mnt/a.csv"),
+        ("s3://bucket/a.csv", "s3://bucket/a.csv"),
+        ("hf://datasets/a/b/c.csv", "hf://datasets/a/b/c.csv"),
+    ],
+)
+def test_locations_are_as_portable_as_the_manifest(location: str, name: str) -> None:
+    folder = Path("/home/me/catalog")
+    assert portable(location, folder) == requested_location(location, folder) == name
+    assert location_in(folder, name) == location
+
+
+def test_secrets_of_urls_are_in_no_name() -> None:
+    url = "https://user:word@host/a.csv?sig=SECRET"
+    folder = Path("/home/me/catalog")
+    assert portable(url, folder) == "https://host/a.csv?…"
+    assert requested_location(url, folder).startswith("sha256:")
+    assert requested_location(url, folder) != requested_location(url + "2", folder)
+    assert requested_location(url, folder) == requested_location(
+        url.replace("word", "other"), folder
+    )
+
+
+def test_data_of_the_built_in_catalog_has_a_name_of_its_own(tmp_path: Path) -> None:
+    shipped = Path(__file__).parents[2] / "registry" / "data" / "demo-mcq.csv"
+    assert portable(str(shipped), tmp_path) == "package:registry/registry/data/demo-mcq.csv"
+    assert location_in(tmp_path, portable(str(shipped), tmp_path)) == str(shipped)

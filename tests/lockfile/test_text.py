@@ -1,0 +1,105 @@
+"""The text of a lockfile: quoted where YAML needs it, cut into chunks, with conflicts of merges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from registry.lockfile.text import HEADER, chunks, conflict_line, conflict_sides, dump
+
+PIN = {"spec": "sha256:" + "a" * 64, "sources": [{"location": "a.csv", "size": 1}], "columns": []}
+
+
+def test_the_header_names_the_schema_for_editors() -> None:
+    first, _, _ = HEADER.partition("\n")
+    assert first == "# yaml-language-server: $schema=schemas/lock.schema.json"
+
+
+def test_no_datasets_are_an_empty_mapping() -> None:
+    assert dump({}) == f"{HEADER}datasets: {{}}\n"
+    assert yaml.safe_load(dump({})) == {"version": 1, "datasets": {}}
+
+
+def test_datasets_are_sorted_and_keys_keep_their_order() -> None:
+    text = dump({"b": PIN, "a": {"format": 1, "columns": ["q"]}})
+    assert text == (
+        f"{HEADER}datasets:\n"
+        "  a:\n"
+        "    format: 1\n"
+        "    columns: [q]\n"
+        "  b:\n"
+        f"    spec: sha256:{'a' * 64}\n"
+        "    sources:\n"
+        "      - location: a.csv\n"
+        "        size: 1\n"
+        "    columns: []\n"
+    )
+
+
+PLAIN = ["a", "registry/data/demo-mcq.csv", "s3://bucket/*.csv", "HEAD", f"sha256:{'0' * 64}"]
+QUOTED = {
+    "": '""',
+    "no": '"no"',
+    "Null": '"Null"',
+    "12": '"12"',
+    "12e4" * 10: f'"{"12e4" * 10}"',
+    "a: b": '"a: b"',
+    "a#b": '"a#b"',
+    '"e1"': r'"\"e1\""',
+    "ü": '"ü"',
+    "a\u2028b": r'"a\u2028b"',
+    "a\x85b": r'"a\u0085b"',
+}
+
+
+@pytest.mark.parametrize(("value", "written"), [*zip(PLAIN, PLAIN, strict=True), *QUOTED.items()])
+def test_a_string_has_quotes_only_where_yaml_would_read_something_else(
+    value: str, written: str
+) -> None:
+    text = dump({"d": {"columns": [value]}})
+    assert text == f"{HEADER}datasets:\n  d:\n    columns: [{written}]\n"
+    assert yaml.safe_load(text)["datasets"] == {"d": {"columns": [value]}}
+
+
+def test_chunks_are_documents_that_keep_the_lines_of_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("registry.lockfile.text._CHUNK", 300)
+    datasets: dict[str, dict[str, Any]] = {f"d{number}": PIN for number in range(7)}
+    text = dump(datasets)
+    found = list(chunks(text))
+    assert len(found) > 2
+    assert found[0].startswith(HEADER)
+    merged = {key: pin for chunk in found for key, pin in yaml.safe_load(chunk)["datasets"].items()}
+    assert merged == datasets
+    for chunk in found:
+        for line, content in enumerate(chunk.splitlines()):
+            if content.startswith("  d"):
+                assert text.splitlines()[line] == content
+
+
+CONFLICT = """\
+same
+<<<<<<< ours
+1
+||||||| base
+2
+=======
+3
+>>>>>>> theirs
+end
+"""
+
+
+def test_a_conflict_has_a_line_and_two_sides() -> None:
+    assert conflict_line(CONFLICT) == 2
+    assert conflict_sides(CONFLICT) == ("same\n1\nend\n", "same\n3\nend\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a\n", "# ======= a heading\n", "  <<<<<<< indented\n", "========\n"]
+)
+def test_other_text_has_no_conflict(text: str) -> None:
+    assert conflict_line(text) is None
