@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
         ("a.csv", ["a.csv"]),
         (".DS_Store", [".DS_Store"]),
         ("", ["a.csv", "b.csv", "sub/.d", "sub/c.csv", "x.json"]),
-        ("sub", ["sub/.d", "sub/c.csv"]),
+        ("sub", ["sub/c.csv"]),
         ("*.csv", ["a.csv", "b.csv"]),
         ("**/*.csv", ["a.csv", "b.csv", "sub/c.csv"]),
         ("*", ["a.csv", "b.csv", "x.json"]),
