@@ -21,6 +21,7 @@ HEAVY = (
     "fsspec",
     "huggingface_hub",
     "jsonschema",
+    "jsonschema_rs",
     "numpy",
     "pandas",
     "pyarrow",
@@ -31,7 +32,7 @@ HEAVY = (
 )
 NOT_WHEN_WARM = (
     *("aiohttp", "click", "datasets", "fsspec", "huggingface_hub", "jsonschema", "pandas", "rich"),
-    *("s3fs", "yaml"),
+    *("jsonschema_rs", "s3fs", "yaml"),
     *("bz2", "concurrent", "csv", "difflib", "gzip", "logging", "lzma", "mimetypes", "shutil"),
 )
 """Packages, and modules of Python that only take time, which a warm open does without."""
@@ -55,13 +56,13 @@ OURS_NOT_WHEN_WARM = (
         "manifest.schema",
     ),
     *(
-        "manifest.schema_compiler",
-        "manifest.conversion",
+        "manifest.validation",
+        "manifest.arguments",
         "build.transforms",
         "workflows.sync",
         "yamldoc.parser",
     ),
-    *("decode", "sources.fetch", "sources.hub_download", "sources.callback"),
+    *("decode", "sources.pinned_files", "sources.hub_download", "sources.callback"),
 )
 """Modules of this package for what a warm open does not do: decode, map, write, word errors."""
 

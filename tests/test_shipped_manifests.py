@@ -14,7 +14,9 @@ import pytest
 
 from registry.build.transforms import compile_transforms
 from registry.catalog.catalog import Catalog
-from registry.manifest.models import DatasetSpec, HfSource, Source
+from registry.manifest.models import DatasetSpec
+from registry.manifest.source import Source
+from registry.manifest.source_models import HfSource
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.samples.sample import DatasetRecord, Sample

@@ -24,8 +24,8 @@ __all__ = ["command_line_page", "operations_page", "rules_page"]
 
 _HEAD = """# Operations
 
-The operations that `do:` takes, in `{from: expression, do: [operations]}`. Generated from the tables
-in `src/registry/mapping/operations/` by `make docs`; a test runs every example.
+The operations that `do:` takes, in `{from: expression, do: [operations]}`. Generated from the
+tables in `src/registry/mapping/operations/` by `make docs`; a test runs every example.
 
 An operation that can't process a value raises an error that names dataset, record, field, operation
 and value. `test`, `keep` and `letters_where` take the comparisons `equals not_equals in not_in less
@@ -162,7 +162,9 @@ The environment variables are in [README.md](../README.md#environment-variables)
 
 def command_line_page() -> str:
     """Return the page of the verbs and their options as Markdown."""
-    root = click.Context(command_line, info_name="python -m registry")
+    # A verb remembers its help option, `--help` and `-h`, as the settings of its first context say.
+    settings = command_line.context_settings
+    root = click.Context(command_line, info_name="python -m registry", **settings)
     verbs = (command_line.get_command(root, name) for name in command_line.list_commands(root))
     return _COMMANDS_HEAD + "".join(line for verb in verbs if verb for line in _verb(verb, root))
 

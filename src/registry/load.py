@@ -27,7 +27,7 @@ from registry.errors import (
 from registry.lockfile.models import Pin
 from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import PinnedSources, pin_sources
-from registry.manifest.models import DatasetSpec, HfSource, Source, is_commit
+from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
 from registry.progress import Report, silent
 from registry.settings import Settings
@@ -175,7 +175,7 @@ def load(
     bytes that the lockfile pins, and so are the samples, once compared for each entry.
     """
     floats = not offline and (lock is None or not lock.complete)
-    again = refresh or (floats and any(_builds_anew(source) for source in spec.sources))
+    again = refresh or (floats and any(source.builds_anew for source in spec.sources))
     context = SourceContext(cache=cache, offline=offline, refresh=again, lock=lock, report=report)
     opened = None if again or whole else _load_first(spec, context, verify=verify)
     opened = opened or _load_all(spec, context, verify=verify)
@@ -295,13 +295,9 @@ def _first_samples(spec: DatasetSpec) -> int | None:
         or spec.duplicate_rule == "drop"
     )
     by_record = spec.where is not None or spec.explode is not None or spec.mapper is not None
-    if needs_all or (by_record and any(isinstance(one, HfSource) for one in spec.sources)):
+    if needs_all or (by_record and not all(source.is_stream for source in spec.sources)):
         return None
     return spec.view.limit
-
-
-def _builds_anew(source: Source) -> bool:
-    return isinstance(source, HfSource) and not source.cached and not is_commit(source.revision)
 
 
 def _cached(context: SourceContext, fingerprint: str, *, verify: bool = False) -> CacheEntry | None:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from registry.base.locations import is_local, local_path, public_location, unpacked_suffix
 from registry.build.file_references import resolve_files, resolver
 from registry.decode import decode
-from registry.manifest.conversion import parsed
-from registry.manifest.models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
+from registry.manifest.arguments import source_from_arguments
+from registry.manifest.source_models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
 from registry.mapping import map_records, record_mapper
 from registry.samples.dataset import MemoryDataset
 from registry.samples.sample import Sample
-from registry.sources.fetch import open_files
+from registry.sources.pinned_files import open_files
 
 if TYPE_CHECKING:
     from registry.samples.dataset import Dataset
@@ -80,9 +80,9 @@ def csv_dataset(
         "dialect": dialect,
         # excel-tab has a delimiter of its own, which the default must not replace.
         "delimiter": None if delimiter == "," else delimiter,
-        "fieldnames": None if fieldnames is None else tuple(fieldnames),
+        "fieldnames": None if fieldnames is None else list(fieldnames),
     }
-    source = parsed(keys, CsvSource)
+    source = source_from_arguments(CsvSource, keys)
     view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
     return _read_files(source, sample_fields, view, name)
 
@@ -125,7 +125,7 @@ def json_dataset(
         ValueError: a negative limit.
     """
     keys = {"path": [json_file], "fs_options": fs_options or {}, "encoding": encoding}
-    source = parsed(keys, JsonSource)
+    source = source_from_arguments(JsonSource, keys)
     view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
     return _read_files(source, sample_fields, view, name)
 
@@ -249,7 +249,7 @@ def hf_dataset(
         "trust": trust,
         "cached": cached,
     }
-    source = parsed(keys, HfSource)
+    source = source_from_arguments(HfSource, keys)
     view = _View.of(auto_id, shuffle, seed, shuffle_choices, limit)
     records = list(_hub_records(source, kwargs))
     samples = _hub_samples(records, sample_fields, view, path)

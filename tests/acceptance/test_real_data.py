@@ -129,7 +129,7 @@ JSON_LINES = b'{"q": "one", "a": "1"}\n{"q": "two", "a": "2"}\n'
 CSV_ROWS = b"q,a\none,1\ntwo,2\n"
 HTML = b"<!DOCTYPE html>\n<html><body>Log in, please.</body></html>\n"
 LONG = b'{"q": "' + bytes(str(list(range(9999))), "ascii") + b'"}\n'
-CUT = "the compressed data is damaged or cut"
+CUT = "the compressed data is damaged or truncated"
 
 Bad = tuple[str, bytes, dict[str, Any], type[RegistryError], str]
 # File, its bytes, further keys of the dataset, error, and what the error says.
@@ -177,7 +177,7 @@ BAD: dict[str, Bad] = {
         CSV_ROWS,
         {"source": {"encoding": "utf-9"}},
         DecodeError,
-        r"data\.csv: no text encoding is called 'utf-9'$",
+        r"data\.csv: unknown text encoding 'utf-9'$",
     ),
     "line of no JSON": (
         "data.jsonl",
@@ -220,7 +220,7 @@ BAD: dict[str, Bad] = {
         JSON_LINES + b'{"q": "\\ud800", "a": ""}\n',
         {},
         MappingError,
-        "data: record 3, field input: holds half of a surrogate pair",
+        "data: record 3, field input: contains half of a surrogate pair",
     ),
     "array of no objects": (
         "data.json",

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from registry.build.fingerprint import pin_all
 from registry.cache import Cache
 from registry.decode.stream import SourceBytes
-from registry.manifest.models import DatasetSpec
+from registry.manifest.models import DatasetSpec, to_spec
 from registry.sources import fetch
 from registry.sources.pins import Pins, SourceContext
 
@@ -46,9 +45,7 @@ def prepare(tmp_path: Path) -> Prepare:
             path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
             paths.append(str(path))
         source = {"type": "json", "path": paths}
-        spec = msgspec.convert(
-            {"name": "d", "source": source, "folder": tmp_path, **keys}, DatasetSpec
-        )
+        spec = to_spec({"name": "d", "source": source, "folder": tmp_path, **keys})
         context = SourceContext(cache=Cache(tmp_path / "cache"))
         return Prepared(spec, pin_all(spec, context), context)
 

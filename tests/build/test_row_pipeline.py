@@ -87,7 +87,7 @@ def test_metadata_types_are_those_of_the_first_rows(prepare: Prepare) -> None:
     state = PipelineState()
     with pytest.raises(MetadataTypeMismatchError) as caught:
         run(prepared, state, chunk_rows=1)
-    assert state.metadata_types == {"n": "whole"}
+    assert state.metadata_types == {"n": "int"}
     assert caught.value.key == "n"
 
 

@@ -20,7 +20,7 @@ import yaml
 
 from registry import get_dataset
 from registry.cli import command, main
-from registry.manifest.schema import validate
+from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 from tests.cli.invocation import BAD_KEY, HUB, INDEX, MISSING_FILE, SYNTAX, Invocation, Run, write
 

@@ -16,7 +16,7 @@ from registry.decode import json_records as module
 from registry.decode.json_records import read_json
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
-from registry.manifest.models import JsonSource
+from registry.manifest.source_models import JsonSource
 from tests.roads.outcome import frozen
 
 SOURCE = JsonSource(path=("d.jsonl",))

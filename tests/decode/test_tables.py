@@ -19,8 +19,9 @@ from registry.decode import chunks as blocks
 from registry.decode.stream import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError, decode_tables
 from registry.errors import DecodeError
-from registry.manifest.conversion import parsed
-from registry.manifest.models import CsvSource, HfSource, JsonSource, ParquetSource, Source
+from registry.manifest.arguments import source_from_arguments
+from registry.manifest.source import Source, SourceModel
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 
 Q = frozenset({"q"})
 
@@ -48,8 +49,10 @@ def read(
     """Return the records that are read by column, and why no more are."""
     path = folder / name
     path.write_bytes(data)
-    models: dict[str, type[Source]] = {"csv": CsvSource, "parquet": ParquetSource}
-    source = parsed({"path": [str(path)], **options}, models.get(name.split(".")[1], JsonSource))
+    models: dict[str, type[SourceModel]] = {"csv": CsvSource, "parquet": ParquetSource}
+    source = source_from_arguments(
+        models.get(name.split(".")[1], JsonSource), {"path": [str(path)], **options}
+    )
     frames, why = frames_of(path, source, wanted)
     return rows_of(frames), why
 
@@ -80,24 +83,27 @@ def test_lines_of_objects_are_read_by_column(tmp_path: Path, data: bytes) -> Non
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "no objects"),
-        (b"\n\n", "no objects"),
-        (b"[1]\n", "no objects"),
-        (b'{"q": \n', "not JSON"),
-        (LINES.replace(b"\n", b"\r"), "not JSON"),
-        (b'{"q": "x"} {"q": "y"}\n', "not JSON"),
-        (b'\n{"q": "x"}\n', "a line that does not begin like an object"),
-        (b' {"q": "x"}\n', "a line that does not begin like an object"),
+        (b"", "not JSON objects"),
+        (b"\n\n", "not JSON objects"),
+        (b"[1]\n", "not JSON objects"),
+        (b'{"q": \n', "invalid JSON"),
+        (LINES.replace(b"\n", b"\r"), "invalid JSON"),
+        (b'{"q": "x"} {"q": "y"}\n', "invalid JSON"),
+        (b'\n{"q": "x"}\n', "a line that does not start like an object"),
+        (b' {"q": "x"}\n', "a line that does not start like an object"),
         (b'{"q": "x"} \n', "a line that does not end like an object"),
-        (b'{"q": "x", "a": "\xff"}\n', "not JSON"),
-        (b'{"q": "x"}\n{"q": 1}\n', "values of several types, or objects"),
-        (b'{"q": {"x": 1}}\n', "values of several types, or objects"),
-        (b'{"q": 0.5}\n{"q": 1.0}\n', "floats that may be whole numbers"),
-        (b'{"q": 0.5}\n{"q": NaN}\n', "floats that may be whole numbers"),
-        (b'{"q": "\\ud800"}\n', "not the types of the first lines"),
-        (b'{"q": "x", "q": "y"}\n', "not the types of the first lines"),
-        (b'{"q": 9223372036854775808}\n', "not the types of the first lines"),
-        (b'{"q": "x", "a": ' + b"1" * 641 + b"}\n", "a number of more digits than Python reads"),
+        (b'{"q": "x", "a": "\xff"}\n', "invalid JSON"),
+        (b'{"q": "x"}\n{"q": 1}\n', "mixed types, or objects"),
+        (b'{"q": {"x": 1}}\n', "mixed types, or objects"),
+        (b'{"q": 0.5}\n{"q": 1.0}\n', "floats that may have been written as integers"),
+        (b'{"q": 0.5}\n{"q": NaN}\n', "floats that may have been written as integers"),
+        (b'{"q": "\\ud800"}\n', "types that differ from those of the first lines"),
+        (b'{"q": "x", "q": "y"}\n', "types that differ from those of the first lines"),
+        (b'{"q": 9223372036854775808}\n', "types that differ from those of the first lines"),
+        (
+            b'{"q": "x", "a": ' + b"1" * 641 + b"}\n",
+            "an integer with more digits than Python parses",
+        ),
     ],
 )
 def test_what_is_told_line_by_line(tmp_path: Path, data: bytes, why: str) -> None:
@@ -110,15 +116,15 @@ PROBED = b'{"q": "x"}\n' * 64
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (b'{"q": "x"} {"q": "y"}', "not one object a line"),
-        (b'{"q": "x", "a": 1e999}', "not the types of the first lines"),
-        (b'{"q": "x", "a": Inf}', "a number that is none of JSON's"),
-        (b'{"q": "x", "a": -NaN}', "a number that is none of JSON's"),
-        (b'{"q": "x", "a": "\xff"}', "not UTF-8"),
-        (b'{"q": "x"}\n\n{"q": "x"}', "a line that does not begin like an object"),
-        (b'{"q": 1}', "not the types of the first lines"),
-        (b"{'q': 1}", "not the types of the first lines"),
-        (b'{"q": "x"\n, "a": 1}', "a line that does not begin like an object"),
+        (b'{"q": "x"} {"q": "y"}', "not one object per line"),
+        (b'{"q": "x", "a": 1e999}', "types that differ from those of the first lines"),
+        (b'{"q": "x", "a": Inf}', "a number that JSON does not have"),
+        (b'{"q": "x", "a": -NaN}', "a number that JSON does not have"),
+        (b'{"q": "x", "a": "\xff"}', "invalid UTF-8"),
+        (b'{"q": "x"}\n\n{"q": "x"}', "a line that does not start like an object"),
+        (b'{"q": 1}', "types that differ from those of the first lines"),
+        (b"{'q': 1}", "types that differ from those of the first lines"),
+        (b'{"q": "x"\n, "a": 1}', "a line that does not start like an object"),
     ],
 )
 def test_what_is_odd_behind_the_first_lines_is_found_too(
@@ -132,7 +138,7 @@ def test_a_key_that_the_first_lines_lack_must_stay_away(tmp_path: Path) -> None:
     records, why = read(tmp_path, PROBED + b'{"q": "x", "late": null}\n', "d.jsonl", wanted)
     assert (len(records), records[-1], why) == (65, {"late": None, "q": "x"}, "")
     found = read(tmp_path, PROBED + b'{"q": "x", "late": "y"}\n', "d.jsonl", wanted)
-    assert found == ([], "not the types of the first lines")
+    assert found == ([], "types that differ from those of the first lines")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +155,7 @@ def test_other_forms_of_json_are_read_record_by_record(
 ) -> None:
     records, why = read(tmp_path, LINES, name, wanted, **options)
     assert records == []
-    assert why in {"not JSON Lines in UTF-8", "which keys there are is not known"}
+    assert why in {"not JSON Lines in UTF-8", "wanted columns that are not plain keys"}
 
 
 @pytest.mark.parametrize(
@@ -175,7 +181,10 @@ def test_records_before_a_fault_are_read_by_column(
 ) -> None:
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", 11)
     data = b'{"q": "x"}\n' * 5 + b'{"q": 1234}\n' + b'{"q": "x"}\n'
-    assert read(tmp_path, data, "d.jsonl") == ([{"q": "x"}] * 5, "not the types of the first lines")
+    assert read(tmp_path, data, "d.jsonl") == (
+        [{"q": "x"}] * 5,
+        "types that differ from those of the first lines",
+    )
 
 
 def test_only_the_first_lines_are_parsed_one_by_one(
@@ -234,8 +243,8 @@ def test_dialects_that_differ_in_the_delimiter_are_read_by_column(
     assert read(tmp_path, data, "d.csv", **options) == ([{"q": "1", "x": "2"}], "")
 
 
-ROW_BY_ROW = "a form of CSV that is read row by row"
-COMPLAINED = "a header that must be complained of"
+ROW_BY_ROW = "a form of CSV that is only read row by row"
+COMPLAINED = "an invalid header"
 
 
 @pytest.mark.parametrize(
@@ -244,18 +253,18 @@ COMPLAINED = "a header that must be complained of"
         (b"q x\n1 2\n", {"delimiter": " "}, ROW_BY_ROW),
         (b"#\nq\n1\n", {"skip_rows": 1}, ROW_BY_ROW),
         (b"q\n1\n", {"encoding": "latin-1"}, ROW_BY_ROW),
-        (b"<html><body>\n", {}, "a web page"),
+        (b"<html><body>\n", {}, "an HTML page"),
         (b"", {}, COMPLAINED),
         (b"\nq\n1\n", {}, COMPLAINED),
         (b"q,q\n1,2\n", {}, COMPLAINED),
-        (b"q,\xff\n1,2\n", {}, "not CSV"),
-        (b"q\n\xff\n", {}, "not CSV"),
-        (b"q," + b"x" * (1 << 16) + b"\n1,2\n", {}, "another header"),
-        (b"1,2\n", {"fieldnames": ["q", "q"]}, "a name that stands twice"),
-        (b"q,a\n1\n", {}, "not CSV"),
-        (b"q,a\n1,2,3\n", {}, "not CSV"),
-        (b'q,a\n1,"2\n', {}, "a quote that is never closed"),
-        (b'q,a\n1,2\n"3', {}, "a row that must be complained of"),
+        (b"q,\xff\n1,2\n", {}, "invalid CSV"),
+        (b"q\n\xff\n", {}, "invalid CSV"),
+        (b"q," + b"x" * (1 << 16) + b"\n1,2\n", {}, "a header that pyarrow reads differently"),
+        (b"1,2\n", {"fieldnames": ["q", "q"]}, "a duplicate column name"),
+        (b"q,a\n1\n", {}, "invalid CSV"),
+        (b"q,a\n1,2,3\n", {}, "invalid CSV"),
+        (b'q,a\n1,"2\n', {}, "an unclosed quote"),
+        (b'q,a\n1,2\n"3', {}, "an invalid row"),
     ],
 )
 def test_what_is_told_row_by_row(
@@ -270,7 +279,7 @@ def test_rows_before_a_ragged_one_are_read_by_column(
     monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 64)
     data = b"q,a\n" + b"x,1\n" * 100 + b"x\n" + b"x,1\n" * 100
     records, why = read(tmp_path, data, "d.csv")
-    assert why == "a row that must be complained of"
+    assert why == "an invalid row"
     assert 50 < len(records) <= 100
     assert records == [{"q": "x", "a": "1"}] * len(records)
 
@@ -340,7 +349,7 @@ def test_batches_of_ordinary_rows_are_large(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all"])
 def test_what_is_no_parquet_is_told_by_records(tmp_path: Path, data: bytes) -> None:
-    assert read(tmp_path, data, "d.parquet") == ([], "a file that must be complained of")
+    assert read(tmp_path, data, "d.parquet") == ([], "an invalid file")
 
 
 NO_UTF8 = pa.Array.from_buffers(pa.string(), 2, pa.array([b"good", b"caf\xe9"]).buffers())
@@ -371,18 +380,18 @@ def test_text_of_parquet_that_is_not_utf8_is_told_by_records(tmp_path: Path) -> 
 
 
 def told_by_records(path: Path, source: Source) -> None:
-    assert frames_of(path, source) == ([], "a value that is not of its type")
+    assert frames_of(path, source) == ([], "an invalid value")
     frames, why = frames_of(path, source, frozenset({"a"}))
     assert (rows_of(frames), why) == ([{"a": 1}, {"a": 2}], "")
     with pytest.raises(DecodeError) as caught:
         list(decode(SourceBytes.of_file("where", path), source))
-    assert str(caught.value) == "where: row 2, column 'q': a text that is not UTF-8"
+    assert str(caught.value) == "where: row 2, column 'q': a string that is not UTF-8"
 
 
 def test_names_that_stand_twice_are_told_by_records(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], ["q", "q"])
-    assert frames_of(path, parquet(path, twice)) == ([], "a name that stands twice")
+    assert frames_of(path, parquet(path, twice)) == ([], "a duplicate column name")
 
 
 def test_a_column_with_a_dotted_name_is_read_by_its_name(tmp_path: Path) -> None:

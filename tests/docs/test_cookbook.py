@@ -13,7 +13,7 @@ import pytest
 from registry import get_dataset
 from registry.catalog.catalog import Catalog
 from registry.manifest.models import DatasetSpec
-from registry.manifest.schema import validate
+from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from registry.catalog.catalog import Catalog
-from registry.manifest.schema import validate
+from registry.manifest.validation import validate
 from registry.mapping.operations import FAMILIES
 from registry.yamldoc.reader import parse_yaml
 

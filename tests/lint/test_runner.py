@@ -69,7 +69,7 @@ def test_columns_are_not_known_where_the_file_names_them(problems: Problems) -> 
         ("source: data.csv", ["source: must be a mapping, is 'data.csv'"]),
         ("fields: question", ["fields: must be a mapping, is 'question'"]),
         ("join: side.csv", ["join: must be a mapping, is 'side.csv'"]),
-        ("extends: [a]", ["extends: must be text, is ['a']"]),
+        ("extends: [a]", ["extends: must be a string, is ['a']"]),
         ("source: {type: [csv], path: x}", ["source.type: "]),
         ("source: {type: csv, path: x}, shuffle: true", ["shuffle: `shuffle` without `seed` "]),
     ],
@@ -80,7 +80,7 @@ def test_a_name_that_is_none_hides_nothing(tmp_path: Path, keys: str, expected: 
     (tmp_path / "m/a.yaml").write_text(f"datasets:\n  MMLU: {{{keys}}}\n", encoding="utf-8")
     found = check(Catalog.open(tmp_path), ignore=["description"])
     places = [f"{one.path.removeprefix('$.datasets.MMLU')}: {one.message}" for one in found]
-    assert places[0] == ": 'MMLU' is no name for a dataset"
+    assert places[0] == ": 'MMLU' is not a valid dataset name"
     for wanted in expected:
         assert any(place.startswith(f".{wanted}") for place in places), places
 
@@ -96,10 +96,10 @@ def test_a_name_that_is_none_hides_nothing(tmp_path: Path, keys: str, expected: 
             "source: {type: csv, pth: x}, seed: 1",
             ["source: the key 'path' is missing", "source.pth: unknown key 'pth'", "seed: `seed` without `shuffle` does nothing"],
         ),
-        ("source: {type: csv, path: x}, seed: few, shuffle: true", ["seed: must be a whole number, is 'few'"]),
+        ("source: {type: csv, path: x}, seed: few, shuffle: true", ["seed: must be an integer, is 'few'"]),
         ("source: text, concat: [{split: a}]", ["source: must be a mapping, is 'text'"]),
-        ("extends: [a], limit: 1", ["extends: must be text, is ['a']"]),
-        ("source: {type: hf, path: 5, split: t}, fields: [a]", ["source.path: must be text, is 5", "fields: must be a mapping, is ['a']"]),
+        ("extends: [a], limit: 1", ["extends: must be a string, is ['a']"]),
+        ("source: {type: hf, path: 5, split: t}, fields: [a]", ["source.path: must be a string, is 5", "fields: must be a mapping, is ['a']"]),
         ("limit: 3", [": the key 'source' is missing"]),
     ],
 )  # fmt: skip

@@ -8,7 +8,8 @@ import pytest
 
 from registry.lint.selection import Selection, configured, invalid_name, selected
 from registry.manifest.models import Validation
-from registry.manifest.schema import read_schema, validate
+from registry.manifest.schema import read_schema
+from registry.manifest.validation import validate
 from registry.rules import RULE_FAMILIES, RULES
 from registry.yamldoc.reader import parse_yaml
 

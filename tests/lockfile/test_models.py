@@ -235,16 +235,16 @@ GOOD = lock_text(Lock({"qa": pin()}))
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("samples: 1", "samples: many", "11:5 $.datasets.qa.samples: must be a whole number, is 'many'"),
+        ("samples: 1", "samples: many", "11:5 $.datasets.qa.samples: must be an integer, is 'many'"),
         ("samples: 1", "sample: 1", "11:5 $.datasets.qa.sample: unknown key 'sample' (did you mean 'samples'?)"),
         ("        size: 1\n", "", "8:9 $.datasets.qa.sources[0]: the key 'size' is missing (Size of the file in bytes.)"),
         (f"spec: {digest(1)}", "spec: sha256:1", "6:5 $.datasets.qa.spec: 'sha256:1' does not match"),
         ("version: 1", "version: 2", "3:1 $.version: must be 1, is 2"),
-        ("  qa:", "  Q A:", "5:3 $.datasets['Q A']: 'Q A' is no name for a dataset"),
-        ("format: 1", "format: 1\n  qa: {}", "16:3 $: the key 'qa' stands here a second time"),
-        ("format: 1", 'format: 1\n  "qa": {}', "16:3 $: the key 'qa' stands here a second time"),
+        ("  qa:", "  Q A:", "5:3 $.datasets['Q A']: 'Q A' is not a valid dataset name"),
+        ("format: 1", "format: 1\n  qa: {}", "16:3 $: the key 'qa' is repeated"),
+        ("format: 1", 'format: 1\n  "qa": {}', "16:3 $: the key 'qa' is repeated"),
         ("format: 1", "format: 1\n  # more\n    more: 1", "17:5 $.datasets.qa.more: unknown key 'more'"),
-        ("        size: 1\n", "        size: 1\n        requested: null\n", "10:9 $.datasets.qa.sources[0].requested: must be text, is None"),
+        ("        size: 1\n", "        size: 1\n        requested: null\n", "10:9 $.datasets.qa.sources[0].requested: must be a string, is None"),
         ("format: 1", "format: [", "16:1 $: not YAML: "),
     ],
 )  # fmt: skip

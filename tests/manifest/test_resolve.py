@@ -10,9 +10,10 @@ import pytest
 
 from registry.errors import ManifestError
 from registry.manifest.merge import Entry, Layer
-from registry.manifest.models import CsvSource, DatasetSpec, Explode, HfSource, JsonSource
+from registry.manifest.models import DatasetSpec, Explode
 from registry.manifest.resolve import resolve
 from registry.manifest.serialize import data_of, defaults_of, is_given
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource
 from registry.yamldoc.reader import parse_yaml
 
 FOLDER = Path("/catalog")
@@ -288,7 +289,7 @@ def test_defaults_of_sources_are_those_of_the_type(manifest: str, source: Any) -
 
 def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
     assert problems_of(f"kid: {{{CSV}}}", defaults="{auto_id: 1}") == [
-        "datasets.yaml:1:12 $.defaults.auto_id: Input should be a valid boolean"
+        "datasets.yaml:1:12 $.defaults.auto_id: must be true or false, is 1"
     ]
 
 
@@ -568,8 +569,8 @@ def test_an_unknown_override_is_a_type_error(name: str, hint: str) -> None:
         ({"seed": 3}, "override $.seed: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
         ({"shuffle": True}, "override $.shuffle: `shuffle` without `seed` gives a different order on every run (add `seed: 42`)"),
         ({"shuffle_choices": True}, "override $.shuffle_choices: `shuffle_choices: true` gives a different order on every run (give the seed: `shuffle_choices: 42`)"),
-        ({"limit": -1}, "override $.limit: Input should be greater than or equal to 0"),
-        ({"limit": "3"}, "override $.limit: Input should be a valid integer"),
+        ({"limit": -1}, "override $.limit: must be 0 or more, is -1"),
+        ({"limit": "3"}, "override $.limit: must be an integer, is '3'"),
     ],
 )  # fmt: skip
 def test_a_bad_override_is_a_problem_of_the_override(

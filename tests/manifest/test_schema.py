@@ -1,13 +1,21 @@
-"""The schemas: true to the models, described in full, and clear about what is wrong."""
+"""The schemas agree with the models, describe every key, and mean the same to both validators."""
 
 from __future__ import annotations
 
 import json
+import math
+import subprocess
+import sys
+from collections import OrderedDict
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema_rs
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from msgspec import NODEFAULT, Struct
 from referencing import Registry, Resource
@@ -17,20 +25,26 @@ from registry.lint.runner import check
 from registry.lockfile.models import Lock, LockedSource, Pin
 from registry.manifest.expressions import COMPARISONS
 from registry.manifest.models import (
-    CsvSource,
     DatasetSpec,
     Expect,
     Explode,
     FieldsSpec,
-    HfSource,
     Join,
-    JsonSource,
-    ParquetSource,
     Subsample,
     View,
 )
-from registry.manifest.schema import SCHEMAS, SchemaName, read_schema, validate
+from registry.manifest.schema import (
+    SCHEMAS,
+    SchemaName,
+    _fast_validator,
+    _is_plain,
+    is_surely_valid,
+    read_schema,
+    schema_uri,
+)
 from registry.manifest.serialize import data_of, defaults_of
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
+from registry.manifest.validation import _validator, schema_errors, validate
 from registry.mapping import map_fields
 from registry.mapping.operations import OPERATIONS
 from registry.yamldoc.reader import parse_yaml, read_yaml
@@ -362,303 +376,180 @@ def problems_of(datasets: dict[str, Any]) -> list[str]:
     return [str(problem) for problem in validate(parse_yaml(text, file="m.yaml"), "manifest")]
 
 
-# --- what is wrong, in words ---
+# --- jsonschema-rs decides as jsonschema does ---
 
-FIVE = """\
-datasets:
-  Sales:
-    source: {type: csv, path: a.csv}
-  sales-qa:
-    descripton: Questions on our price list.
-    source:
-      type: csv
-      path: 5
-    fields:
-      target: {from: answer, do: [{split: "#", index: 1}]}
-    limit: -1
-"""
+SHIPPED = {
+    **{f"{path.stem}.yaml": ("manifest", path) for path in sorted((ROOT / "registry").rglob("*.yaml"))},
+    "index": ("index", ROOT / "datasets.yaml"),
+    "lock": ("lock", ROOT / "datasets.lock"),
+}  # fmt: skip
 
 
-def test_five_mistakes_are_five_problems_in_order() -> None:
-    problems = validate(parse_yaml(FIVE, file="registry/sales.yaml"), "manifest")
-    assert [str(problem) for problem in problems] == [
-        (
-            "registry/sales.yaml:2:3 $.datasets.Sales: 'Sales' is no name for a dataset"
-            " (use lower-case letters, digits, '.', '-' and '_')"
-        ),
-        (
-            "registry/sales.yaml:5:5 $.datasets.sales-qa.descripton: unknown key 'descripton'"
-            " (did you mean 'description'?)"
-        ),
-        "registry/sales.yaml:8:7 $.datasets.sales-qa.source.path: must be text or a list, is 5",
-        (
-            "registry/sales.yaml:10:35 $.datasets.sales-qa.fields.target.do[0]:"
-            " must have 1 at most, is {'split': '#', 'index': 1} (write one operation an item)"
-        ),
-        "registry/sales.yaml:11:5 $.datasets.sales-qa.limit: must be 0 or more, is -1",
+def fast_answer(value: Any, name: SchemaName) -> bool:
+    accepts = _fast_validator(name, "")
+    assert accepts is not None
+    return accepts(value)
+
+
+def reference_answer(value: Any, name: SchemaName) -> bool:
+    return bool(_validator(name, "").is_valid(value))
+
+
+@pytest.mark.parametrize(("name", "path"), SHIPPED.values(), ids=SHIPPED)
+def test_shipped_files_are_accepted_without_jsonschema(name: SchemaName, path: Path) -> None:
+    value = read_yaml(path).value
+    assert is_surely_valid(value, name, "")
+    assert reference_answer(value, name)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_known_by_its_uri(name: SchemaName) -> None:
+    assert read_schema(name)["$id"] == schema_uri(name)
+
+
+def replaced(value: Any, number: int, new: Any) -> tuple[Any, int]:
+    """Return a copy with the part of this number, counted from the top, replaced."""
+    if number == 0:
+        return new, -1
+    number -= 1
+    pairs = list(value.items() if isinstance(value, dict) else enumerate(value)) if isinstance(value, dict | list) else []  # fmt: skip
+    for index, (key, item) in enumerate(pairs):
+        if number < 0:
+            break
+        changed, number = replaced(item, number, new)
+        pairs[index] = (key, changed)
+    if isinstance(value, dict):
+        return dict(pairs), number
+    return ([item for _, item in pairs] if isinstance(value, list) else value), number
+
+
+ODD: list[Any] = [
+    *(None, True, False, 0, 1, -1, 64, 65, 2**63, -(2**70), 1.5, -0.5, 1e-300, "", "x", "x\n", "é😀"),
+    *("https://x", "a:b", "m.n:f\n", "csv", "hf", "0" * 40, "0" * 40 + "\n", f"sha256:{'0' * 64}"),
+    *([], {}, [1, 1], ["x", "x"], [{}, {}], [None], {"x\n": {}}, {"type": "hf"}, {"type": "cvs"}),
+    *({"const": 1}, {"from": "x"}, {"from": "x", "do": [{"letter": {"base": 1}}]}, {"const": 1, "do": 2}),
+    *({"if": {"value": "a", "equals": None}, "then": "b"}, {"env": "A"}, {"env": "A", "or": 1}),
+]  # fmt: skip
+BASES: list[tuple[SchemaName, Any]] = [
+    ("index", read_yaml(ROOT / "datasets.yaml").value),
+    ("index", {"version": 1, "defaults": {"tags": ["a"], "source": {"csv": {"skip_rows": 1}}}, "trust": ["m"], "validate": {"select": ["all"], "severity": {"a": "error"}}}),
+    ("lock", {"version": 1, "datasets": dict(list(read_yaml(ROOT / "datasets.lock").value["datasets"].items())[:1])}),
+    *(
+        ("manifest", {"datasets": {name: dataset}})
+        for path in sorted((ROOT / "registry").rglob("*.yaml"))
+        for name, dataset in list(read_yaml(path).value["datasets"].items())[:3]
+    ),
+]  # fmt: skip
+
+
+@settings(max_examples=1500, deadline=None)
+@given(
+    st.sampled_from(BASES),
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from(ODD)), min_size=1, max_size=3),
+    st.none() | st.tuples(st.sampled_from(["source", "fields", "bogus", "n\n"]), st.sampled_from(ODD)),
+)  # fmt: skip
+def test_both_validators_give_changed_files_the_same_answer(
+    base: tuple[SchemaName, Any], changes: list[tuple[int, Any]], added: tuple[str, Any] | None
+) -> None:
+    name, value = base
+    for number, new in changes:
+        value, _ = replaced(value, number, new)
+    if added is not None and isinstance(value, dict):
+        value = {**value, added[0]: added[1]}
+    assert fast_answer(value, name) == reference_answer(value, name)
+    assert (schema_errors(value, name) == []) == reference_answer(value, name)
+
+
+PATTERNS = sorted(
+    {pattern
+     for name in SCHEMAS
+     for _, node in nodes(read_schema(name))
+     for pattern in [*node.get("patternProperties", {}), *([node["pattern"]] if "pattern" in node else [])]}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("end", ["", "\n", "\r", " ", "\u2028", "é", "١", "😀"])
+def test_a_pattern_means_the_same_in_both_dialects(pattern: str, end: str) -> None:
+    for start in (
+        "",
+        "a",
+        "a.b-c_1",
+        "m.n:f",
+        "https://x",
+        "0" * 40,
+        "0" * 64,
+        f"sha256:{'f' * 64}",
+    ):
+        schema = {"pattern": pattern}
+        fast = jsonschema_rs.Draft202012Validator(schema).is_valid(start + end)
+        assert fast == Draft202012Validator(schema).is_valid(start + end)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10.0, math.nan, math.inf, (1,), {1: 2}, {None: 1}, OrderedDict(a=1), b"x", {1}, date(2020, 1, 1), [[2.0]], [(1,)]],
+    ids=repr,
+)  # fmt: skip
+def test_values_that_the_validators_see_differently_are_left_to_jsonschema(value: Any) -> None:
+    assert not _is_plain(value, 64)
+    assert not _is_plain({"a": [value]}, 64)
+
+
+@pytest.mark.parametrize("value", [None, True, 1, 2**70, 1.5, "x", [], {}, {"a": [1, {"b": None}]}])
+def test_plain_data_is_left_to_jsonschema_rs(value: Any) -> None:
+    assert _is_plain(value, 64)
+
+
+def test_the_deepest_document_is_decided_by_jsonschema_rs() -> None:
+    value: Any = "column"
+    for _ in range(60):  # the parser refuses more than 64 levels
+        value = [value]
+    assert is_surely_valid({"target": value}, "manifest", "fields")
+    for _ in range(5):
+        value = [value]
+    assert not is_surely_valid({"target": value}, "manifest", "fields")
+
+
+def test_jsonschema_decides_where_there_is_no_wheel_of_jsonschema_rs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema_rs", None)  # makes its import fail
+    _fast_validator.cache_clear()
+    try:
+        assert _fast_validator("manifest", "") is None
+        assert validate(read_yaml(SHIPPED["mmlu.yaml"][1]), "manifest") == []
+        assert problems_of({"a": {"limit": -1}}) == [
+            "m.yaml:1:65 $.datasets.a.limit: must be 0 or more, is -1"
+        ]
+    finally:
+        _fast_validator.cache_clear()
+
+
+def test_a_valid_document_does_not_import_jsonschema() -> None:
+    code = (
+        "import sys; from registry.manifest.validation import validate;"
+        "from registry.yamldoc.reader import parse_yaml;"
+        "assert validate(parse_yaml('datasets: {a: {extends: b}}', file='m'), 'manifest') == [];"
+        "print('jsonschema' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def required_keys() -> list[Any]:
+    return [
+        pytest.param(node, key, id=f"{name}{pointer}-{key}")
+        for name in SCHEMAS
+        for pointer, node in nodes(read_schema(name))
+        if not pointer.endswith("/if")
+        for key in node.get("required", [])
     ]
 
 
-WORDS_WITHOUT_ARGUMENT = ", ".join(DEFS["operation"]["allOf"][0]["then"]["enum"])
-
-# What stands in a dataset `a` beside `source: {type: csv, path: x.csv}` → its problem.
-BAD_KEYS = [
-    ("limit: ten", "limit: must be a whole number, is 'ten'"),
-    ("limit: true", "limit: must be a whole number, is True"),
-    ("limit: 1.5", "limit: must be a whole number, is 1.5"),
-    ("limit: 10.0", "limit: must be a whole number, is 10.0"),
-    ("limit: -1", "limit: must be 0 or more, is -1"),
-    ("expect: {samples: 5.0}", "expect.samples: must be a whole number, is 5.0"),
-    ("expect: {sampels: 5}", "expect.sampels: unknown key 'sampels' (did you mean 'samples'?)"),
-    ("seed: -1", "seed: must be 0 or more, is -1"),
-    ("auto_id: no", "auto_id: must be true or false, is 'no'"),
-    ("auto_id: 1", "auto_id: must be true or false, is 1"),
-    ("tags: demo", "tags: must be a list, is 'demo'"),
-    ("tags: [a, 1]", "tags[1]: must be text, is 1"),
-    ("tags: [a, '']", "tags[1]: must not be empty"),
-    ("description: 1", "description: must be text, is 1"),
-    ("description: ''", "description: must not be empty"),
-    ("license: ''", "license: must not be empty"),
-    ("homepage: example.org", "homepage: 'example.org' does not match ^https?://"),
-    ("shufle: true", "shufle: unknown key 'shufle' (did you mean 'shuffle'?)"),
-    (
-        "shuffle_choices: true",
-        "shuffle_choices: True is not allowed here (give a seed, such as 42)",
-    ),
-    ("shuffle_choices: -3", "shuffle_choices: must be 0 or more, is -3"),
-    (
-        "on_duplicate: dorp",
-        "on_duplicate: 'dorp' is not one of error, drop, suffix (did you mean 'drop'?)",
-    ),
-    ("on_duplicate: 7", "on_duplicate: 7 is not one of error, drop, suffix"),
-    ("extends: [b]", "extends: must be text, is ['b']"),
-    ("fields: [q]", "fields: must be a mapping, is ['q']"),
-    ("fields: {inptu: q}", "fields.inptu: unknown key 'inptu' (did you mean 'input'?)"),
-    ("fields: {input: null}", "fields.input: must be text or a list or a mapping, is None"),
-    ("fields: {target: 5}", "fields.target: must be text or a list or a mapping, is 5"),
-    ("fields: {choices: []}", "fields.choices: must not be empty"),
-    ("fields: {metadata: [a, 1]}", "fields.metadata[1]: must be text, is 1"),
-    ("fields: {target: {const: 1, cost: 2}}", "fields.target.cost: unknown key 'cost' (did you mean 'const'?)"),
-    ("fields: {id: {hash: []}}", "fields.id.hash: must not be empty"),
-    ("fields: {id: {hash: [q], length: 0}}", "fields.id.length: must be 1 or more, is 0"),
-    ("fields: {id: {hash: [q], length: 8.0}}", "fields.id.length: must be a whole number, is 8.0"),
-    (
-        "fields: {id: {hash: [q], algorithm: md4}}",
-        "fields.id.algorithm: 'md4' is not one of md5, sha256 (did you mean 'md5'?)",
-    ),
-    (
-        "fields: {target: {do: [strip]}}",
-        "fields.target: the key 'from' is missing",
-    ),
-    ("fields: {target: {from: q, do: strip}}", "fields.target.do: must be a list, is 'strip'"),
-    ("fields: {target: {from: q, do: [5]}}", "fields.target.do[0]: must be text or a mapping, is 5"),
-    ("fields: {target: {from: q, do: [{}]}}", "fields.target.do[0]: must not be empty"),
-    (
-        "fields: {target: {from: q, do: [strip, {strip: x, index: 1}]}}",
-        ("fields.target.do[1]: must have 1 at most, is {'strip': 'x', 'index': 1}"
-        " (write one operation an item)"),
-    ),
-    (
-        "fields: {target: {from: q, do: [{splt: x}]}}",
-        "fields.target.do[0].splt: unknown key 'splt' (did you mean 'split'?)",
-    ),
-    (
-        "fields: {target: {from: q, do: [stripp]}}",
-        (f"fields.target.do[0]: 'stripp' is not one of {WORDS_WITHOUT_ARGUMENT}"
-        " (did you mean 'strip'?)"),
-    ),
-    ("fields: {target: {from: q, do: [{split: ''}]}}", "fields.target.do[0].split: must not be empty"),
-    ("fields: {target: {from: q, do: [{index: x}]}}", "fields.target.do[0].index: must be a whole number, is 'x'"),
-    ("fields: {target: {from: q, do: [{index: 1.0}]}}", "fields.target.do[0].index: must be a whole number, is 1.0"),
-    ("fields: {target: {from: q, do: [{slice: [1]}]}}", "fields.target.do[0].slice: must have 2 at least"),
-    (
-        "fields: {target: {from: q, do: [{slice: [1, 2, 3]}]}}",
-        "fields.target.do[0].slice: must have 2 at most, is [1, 2, 3]",
-    ),
-    ("where: {value: q, equal: 1}", "where.equal: unknown key 'equal' (did you mean 'equals'?)"),
-    ("where: {value: q, empty: 1}", "where.empty: must be true or false, is 1"),
-    ("where: []", "where: must not be empty"),
-    ("join: {source: {path: y.csv}, on: a, into: b}", "join.source: the key 'type' is missing"),
-    ("explode: {item: a}", "explode: the key 'column' is missing"),
-    ("sample: {n: 3}", "sample: the key 'seed' is missing"),
-    ("sample: {n: -1, seed: 1}", "sample.n: must be 0 or more, is -1"),
-    ("concat: []", "concat: must not be empty"),
-    ("concat: [{splt: a}]", "concat[0].splt: unknown key 'splt' (did you mean 'split'?)"),
-    ("fields: {target: {template: 5}}", "fields.target.template: must be text, is 5"),
-    ("fields: {target: {row_number: a}}", "fields.target.row_number: must be a whole number, is 'a'"),
-    ("fields: {target: {if: {value: q, equals: 1}}}", "fields.target: the key 'then' is missing"),
-    ("fields: {target: {from: q, do: [{letter: {base: 2}}]}}", "fields.target.do[0].letter.base: 2 is not one of 0, 1"),
-]  # fmt: skip
-
-# A source → the problem of a dataset `a` that has it.
-BAD_SOURCES = [
-    ("[x.csv]", "source: must be a mapping, is ['x.csv']"),
-    ("{type: csv}", "source: the key 'path' is missing"),
-    ("{type: hf, path: a/b}", "source: the key 'split' is missing"),
-    (
-        "{type: cvs, path: x}",
-        "source.type: 'cvs' is not one of csv, json, parquet, hf (did you mean 'csv'?)",
-    ),
-    (
-        "{type: csv, path: x, delimeter: ;}",
-        "source.delimeter: unknown key 'delimeter' (did you mean 'delimiter'?)",
-    ),
-    ("{type: csv, path: x, delimiter: '::'}", "source.delimiter: must have 1 at most, is '::'"),
-    (
-        "{type: csv, path: x, dialect: exel}",
-        "source.dialect: 'exel' is not one of unix, excel, excel-tab (did you mean 'excel'?)",
-    ),
-    ("{type: csv, path: x, skip_rows: -1}", "source.skip_rows: must be 0 or more, is -1"),
-    ("{type: csv, path: x, fieldnames: a}", "source.fieldnames: must be a list, is 'a'"),
-    ("{type: csv, path: []}", "source.path: must not be empty"),
-    ("{type: csv, path: ''}", "source.path: must not be empty"),
-    ("{type: csv, path: [x, '']}", "source.path[1]: must not be empty"),
-    (
-        "{type: json, path: x, delimiter: ;}",
-        f"source.delimiter: unknown key 'delimiter' (known keys: {', '.join(properties_of('jsonSource'))})",
-    ),
-    (
-        "{type: parquet, path: x, split: test}",
-        f"source.split: unknown key 'split' (known keys: {', '.join(properties_of('parquetSource'))})",
-    ),
-    ("{type: hf, path: [a/b], split: test}", "source.path: must be text, is ['a/b']"),
-    (
-        "{type: hf, path: a/b, splt: test, split: x}",
-        "source.splt: unknown key 'splt' (did you mean 'split'?)",
-    ),
-    ("{type: csv, path: x, fs_options: [a]}", "source.fs_options: must be a mapping, is ['a']"),
-    (
-        "{type: csv, path: x, fs_options: {key: {env: 5}}}",
-        "source.fs_options.key.env: must be text, is 5",
-    ),
-    (
-        "{type: csv, path: x, fs_options: {key: {env: A, or: b}}}",
-        "source.fs_options.key.or: unknown key 'or' (known keys: env)",
-    ),
-    (
-        "{type: csv, path: x, fs_options: {key: AKIA}}",
-        (
-            "source.fs_options.key: a literal secret in 'key'"
-            " (name an environment variable: `{env: NAME}`)"
-        ),
-    ),
-    (
-        "{type: csv, path: x, fs_options: {client_kwargs: {aws_session_token: t}}}",
-        (
-            "source.fs_options.client_kwargs.aws_session_token: a literal secret in"
-            " 'aws_session_token' (name an environment variable: `{env: NAME}`)"
-        ),
-    ),
-]
-
-
-def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> list[str]:
-    """Return what `validate` says of a manifest m.yaml, without file, line and column."""
-    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
-    (folder / "m.yaml").write_text(manifest, encoding="utf-8")
-    monkeypatch.chdir(folder)
-    problems = check(Catalog.open("."), ignore=["description"])
-    assert all(problem.file == "m.yaml" and problem.line > 1 for problem in problems)
-    return [str(problem).partition(" $.datasets.")[2] for problem in problems]
-
-
-def _without_hint_of_missing(problem: str) -> str:
-    """Leave out the description of a missing key; a test of its own shows it."""
-    head, is_missing, _ = problem.partition(" is missing")
-    return head + is_missing
-
-
-@pytest.mark.parametrize(("key", "problem"), BAD_KEYS)
-def test_a_bad_key_of_a_dataset_is_said_plainly(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, problem: str
+@pytest.mark.parametrize(("node", "key"), required_keys())
+def test_a_required_key_is_described_in_the_node_that_requires_it(
+    node: dict[str, Any], key: str
 ) -> None:
-    manifest = f"datasets:\n  a:\n    source: {{type: csv, path: x.csv}}\n    {key}\n"
-    (found,) = _checked(tmp_path, monkeypatch, manifest)
-    assert _without_hint_of_missing(found) == f"a.{_without_hint_of_missing(problem)}"
-
-
-@pytest.mark.parametrize(("source", "problem"), BAD_SOURCES)
-def test_a_bad_source_is_said_plainly(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
-) -> None:
-    (found,) = _checked(tmp_path, monkeypatch, f"datasets:\n  a:\n    source: {source}\n")
-    assert _without_hint_of_missing(found) == f"a.{problem}"
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "m.yaml:1:1 $: must be a mapping, is None"),
-        ("- a\n", "m.yaml:1:1 $: must be a mapping, is ['a']"),
-        ("datasets: [a]\n", "m.yaml:1:1 $.datasets: must be a mapping, is ['a']"),
-        ("datasets: {a: ~}\n", "m.yaml:1:12 $.datasets.a: must be a mapping, is None"),
-        ("datasets: {}\ndataset: {}\n", "m.yaml:2:1 $.dataset: unknown key 'dataset' (did you mean 'datasets'?)"),
-        ("datasets:\n  a b: {extends: c}\n", "m.yaml:2:3 $.datasets['a b']: 'a b' is no name for a dataset (use lower-case letters, digits, '.', '-' and '_')"),
-        ("datasets:\n  ../up: {extends: c}\n", "m.yaml:2:3 $.datasets['../up']: '../up' is no name for a dataset (use lower-case letters, digits, '.', '-' and '_')"),
-    ],
-)  # fmt: skip
-def test_a_bad_manifest_is_said_plainly(text: str, problem: str) -> None:
-    assert [str(one) for one in validate(parse_yaml(text, file="m.yaml"), "manifest")] == [problem]
-
-
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("{}", "datasets"),
-        ("datasets: {a: {tags: [b]}}", "source"),
-        ("datasets: {a: {source: {type: hf, path: a/b}}}", "split"),
-        ("datasets: {a: {extends: b, fields: {target: {do: [strip]}}}}", "from"),
-    ],
-)
-def test_a_missing_key_is_explained_by_its_description(text: str, key: str) -> None:
-    (problem,) = validate(parse_yaml(text, file="m.yaml"), "manifest")
-    assert problem.message == f"the key '{key}' is missing"
-    assert problem.hint in {
-        target_of(node["properties"][key], inside=MANIFEST).get("description")
-        for _, node in nodes(MANIFEST)
-        if key in node.get("properties", {})
-    }
-
-
-def test_a_name_ends_with_its_last_character() -> None:
-    text = '{"datasets": {"a\\n": {"source": {"type": "csv", "path": "x.csv"}}}}'
-    (problem,) = validate(parse_yaml(text, file="m.yaml"), "manifest")
-    assert "is no name for a dataset" in problem.message
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "datasets.yaml:1:1 $: must be a mapping, is None"),
-        ("version: 2\n", "datasets.yaml:1:1 $.version: must be 1, is 2"),
-        ("version: 1\ninclude: a.yaml\n", "datasets.yaml:2:1 $.include: must be a list, is 'a.yaml'"),
-        ("version: 1\ninclued: []\n", "datasets.yaml:2:1 $.inclued: unknown key 'inclued' (did you mean 'include'?)"),
-        ("version: 1\ndefaults: {source: {csv: {path: [1]}}}\n", "datasets.yaml:2:34 $.defaults.source.csv.path[0]: must be text, is 1"),
-        ("version: 1\ndefaults: {lisence: mit}\n", "datasets.yaml:2:12 $.defaults.lisence: unknown key 'lisence' (did you mean 'license'?)"),
-    ],
-)  # fmt: skip
-def test_a_bad_index_is_said_plainly(text: str, problem: str) -> None:
-    document = parse_yaml(text, file="datasets.yaml")
-    assert [str(one) for one in validate(document, "index")] == [problem]
-
-
-def test_long_values_are_cut_in_messages() -> None:
-    (problem,) = problems_of({"a": {"limit": "x" * 5000}})
-    assert len(problem) < 200
-
-
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        "datasets: {}",
-        "datasets: {a: {extends: b}}",
-        "datasets: {a: {extends: b, source: {path: x}}}",
-        "datasets: {a: {extends: b, fields: {target: null, metadata: null}, limit: null, tags: null}}",
-        "datasets: {a: {extends: b, source: {fs_options: {key: null, a: [1, {b: c}]}}}}",
-        "datasets: {a: {extends: b, fields: {metadata: {topic: null}}}}",
-        "datasets: {a: {extends: b, expect: null}}",
-        "datasets: {a: {extends: b, join: {source: {type: csv, path: c}, on: d, into: e, missing: null}}}",
-    ],
-)
-def test_what_a_child_may_say_is_valid(manifest: str) -> None:
-    assert validate(parse_yaml(manifest, file="m.yaml"), "manifest") == []
+    # The message about the missing key has no other place to look for a hint.
+    assert node["properties"][key]["description"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from registry.manifest.models import CsvSource, DatasetSpec, Expect, View
+from registry.manifest.models import DatasetSpec, Expect, View
 from registry.manifest.serialize import data_of, defaults_of, is_given, is_said
+from registry.manifest.source_models import CsvSource
 
 SPEC = DatasetSpec(
     name="d", folder=Path("/c"), source=CsvSource(path=("x",)), where={"a": None}, tags=("t",)

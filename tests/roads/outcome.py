@@ -9,10 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import msgspec
 import pytest
 
-from registry.build import columnar_pipeline, pipeline
+from registry.build import pipeline
 from registry.build.builder import build
 from registry.cache import Cache
 from registry.decode import arrow_tables, csv_tables, tables
@@ -20,7 +19,7 @@ from registry.decode import chunks as blocks
 from registry.decode.stream import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError
 from registry.errors import RegistryError
-from registry.manifest.models import DatasetSpec
+from registry.manifest.models import DatasetSpec, to_spec
 from registry.sources import hub_download as hub_records
 from registry.sources.pins import PinnedFile, Pins, SourceContext, SourcePin
 from registry.store import writer as sample_writer
@@ -110,7 +109,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
     pins = Pins((SourcePin({}, files),))
     context = SourceContext(cache=Cache(folder / "cache"))
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
-        patch.setattr(columnar_pipeline, "decode_tables", decode_tables)
+        patch.setattr(tables, "decode_tables", decode_tables)
         for name in ("fetch_hub", "fetch_hub_part"):
             patch.setattr(
                 hub_records, name, lambda *_: SourceBytes.of_file(str(paths[0]), paths[0])
@@ -142,7 +141,7 @@ def _spec_of(case: Case, paths: list[Path]) -> DatasetSpec:
     if source["type"] != "hf":
         source = {**source, "path": tuple(map(str, paths))}
     keys = {**case.keys, "name": "d", "source": source, "folder": paths[0].parent}
-    return msgspec.convert(keys, DatasetSpec)
+    return to_spec(keys)
 
 
 @contextmanager

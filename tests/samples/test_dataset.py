@@ -777,7 +777,7 @@ def test_what_has_no_form_in_a_file_is_refused_by_name(parts: Parts, field: str)
 def test_half_a_surrogate_pair_is_refused_by_name(field: str) -> None:
     # The model refuses it too, unless a value is set or built without validation.
     sample = Sample("x").model_copy(update={field: "\ud800"})
-    with pytest.raises(MappingError, match=f"field {field}: holds half of a surrogate pair"):
+    with pytest.raises(MappingError, match=f"field {field}: contains half of a surrogate pair"):
         rows_of([sample], {})
 
 

@@ -197,7 +197,7 @@ def test_rows_are_read_in_the_order_asked_for(four_batches: SampleFile, rows: li
 def test_a_single_row_is_a_slice_of_its_batch(
     file: SampleFile, monkeypatch: pytest.MonkeyPatch, row: int
 ) -> None:
-    monkeypatch.setattr(sample_file, "_taken", lambda *_: pytest.fail("rows were copied"))
+    monkeypatch.setattr(sample_file, "_take", lambda *_: pytest.fail("rows were copied"))
     assert values_of(file, [row], "id_number") == [row]
 
 

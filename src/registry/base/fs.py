@@ -44,9 +44,9 @@ def is_read_only(error: OSError) -> bool:
     return error.errno in _READ_ONLY
 
 
-def file_sha256(path: Path) -> str:
+def file_sha256(path: str | Path) -> str:
     """Return the sha256 of a file's bytes, 64 hex digits."""
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -20,11 +20,11 @@ from registry.build.expectations import check_samples
 from registry.build.pipeline import JsonKeys, PipelineState, compile_pipeline
 from registry.build.row_pipeline import map_file_samples, row_pipeline
 from registry.build.subsample import select
-from registry.decode import decode
-from registry.decode.tables import NotColumnarError
+from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError
 from registry.progress import Progress, Report
 from registry.sources import fetch
+from registry.sources.source_type import reader_of
 from registry.store.reader import SampleFile
 from registry.store.schema import MetadataTypeMismatchError
 from registry.store.schema import schema_of as samples_schema
@@ -33,7 +33,8 @@ from registry.store.writer import SampleWriter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from registry.manifest.models import DatasetSpec, Source
+    from registry.manifest.models import DatasetSpec
+    from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord, Sample
     from registry.sources.pins import Pins, SourceContext, SourcePin
 
@@ -170,7 +171,7 @@ def records_of(
 ) -> Iterator[DatasetRecord]:
     """Yield the records of a pinned source, file after file."""
     files = fetch(source, pinned, context)
-    return chain.from_iterable(decode(file, source) for file in files)
+    return chain.from_iterable(reader_of(source).decode(file) for file in files)
 
 
 def samples_in_order(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from registry.base.gc import gc_paused
-from registry.decode.tables import NotColumnarError, decode_tables
+from registry.decode.frame import NotColumnarError
 from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.sources.source_type import reader_of
 from registry.store.schema import FILE_COLUMNS
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from registry.build.pipeline import Pipeline, PipelineState
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
 
 __all__ = ["columnar_pipeline"]
 
@@ -36,7 +37,7 @@ def columnar_pipeline(
         raise NotColumnarError("the dataset is mapped record by record")
     wanted = mapper.wanted
     names = None if wanted is None else wanted - source.columns.keys()
-    for frame in decode_tables(file, source, names):
+    for frame in reader_of(source).decode_tables(file, names):
         end = state.next_record + frame.batch.num_rows
         view = RecordBatchView(frame, source.columns, np.arange(state.next_record, end))
         with gc_paused():

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.locations import is_local, public_location
-from registry.manifest.models import HfSource
 from registry.manifest.serialize import data_of, is_given
 from registry.sources import pin
 from registry.sources.pins import Pins
 
 if TYPE_CHECKING:
-    from registry.manifest.models import DatasetSpec, Source
+    from registry.manifest.models import DatasetSpec
+    from registry.manifest.source import Source
     from registry.sources.pins import SourceContext
 
 __all__ = ["pin_all", "samples_fingerprint"]
@@ -45,7 +45,7 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
 
 def _decoding(source: Source) -> dict[str, Any]:
     """Return what determines how the bytes of a source become records."""
-    return data_of(source, without={"path", "fs_options", "revision", "trust", "cached"})
+    return data_of(source, without=source.location_keys)
 
 
 def _mapper_identity(spec: DatasetSpec) -> list[str] | None:
@@ -65,6 +65,5 @@ def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:
 
 def _remote_folder(source: Source) -> str | None:
     """Return the URL that relative file names are resolved against while building, if any."""
-    if isinstance(source, HfSource) or is_local(source.path[0]):
-        return None
-    return public_location(source.path[0]).rpartition("/")[0]
+    base = source.base_location
+    return None if base is None or is_local(base) else public_location(base).rpartition("/")[0]

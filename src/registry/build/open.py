@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from registry.base.locations import is_local
-from registry.manifest.models import HfSource, ParquetSource
 from registry.store.arrow_dataset import ArrowDataset
 from registry.store.reader import SampleFile
 from registry.store.schema import FILE_COLUMNS
@@ -25,12 +24,13 @@ def open_entry(
     spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str
 ) -> ArrowDataset:
     """Open an entry through the view of the dataset; nothing of its samples is read."""
+    is_hub = all(source.shuffle_order == "hub" for source in spec.sources)
     file = SampleFile(entry.folder / "samples.arrow", entry.meta["batches"])
     view = open_view(
         file,
         cache,
         samples=fingerprint,
-        order=_order_of(spec),
+        order="hub" if is_hub else "file",
         seed=spec.view.seed if spec.view.shuffle else None,
         choice_seed=spec.view.shuffle_choices,
     )
@@ -45,23 +45,15 @@ def open_entry(
     )
 
 
-def _order_of(spec: DatasetSpec) -> Literal["file", "hub"]:
-    """Return whose shuffle a dataset's is: Parquet's loader is hf_dataset, too."""
-    by_hub = (HfSource, ParquetSource)
-    return "hub" if all(isinstance(one, by_hub) for one in spec.sources) else "file"
-
-
 def finisher(spec: DatasetSpec) -> Callable[[Sample], Sample]:
     """Return the last step of a sample: file names beside a local source become paths.
 
     It is taken when a sample is built, so that the cache holds no path of this machine.
     """
-    path = spec.source.path
-    if isinstance(spec.source, HfSource) or not is_local(path[0]):
+    base = spec.source.base_location
+    if base is None or not is_local(base):
         return lambda sample: sample
-    from registry.build.file_references import (  # few datasets name files
-        local_resolver,
-        resolve_files,
-    )
+    # Imported only now: few datasets name files.
+    from registry.build.file_references import local_resolver, resolve_files
 
-    return partial(resolve_files, resolve=local_resolver(path[0]))
+    return partial(resolve_files, resolve=local_resolver(base))

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from registry.base.locations import is_local
 from registry.build.file_references import Resolve, remote_resolver
 from registry.build.transforms import LookupRow, Transform, compile_transforms
-from registry.decode import decode
 from registry.errors import ManifestError, Problem
-from registry.manifest.models import HfSource
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
 from registry.sources import fetch
+from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
-    from registry.manifest.models import DatasetSpec, Source
+    from registry.manifest.models import DatasetSpec
+    from registry.manifest.source import Source
     from registry.samples.sample import RecordToSample
     from registry.sources.pins import Pins, SourceContext
     from registry.store.schema import MetadataType
@@ -111,9 +111,8 @@ def compile_pipeline(
 def _remote_resolver(source: Source) -> Resolve | None:
     # Names beside a local file become paths when a sample is opened: a cache entry holds no path
     # of one machine. A URL is the same everywhere, and offline it could not be asked for again.
-    if isinstance(source, HfSource) or is_local(source.path[0]):
-        return None
-    return remote_resolver(source.path[0], source.fs_options)
+    base = source.base_location
+    return None if base is None or is_local(base) else remote_resolver(base, source.fs_options)
 
 
 def _lookup_rows(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Iterator[LookupRow]:
@@ -121,7 +120,7 @@ def _lookup_rows(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Itera
     assert spec.join is not None  # noqa: S101 (only a dataset with `join` asks)
     assert pins.side is not None  # noqa: S101 (it is pinned with the sources)
     for file in fetch(spec.join.source, pins.side, context):
-        for number, record in enumerate(decode(file, spec.join.source), 1):
+        for number, record in enumerate(reader_of(spec.join.source).decode(file), 1):
             yield LookupRow(file.location, number, record)
 
 

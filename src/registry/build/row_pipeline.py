@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from registry.base.gc import gc_paused
 from registry.build.file_references import resolve_files
 from registry.build.transforms import Numbered, with_columns
-from registry.decode import decode
 from registry.errors import MappingError, RegistryError
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.map_records import map_records, map_values
 from registry.samples.sample import Sample
+from registry.sources.source_type import reader_of
 from registry.store.schema import (
     FIELDS,
     MetadataType,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from registry.build.pipeline import Pipeline, PipelineState
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord
 
 __all__ = ["map_file_samples", "row_pipeline"]
@@ -87,7 +87,7 @@ def map_file_samples(
 def _transformed(
     file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, skip: int
 ) -> Iterator[Numbered]:
-    records: Iterable[DatasetRecord] = islice(decode(file, source), skip, None)
+    records: Iterable[DatasetRecord] = islice(reader_of(source).decode(file), skip, None)
 
     def numbered() -> Iterator[Numbered]:
         for record in records:

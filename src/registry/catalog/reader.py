@@ -38,7 +38,7 @@ Read = Callable[[Path, "SchemaName", FileState], ParsedFile]
 
 def parse_file(parse: Callable[[], Document], schema: SchemaName) -> ParsedFile:
     """Parse a file and validate what it says."""
-    from registry.manifest.schema import validate  # the warm catalog validates nothing
+    from registry.manifest.validation import validate  # the warm catalog validates nothing
 
     try:
         document = parse()

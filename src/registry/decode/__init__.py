@@ -1,4 +1,4 @@
-"""Bytes of a file → records: one module a format, one row of the table each."""
+"""Bytes of a file → records: one module per format, one row of the table each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord
 
 __all__ = ["DECODERS", "decode"]
@@ -40,9 +40,9 @@ def decode(file: SourceBytes, source: Source, *, strict: bool = True) -> Iterato
     Args:
         file: The file.
         source: Its type and options.
-        strict: Refuse what would lose data; the loaders don't, as Inspect's don't.
+        strict: Refuse files that would lose data. The loaders are not strict, like Inspect's.
 
     Raises:
-        DecodeError: the file is not what the source's type says; with the line where known.
+        DecodeError: the file is not what the source's type says; it has the line where known.
     """
     return DECODERS[source.type](file, source, strict=strict)

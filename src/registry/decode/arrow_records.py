@@ -1,4 +1,4 @@
-"""Parquet, and the Arrow files that the Hub source writes → records."""
+"""Parquet, and the Arrow files that the source `hf` writes → records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord
 
 __all__ = ["read_arrow", "read_parquet"]
@@ -29,7 +29,8 @@ def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator
         try:
             yield from _records(pq.ParquetFile(data).iter_batches(_BATCH_ROWS), file)
         except (pa.ArrowException, OSError) as error:
-            if isinstance(error, OSError) and error.errno is not None:  # not of pyarrow's
+            # An errno is of the file itself; pyarrow reports invalid content as OSErrors without.
+            if isinstance(error, OSError) and error.errno is not None:
                 raise
             message = f"not a Parquet file, or a damaged one: {error}"
             raise DecodeError(message, file=file.location) from error
@@ -46,28 +47,28 @@ def read_arrow(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[D
 
 
 def _records(batches: Iterable[pa.RecordBatch], file: SourceBytes) -> Iterator[DatasetRecord]:
-    """Yield the rows of batches; one that Python can't hold is a DecodeError."""
-    before = 0
+    """Yield the rows of batches; a value that Python can't represent is a DecodeError."""
+    rows_before = 0
     for batch in batches:
         try:
             records = batch.to_pylist()
         except UnicodeDecodeError as error:
             row, name = _first_undecodable(batch)
-            message = f"row {before + row}, column '{name}': a text that is not UTF-8"
+            message = f"row {rows_before + row}, column '{name}': a string that is not UTF-8"
             raise DecodeError(message, file=file.location) from error
         except (OverflowError, ValueError) as error:
-            message = f"a value is beyond what Python holds: {error}"
+            message = f"a value is out of range for Python: {error}"
             raise DecodeError(message, file=file.location) from error
         yield from records
-        before += batch.num_rows
+        rows_before += batch.num_rows
 
 
 def _first_undecodable(batch: pa.RecordBatch) -> tuple[int, str]:
-    """Return the first row, from 1, with a text that is not UTF-8, and its column."""
+    """Return the first row with a string that is not UTF-8, counted from 1, and the column."""
     for row in range(batch.num_rows):
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             try:
                 column[row].as_py()
             except UnicodeDecodeError:
                 return row + 1, name
-    raise AssertionError("every text is UTF-8")
+    raise AssertionError("every string is UTF-8")

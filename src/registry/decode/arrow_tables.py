@@ -1,6 +1,6 @@
-"""Parquet, and the Arrow files that the Hub source writes → columns.
+"""Parquet, and the Arrow files that the source `hf` writes → columns.
 
-Columns that nobody asks for are not read, so what can't be read of them is not noticed.
+Columns that are not wanted are not read, so damage inside them is not noticed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.stream import open_bytes
 
 if TYPE_CHECKING:
-    import pyarrow.parquet as pq
-
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
 
 __all__ = ["read_arrow_tables", "read_parquet_tables"]
 
@@ -32,51 +30,41 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
 
     with open_bytes(file) as data:
         try:
-            opened = pq.ParquetFile(data)
-            # Parquet reads columns by path; a dotted name of a column of its own has none.
-            names = _chosen(opened.schema_arrow.names, wanted)
-            dotted = any("." in name for name in names)
-            columns = None if dotted else names
-            most = _most_rows(opened)
+            parquet = pq.ParquetFile(data)
+            names = _chosen(parquet.schema_arrow.names, wanted)
+            # `columns` are paths into structs: a column whose own name has a dot can't be named.
+            columns = None if any("." in name for name in names) else names
+            groups = map(parquet.metadata.row_group, range(parquet.metadata.num_row_groups))
+            encoded: int = sum(group.total_byte_size for group in groups)
+            fitting: int = _BATCH_BYTES * parquet.metadata.num_rows // max(encoded, 1)
+            most = max(64, min(_BATCH_ROWS, fitting))
             rows = min(_FIRST_ROWS, most)
-            for read in opened.iter_batches(rows, columns=columns):
-                batch = _decoded(_sound(read.select(names)))
-                yield Frame(batch)
-                rows = min(_next_rows(batch, rows), most)
-                opened.reader.set_batch_size(rows)  # of the batches that are not read yet
+            for batch in parquet.iter_batches(rows, columns=columns):
+                decoded = _decode_dictionaries(_validated(batch.select(names)))
+                yield Frame(decoded)
+                # A string that many rows repeat is encoded once, so that only the decoded size
+                # tells how many rows fit.
+                fitting = _BATCH_BYTES * decoded.num_rows // max(decoded.nbytes, 1)
+                rows = min(max(1, min(4 * rows, fitting)), most)
+                parquet.reader.set_batch_size(rows)  # of the batches not yet read
         except (pa.ArrowException, OSError) as error:
-            if isinstance(error, OSError) and error.errno is not None:  # not of pyarrow's
+            # An errno is of the file itself; pyarrow reports invalid content as OSErrors without.
+            if isinstance(error, OSError) and error.errno is not None:
                 raise
-            raise NotColumnarError("a file that must be complained of") from error
+            raise NotColumnarError("an invalid file") from error
 
 
-def _most_rows(opened: pq.ParquetFile) -> int:
-    """Return how many rows make a batch of bounded size, as far as encoded sizes tell."""
-    groups = [opened.metadata.row_group(at) for at in range(opened.metadata.num_row_groups)]
-    size: int = sum(group.total_byte_size for group in groups)
-    rows: int = opened.metadata.num_rows
-    return max(64, min(_BATCH_ROWS, _BATCH_BYTES * rows // max(size, 1)))
-
-
-def _next_rows(batch: pa.RecordBatch, rows: int) -> int:
-    """Return how many rows to read behind a batch for which `rows` were asked for.
-
-    A text that stands in many rows is encoded once, so that only what was read tells the size.
-    """
-    fitting: int = _BATCH_BYTES * batch.num_rows // max(batch.nbytes, 1)
-    return max(1, min(4 * rows, fitting))
-
-
-def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with the values of a dictionary in their places."""
-    for place, column in enumerate(batch.columns):
+def _decode_dictionaries(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with the values of dictionary-encoded columns in place of the codes."""
+    for position, column in enumerate(batch.columns):
         if pa.types.is_dictionary(column.type):
-            batch = batch.set_column(place, batch.schema.names[place], column.dictionary_decode())
+            name = batch.schema.names[position]
+            batch = batch.set_column(position, name, column.dictionary_decode())
     return batch
 
 
 def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
-    """Yield the rows of an Arrow IPC file on this machine as columns."""
+    """Yield the rows of a local Arrow IPC file as columns."""
     with pa.memory_map(file.local_path or file.location) as data:
         reader = pa.ipc.open_file(data)
         names = _chosen(reader.schema.names, wanted)
@@ -85,33 +73,29 @@ def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iter
             waiting.append(reader.get_batch(number).select(names))
             rows = sum(batch.num_rows for batch in waiting)
             if rows >= _BATCH_ROWS or sum(batch.nbytes for batch in waiting) >= _BATCH_BYTES:
-                yield Frame(_sound(pa.concat_batches(waiting)))
+                yield Frame(_validated(pa.concat_batches(waiting)))
                 waiting = []
         if waiting:
-            yield Frame(_sound(pa.concat_batches(waiting)))
+            yield Frame(_validated(pa.concat_batches(waiting)))
 
 
-def _sound(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows whose texts are UTF-8: neither format has its readers check it."""
+def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows if their strings are UTF-8, which the readers of both formats don't check."""
     try:
         batch.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise NotColumnarError("a value that is not of its type") from error
+        raise NotColumnarError("an invalid value") from error
     return batch
 
 
 def _chosen(names: Sequence[str], wanted: Wanted) -> list[str]:
-    """Return the columns of a file that wanted names may mean: themselves, or paths into them."""
+    """Return the columns of a file that are wanted, or that a wanted path may lead into."""
     if len(set(names)) < len(names):
-        raise NotColumnarError("a name that stands twice")
+        raise NotColumnarError("a duplicate column name")
     if wanted is None:
         return list(names)
-    heads = {head for name in wanted for head in _heads(name)}
+    heads = set(wanted)
+    for name in wanted:  # `a.b.c` may be a path into `a` or into `a.b`
+        parts = name.split(".")
+        heads.update(".".join(parts[:count]) for count in range(1, len(parts)))
     return [name for name in names if name in heads]
-
-
-def _heads(name: str) -> Iterator[str]:
-    """Yield what a dotted path may begin with: `a.b.c`, `a`, `a.b`."""
-    yield name
-    parts = name.split(".")
-    yield from (".".join(parts[:count]) for count in range(1, len(parts)))

@@ -1,7 +1,4 @@
-"""Bytes of a file in blocks of whole lines, parsed beside each other.
-
-Blocks are small, since memory that was never touched costs more than parsing what is in it.
-"""
+"""Bytes of a file in blocks of complete lines, parsed in parallel."""
 
 from __future__ import annotations
 
@@ -19,50 +16,47 @@ if TYPE_CHECKING:
 
 __all__ = ["line_blocks", "parse_blocks"]
 
+# Small blocks are faster: to touch new memory for the first time takes longer than to parse it.
 _BLOCK_BYTES = 1 << 22
 _MOST_BYTES = 1 << 30
 _MOST_AHEAD = 8
 
 
 def line_blocks(data: IO[bytes]) -> Iterator[bytearray]:
-    """Yield the bytes of a file in blocks, each from the start of a line to the end of one.
+    """Yield the bytes of a file in blocks that start and end at line boundaries.
 
     Raises:
         NotColumnarError: a line has more than 1 GiB.
     """
-    kept = b""
+    # Some streams, such as those of pyarrow, have `readinto` but no type that says so.
+    read_into = cast("Callable[[memoryview], int | None]", data.readinto)  # type: ignore[attr-defined]
+    rest = b""  # the start of a line whose end is not read yet
     while True:
-        block = bytearray(len(kept) + max(_BLOCK_BYTES, len(kept)))
-        block[: len(kept)] = kept
-        filled = _fill(data, block, len(kept))
-        if filled == len(kept):
+        # At least doubled while no line ends, so that a long line is not copied many times.
+        block = bytearray(len(rest) + max(_BLOCK_BYTES, len(rest)))
+        block[: len(rest)] = rest
+        filled = len(rest)
+        with memoryview(block) as view:
+            while filled < len(block) and (count := read_into(view[filled:])):
+                filled += count
+        if filled == len(rest):
             break
         if filled > _MOST_BYTES:  # pyarrow counts the bytes of a block in 32 bits
             raise NotColumnarError("a line of more than 1 GiB")
         del block[filled:]
         end = block.rfind(b"\n") + 1
-        kept = bytes(memoryview(block)[end:])
+        rest = bytes(memoryview(block)[end:])
         if end:
             del block[end:]
             yield block
-    if kept:
-        yield bytearray(kept)
-
-
-def _fill(data: IO[bytes], block: bytearray, start: int) -> int:
-    """Read into a block from a place on; return where the bytes that were read end."""
-    # Some streams, such as those of pyarrow, have `readinto` but no type that says so.
-    read_into = cast("Callable[[memoryview], int | None]", data.readinto)  # type: ignore[attr-defined]
-    with memoryview(block) as view:
-        while start < len(block) and (count := read_into(view[start:])):
-            start += count
-    return start
+    if rest:
+        yield bytearray(rest)
 
 
 def parse_blocks(
     blocks: Iterator[bytearray], parse: Callable[[bytearray], Frame]
 ) -> Iterator[Frame]:
-    """Yield the frames of blocks in order; as many are parsed ahead as there are cores."""
+    """Yield the frames of blocks in order, parsing as many blocks ahead as there are cores."""
     ahead = min(os.cpu_count() or 1, _MOST_AHEAD)
     with ThreadPoolExecutor(ahead, thread_name_prefix="decode") as pool:
         waiting = deque(pool.submit(parse, block) for block in islice(blocks, ahead))
@@ -73,6 +67,6 @@ def parse_blocks(
                 if block is not None:
                     waiting.append(pool.submit(parse, block))
                 yield frame
-        finally:
+        finally:  # the caller may stop early
             for future in waiting:
                 future.cancel()

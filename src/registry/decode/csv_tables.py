@@ -1,4 +1,4 @@
-"""CSV → columns of text."""
+"""CSV → columns of strings."""
 
 from __future__ import annotations
 
@@ -24,33 +24,43 @@ from registry.decode.stream import is_html, is_utf8, open_bytes
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import CsvSource, Source
+    from registry.manifest.source import Source
+    from registry.manifest.source_models import CsvSource
 
 __all__ = ["read_csv_tables"]
 
 _BLOCK_BYTES = 1 << 20
+_HEADER_BYTES = 1 << 16
 _DELIMITERS = frozenset(",;\t|")
 
 
 def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
-    """Yield the rows of a file as columns of text; all columns, since all are checked."""
+    """Yield the rows of a file as columns of strings: all columns, as all of them are checked."""
     options = cast("CsvSource", source)
     delimiter = options.delimiter or csv.get_dialect(options.dialect).delimiter
     if delimiter not in _DELIMITERS or options.skip_rows or not is_utf8(options.encoding):
-        raise NotColumnarError("a form of CSV that is read row by row")
+        raise NotColumnarError("a form of CSV that is only read row by row")
     with open_bytes(file) as data:
         stream = _WithTail(data)
         if is_html(stream.head[:256]):
-            raise NotColumnarError("a web page")
+            raise NotColumnarError("an HTML page")
         names = options.fieldnames or _header(stream.head, delimiter)
         end = end_of_rows()
         stream.tail = f"\n{delimiter.join([end] * len(names))}\n".encode()
         reader = _open(stream, names, delimiter, has_header=options.fieldnames is None)
-        yield from (Frame(_as_in_text_mode(batch)) for batch in _batches(reader, end))
+        following = _next_batch(reader)
+        while following is not None:
+            batch, following = following, _next_batch(reader)
+            if following is None:
+                last = batch.num_rows - 1
+                if any(column[last].as_py() != end for column in batch.columns):
+                    raise NotColumnarError("an unclosed quote")
+                batch = batch.slice(0, last)
+            yield Frame(_normalize_newlines(_drop_whitespace_rows(batch)))
 
 
 class _WithTail(io.RawIOBase):
-    """The bytes of a file, and behind its last line `tail`."""
+    """The bytes of a file, followed by `tail`."""
 
     def __init__(self, data: IO[bytes]) -> None:
         super().__init__()
@@ -58,7 +68,7 @@ class _WithTail(io.RawIOBase):
         self.head = data.read(_BLOCK_BYTES)
         """The first bytes."""
         self.tail = b""
-        """What is sent behind the last line."""
+        """Bytes to add after the last line."""
         self._first: bytes | None = self.head
 
     def readable(self) -> bool:
@@ -77,13 +87,13 @@ class _WithTail(io.RawIOBase):
 def _header(head: bytes, delimiter: str) -> tuple[str, ...]:
     """Return the names of the first row, as the csv module reads them."""
     try:
-        # A byte-order mark goes, and line ends become those of text mode.
-        text = io.StringIO(head[: 1 << 16].decode("utf-8-sig", "ignore"), newline=None)
+        # Without a byte-order mark, and with the line ends of text mode.
+        text = io.StringIO(head[:_HEADER_BYTES].decode("utf-8-sig", "ignore"), newline=None)
         names = tuple(next(csv.reader(text, "unix", delimiter=delimiter), ()))
     except csv.Error as error:
-        raise NotColumnarError("a header that is no CSV") from error
+        raise NotColumnarError("an invalid header") from error
     if not names or len(set(names)) < len(names) or not any(name.strip() for name in names):
-        raise NotColumnarError("a header that must be complained of")
+        raise NotColumnarError("an invalid header")
     return names
 
 
@@ -91,7 +101,7 @@ def _open(
     stream: _WithTail, names: tuple[str, ...], delimiter: str, *, has_header: bool
 ) -> pa.csv.CSVStreamingReader:
     if len(set(names)) < len(names):
-        raise NotColumnarError("a name that stands twice")
+        raise NotColumnarError("a duplicate column name")
     try:
         reader = pa.csv.open_csv(
             pa.PythonFile(stream, "r"),
@@ -99,6 +109,7 @@ def _open(
                 block_size=_BLOCK_BYTES, column_names=None if has_header else list(names)
             ),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            # Nothing is inferred: "1", "null" and "" are strings, as in the csv module.
             convert_options=pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.large_string()),
                 strings_can_be_null=False,
@@ -107,17 +118,10 @@ def _open(
         )
         found = tuple(reader.schema.names)
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise NotColumnarError("not CSV") from error
+        raise NotColumnarError("invalid CSV") from error
     if found != names:
-        raise NotColumnarError("another header")
+        raise NotColumnarError("a header that pyarrow reads differently")
     return reader
-
-
-def _batches(reader: pa.csv.CSVStreamingReader, end: str) -> Iterator[pa.RecordBatch]:
-    held = _next_batch(reader)
-    while held is not None:
-        batch, held = held, _next_batch(reader)
-        yield _visible(_without_end(batch, end) if held is None else batch)
 
 
 def _next_batch(reader: pa.csv.CSVStreamingReader) -> pa.RecordBatch | None:
@@ -128,42 +132,30 @@ def _next_batch(reader: pa.csv.CSVStreamingReader) -> pa.RecordBatch | None:
     except StopIteration:
         return None
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise NotColumnarError("a row that must be complained of") from error
+        raise NotColumnarError("an invalid row") from error
     return batch
 
 
-def _without_end(batch: pa.RecordBatch, end: str) -> pa.RecordBatch:
-    """Take off the row that was sent behind the last line; an open quote has swallowed it."""
-    last = batch.num_rows - 1
-    if any(column[last].as_py() != end for column in batch.columns):
-        raise NotColumnarError("a quote that is never closed")
-    return batch.slice(0, last)
-
-
-def _as_in_text_mode(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Turn the line ends within quotes to those of text mode; outside there are none left."""
-    columns = [
-        _with_line_feeds(column) if _holds_return(column) else column for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-def _holds_return(column: pa.Array) -> bool:
-    starts, data = list_offsets(column), column.buffers()[2]
-    return data is not None and contains_literal(data[int(starts[0]) : int(starts[-1])], "\r")
-
-
-def _with_line_feeds(column: pa.Array) -> pa.Array:
-    column = pc.replace_substring(column, pattern="\r\n", replacement="\n")
-    return pc.replace_substring(column, pattern="\r", replacement="\n")
-
-
-def _visible(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Leave out the rows without any visible character."""
+def _drop_whitespace_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows that have any character other than whitespace."""
+    # Almost always the first column alone shows that there are no other rows.
     doubtful = np.flatnonzero(~starts_with_visible_ascii(batch.column(0)))
     if len(doubtful) == 0:
         return batch
-    kept = np.ones(batch.num_rows, bool)
+    is_kept = np.ones(batch.num_rows, bool)
     rows = batch.take(int64_array(doubtful)).to_pylist()
-    kept[doubtful] = [any(cell.strip() for cell in row.values()) for row in rows]
-    return batch if kept.all() else batch.take(int64_array(np.flatnonzero(kept)))
+    is_kept[doubtful] = [any(cell.strip() for cell in row.values()) for row in rows]
+    return batch if is_kept.all() else batch.take(int64_array(np.flatnonzero(is_kept)))
+
+
+def _normalize_newlines(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with the newlines of text mode inside quoted cells too."""
+    columns = []
+    for column in batch.columns:
+        text, offsets, data = column, list_offsets(column), column.buffers()[2]
+        # A scan of the bytes first, as the replacements would copy every column.
+        if data is not None and contains_literal(data[int(offsets[0]) : int(offsets[-1])], "\r"):
+            text = pc.replace_substring(text, pattern="\r\n", replacement="\n")
+            text = pc.replace_substring(text, pattern="\r", replacement="\n")
+        columns.append(text)
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

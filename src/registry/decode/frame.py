@@ -1,4 +1,4 @@
-"""Consecutive records of a file as columns."""
+"""A frame: consecutive records of a file as columns."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 __all__ = ["Frame", "NotColumnarError", "Wanted"]
 
 Wanted = frozenset[str] | None
-"""Names of columns to read, as expressions write them; None for all there are."""
+"""Names of the columns to read, as expressions have them; None for all columns."""
 
 
 class NotColumnarError(Exception):
-    """Records whose columns would not hold exactly what the records do."""
+    """The records can't be read as columns that hold exactly the same; the message says why."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Records as columns: `to_pylist` of a column gives what the records hold under its name."""
+    """Records as columns: `to_pylist` of a column gives the records' values of that name."""
 
     batch: pa.RecordBatch
-    """One row a record."""
+    """One row per record."""
     null_is_value: bool = True
-    """False where a null may also stand for a key that the record does not have."""
+    """False where a null may also mean that the record does not have the key."""

@@ -14,9 +14,10 @@ from registry.decode.stream import SourceBytes, is_utf8, open_text
 from registry.errors import DecodeError, did_you_mean, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from registry.manifest.models import JsonSource, Source
+    from registry.manifest.source import Source
+    from registry.manifest.source_models import JsonSource
     from registry.samples.sample import DatasetRecord
 
     Lines = Sequence[str | bytes]
@@ -30,55 +31,44 @@ _BLOCK_BYTES = 1 << 16
 
 
 def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
-    """Yield one object a line, or the objects of an array; blank lines are passed over."""
+    """Yield an object per line, or the objects of an array; empty lines are skipped."""
     options = cast("JsonSource", source)
     with open_text(file, options.encoding) as text:
-        if unpacked_suffix(file.location) in LINE_SUFFIXES:
-            yield from _read_lines(_lines_of(text), file)
-        else:
-            yield from _read_whole(text.read(), file, options.records)
+        if unpacked_suffix(file.location) not in LINE_SUFFIXES:
+            yield from _read_document(text.read(), file, options.records)
+            return
+        first = 1
+        for lines in _lines_of(text):
+            records = _decoded(lines)
+            yield from _read_each(lines, first, file) if records is None else records
+            first += len(lines)
 
 
 def _lines_of(text: io.TextIOWrapper) -> Iterator[Lines]:
-    """Yield the lines of a text, as bytes where that is the same and nothing has to be decoded."""
+    """Yield the lines of a file some at a time, undecoded wherever that makes no difference."""
     data = cast("io.BufferedReader", text.buffer)
-    # Where line ends are others, all of the file may be one line of bytes.
+    # `readlines` ends lines at "\n" only: a file with other line ends would be one line of bytes.
     if not is_utf8(text.encoding) or b"\r" in data.peek():
-        return _one_by_one(text)
-    return _blocks_of_lines(data)
-
-
-def _blocks_of_lines(data: io.BufferedReader) -> Iterator[Lines]:
+        # One by one, so that the lines before one that can't be decoded are yielded.
+        yield from ([line] for line in text)
+        return
     mark = codecs.BOM_UTF8
     while lines := data.readlines(_BLOCK_BYTES):
         lines[0] = lines[0].removeprefix(mark)
         mark = b""
-        whole = b"".join(lines)
-        if b"\r" in whole:  # ends lines in text, and is a blank to msgspec
-            yield from _one_by_one(io.TextIOWrapper(io.BytesIO(whole), "utf-8"))
+        joined = b"".join(lines)
+        if b"\r" in joined:  # ends a line in text mode, and is whitespace to msgspec
+            yield from ([line] for line in io.TextIOWrapper(io.BytesIO(joined), "utf-8"))
         else:
-            yield lines if lines[0] else lines[1:]  # a mark alone is no line
+            yield lines if lines[0] else lines[1:]  # a byte-order mark alone is not a line
 
 
-def _one_by_one(text: io.TextIOWrapper) -> Iterator[list[str]]:
-    # What can't be decoded is told behind the lines before it.
-    return ([line] for line in text)
-
-
+# Returns what `json.loads` returns, or refuses; not all that it refuses (`NaN`) is an error.
 _decode = msgspec.json.Decoder().decode
-"""Gives what `json.loads` gives, or refuses; that is not always right, as of `NaN`."""
-
-
-def _read_lines(blocks: Iterable[Lines], file: SourceBytes) -> Iterator[DatasetRecord]:
-    first = 1
-    for lines in blocks:
-        records = _decoded(lines)
-        yield from _read_each(lines, first, file) if records is None else records
-        first += len(lines)
 
 
 def _decoded(lines: Lines) -> list[DatasetRecord] | None:
-    """Return the records of lines that are objects without exception."""
+    """Return the records of lines; None unless every line is an object that msgspec accepts."""
     try:
         records = list(map(_decode, lines))
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -87,7 +77,7 @@ def _decoded(lines: Lines) -> list[DatasetRecord] | None:
 
 
 def _read_each(lines: Lines, first: int, file: SourceBytes) -> Iterator[DatasetRecord]:
-    """Yield the records of lines, the first of which has a number, or the error of one."""
+    """Yield the records of lines one by one; `first` is the number of the first line."""
     for number, line in enumerate(lines, first):
         data = _decoded([line])
         if data is not None:
@@ -96,10 +86,16 @@ def _read_each(lines: Lines, first: int, file: SourceBytes) -> Iterator[DatasetR
             yield _as_record(_parse(text.rstrip("\n"), file, first_line=number), file, number)
 
 
-def _read_whole(text: str, file: SourceBytes, records: str | None) -> Iterator[DatasetRecord]:
+def _read_document(text: str, file: SourceBytes, records: str | None) -> Iterator[DatasetRecord]:
+    """Yield the objects of a JSON document, or of what is at the dotted path `records` in it."""
     data = _parse(text, file, first_line=1)
-    if records is not None:
-        data = _under(data, records, file)
+    is_key = isinstance(data, dict) and records in data
+    for key in () if records is None else (records,) if is_key else records.split("."):
+        if not isinstance(data, dict) or key not in data:
+            known = list(data) if isinstance(data, dict) else []
+            hint = did_you_mean(key, known) or f"keys: {', '.join(known)}"
+            raise DecodeError(f"no key '{key}' ({hint})", file=file.location)
+        data = data[key]
     if isinstance(data, dict):
         yield data
     elif isinstance(data, list):
@@ -108,17 +104,6 @@ def _read_whole(text: str, file: SourceBytes, records: str | None) -> Iterator[D
     else:
         message = f"must be an array of objects, or one object, is {shorten(data)}"
         raise DecodeError(message, file=file.location, line=1)
-
-
-def _under(data: Any, path: str, file: SourceBytes) -> Any:
-    """Return what stands under a key, or a dotted path of keys, of an object."""
-    for key in [path] if isinstance(data, dict) and path in data else path.split("."):
-        if not isinstance(data, dict) or key not in data:
-            known = list(data) if isinstance(data, dict) else []
-            hint = did_you_mean(key, known) or f"keys: {', '.join(known)}"
-            raise DecodeError(f"no key '{key}' ({hint})", file=file.location)
-        data = data[key]
-    return data
 
 
 def _parse(text: str, file: SourceBytes, *, first_line: int) -> Any:
@@ -131,7 +116,7 @@ def _parse(text: str, file: SourceBytes, *, first_line: int) -> Any:
     except RecursionError as error:
         message = "the JSON is nested too deeply"
         raise DecodeError(message, file=file.location, line=first_line) from error
-    except ValueError as error:  # a number of more than 4,300 digits
+    except ValueError as error:  # an integer of more than 4,300 digits
         raise DecodeError(f"not JSON: {error}", file=file.location, line=first_line) from error
 
 

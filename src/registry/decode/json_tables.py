@@ -1,8 +1,8 @@
-"""JSON Lines → columns, in blocks that are parsed beside each other.
+"""JSON Lines → columns, in blocks that are parsed in parallel.
 
-pyarrow's reader is told every type, so that nothing is guessed; what it would take otherwise than
-the `json` module is looked for, and left to the records. Values of columns that nobody asks for
-are only checked for their grammar, without the bound on nesting.
+pyarrow's reader is given an explicit type for every column, so that nothing is inferred.
+What it would read differently than the `json` module is searched for, and left to the record
+reader. Columns that are not wanted only have their syntax checked, without a limit on nesting.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import JsonSource, Source
+    from registry.manifest.source import Source
+    from registry.manifest.source_models import JsonSource
 
 __all__ = ["read_json_tables"]
 
 _PROBE_LINES = 64
+_INF = re.compile(rb"(?<![A-Za-z])Inf(?![A-Za-z])")
 _SCALARS: dict[type, pa.DataType] = {
     str: pa.string(),
     bool: pa.bool_(),
@@ -51,21 +54,26 @@ def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Itera
     if unpacked_suffix(file.location) not in LINE_SUFFIXES or not is_utf8(encoding):
         raise NotColumnarError("not JSON Lines in UTF-8")
     if wanted is None or any("." in name for name in wanted):
-        raise NotColumnarError("which keys there are is not known")
+        raise NotColumnarError("wanted columns that are not plain keys")
     with open_bytes(file) as data:
-        yield from _frames(line_blocks(data), wanted)
+        blocks = line_blocks(data)
+        first = next(blocks, bytearray())
+        if first.startswith(codecs.BOM_UTF8):
+            del first[: len(codecs.BOM_UTF8)]
+        parse = partial(_parse, schema=_schema(first, wanted))
+        yield from parse_blocks(chain([first], blocks), parse)
 
 
 def _schema(first: bytearray, wanted: frozenset[str]) -> pa.Schema:
-    """Return a type for each column, from what the first lines hold."""
+    """Return a type for each wanted column, inferred from the first lines."""
     try:
         lines = list(islice(io.BytesIO(first), _PROBE_LINES))
         records = [json.loads(line) for line in lines if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise NotColumnarError("not JSON") from error
+        raise NotColumnarError("invalid JSON") from error
     if not records or not all(isinstance(record, dict) for record in records):
-        raise NotColumnarError("no objects")
-    # A key that the first lines lack must stay away: of a null column anything else is an error.
+        raise NotColumnarError("not JSON objects")
+    # A key that the first lines lack gets the null type, for which any value is an error.
     return pa.schema(
         (name, _type_of([record[name] for record in records if name in record], unknown))
         for name in sorted(wanted)
@@ -74,32 +82,25 @@ def _schema(first: bytearray, wanted: frozenset[str]) -> pa.Schema:
 
 
 def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType:
-    """Return the one type of values; `unknown` where there are none but nulls."""
+    """Return the common type of values; `unknown` where all of them are null."""
     types = {type(value) for value in values if value is not None}
     if not types:
         return unknown
     if types == {list}:
         return pa.list_(_type_of([item for value in values for item in value or ()], pa.string()))
     if len(types) > 1 or not types <= _SCALARS.keys():
-        raise NotColumnarError("values of several types, or objects")
+        raise NotColumnarError("mixed types, or objects")
     return _SCALARS[types.pop()]
 
 
-def _frames(blocks: Iterator[bytearray], wanted: frozenset[str]) -> Iterator[Frame]:
-    first = next(blocks, bytearray())
-    if first.startswith(codecs.BOM_UTF8):
-        del first[: len(codecs.BOM_UTF8)]
-    schema = _schema(first, wanted)
-    return parse_blocks(chain([first], blocks), partial(_parse, schema=schema))
-
-
 def _parse(block: bytearray, schema: pa.Schema) -> Frame:
-    if b"\r" in block:  # line ends are those of text mode
+    """Return a block of lines as columns, if that is exactly what the `json` module reads."""
+    if b"\r" in block:  # the line ends of text mode
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if block.endswith(b"\n\n"):
         block = block.rstrip(b"\n")
     lines = _count_lines(block)
-    _refuse_odd_text(block)
+    _refuse_pyarrow_extensions(block)
     try:
         table = pa.json.read_json(
             pa.py_buffer(block),
@@ -109,19 +110,27 @@ def _parse(block: bytearray, schema: pa.Schema) -> Frame:
             ),
         )
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise NotColumnarError("not the types of the first lines") from error
+        raise NotColumnarError("types that differ from those of the first lines") from error
     if table.num_rows != lines:
-        raise NotColumnarError("not one object a line")
+        raise NotColumnarError("not one object per line")
     batch = table.combine_chunks().to_batches()[0]
+    # A float without a fraction may have been written as `1`, which is an int to Python, and one
+    # that is not finite as an integer beyond the range of floats.
     for column in batch.columns:
-        _refuse_whole_numbers(column)
+        values = column
+        while pa.types.is_list(values.type):
+            values = values.flatten()
+        if pa.types.is_floating(values.type):
+            integral = pc.equal(values, pc.floor(values))
+            if pc.any(pc.or_(integral, pc.invert(pc.is_finite(values)))).as_py():
+                raise NotColumnarError("floats that may have been written as integers")
     return Frame(batch, null_is_value=False)
 
 
 def _count_lines(block: bytearray) -> int:
-    """Return how many lines there are, each of which begins and ends like an object.
+    """Return the number of lines, if each of them starts and ends like an object.
 
-    With as many rows as such lines each line is one object: `} {` can't stand within one.
+    If pyarrow then finds as many rows, each line is one object, as `} {` can't be inside of one.
     """
     data = np.frombuffer(block, np.uint8)
     ends = byte_positions("\n", block)
@@ -129,59 +138,36 @@ def _count_lines(block: bytearray) -> int:
         ends = np.append(ends, len(data))
     starts = np.concatenate([[0], ends[:-1] + 1])
     if (ends == starts).any() or (data[starts] != ord("{")).any():
-        raise NotColumnarError("a line that does not begin like an object")
+        raise NotColumnarError("a line that does not start like an object")
     if (data[ends - 1] != ord("}")).any():
         raise NotColumnarError("a line that does not end like an object")
     return len(ends)
 
 
-def _refuse_odd_text(block: bytearray) -> None:
-    """Refuse what only pyarrow accepts: other bytes than UTF-8, and `Inf` and `-NaN` as numbers."""
+def _refuse_pyarrow_extensions(block: bytearray) -> None:
+    """Refuse what only pyarrow accepts: invalid UTF-8, `Inf`, `-NaN` and very long integers."""
     ends = pa.py_buffer(np.array([0, len(block)], np.int64))
-    whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(block)])
+    array = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(block)])
     try:
-        whole.cast(pa.large_string())
+        array.cast(pa.large_string())
     except pa.ArrowInvalid as error:
-        raise NotColumnarError("not UTF-8") from error
-    if contains_literal(block, "-NaN") or (
-        contains_literal(block, "Inf") and _has_short_infinity(block)
-    ):
-        raise NotColumnarError("a number that is none of JSON's")
+        raise NotColumnarError("invalid UTF-8") from error
+    if contains_literal(block, "-NaN") or (contains_literal(block, "Inf") and _INF.search(block)):
+        raise NotColumnarError("a number that JSON does not have")
     if _has_long_number(block):
-        raise NotColumnarError("a number of more digits than Python reads")
-
-
-def _has_short_infinity(block: bytearray) -> bool:
-    place = block.find(b"Inf")
-    while place >= 0:
-        before, after = block[place - 1 : place], block[place + 3 : place + 4]
-        if not before.isalpha() and not after.isalpha():
-            return True
-        place = block.find(b"Inf", place + 3)
-    return False
+        raise NotColumnarError("an integer with more digits than Python parses")
 
 
 def _has_long_number(block: bytearray) -> bool:
-    """Return whether so many digits follow each other that `int` may refuse them."""
-    # More digits than are allowed cover two neighbours among bytes that are half as far apart,
-    # and all between them.
+    """Return whether there is a run of so many digits that `int` may refuse it."""
+    # Sampling every `step`th byte is enough: a run of 2 * step digits covers two neighbouring
+    # samples and all bytes between them.
     step = sys.int_info.str_digits_check_threshold // 2
     data = np.frombuffer(block, np.uint8)
-    looked_at = _are_digits(data[::step])
-    places = np.flatnonzero(looked_at[1:] & looked_at[:-1]) * step
-    return any(_are_digits(data[place : place + step]).all() for place in places.tolist())
+    sampled = _are_digits(data[::step])
+    starts = np.flatnonzero(sampled[1:] & sampled[:-1]) * step
+    return any(_are_digits(data[start : start + step]).all() for start in starts.tolist())
 
 
 def _are_digits(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return (data >= ord("0")) & (data <= ord("9"))
-
-
-def _refuse_whole_numbers(column: pa.Array) -> None:
-    """Refuse floats that may have been written as whole numbers, or beyond what floats hold."""
-    while pa.types.is_list(column.type):
-        column = column.flatten()
-    if not pa.types.is_floating(column.type):
-        return
-    whole = pc.or_(pc.equal(column, pc.floor(column)), pc.invert(pc.is_finite(column)))
-    if pc.any(whole).as_py():
-        raise NotColumnarError("floats that may be whole numbers")

@@ -1,4 +1,4 @@
-"""A file to decode: its name, and its bytes with any compression taken off."""
+"""A file to decode: its name, and its decompressed bytes or text."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["SourceBytes", "is_html", "is_utf8", "open_bytes", "open_text"]
 
 @dataclass(frozen=True)
 class SourceBytes:
-    """A file of a source: its name in messages, and how to open its bytes."""
+    """A file of a source: its name for messages, and how to open its bytes."""
 
     location: str
-    """Path or URL without secrets; its suffix tells the compression and JSON's form."""
+    """Path or URL without secrets; its suffix decides compression and form of JSON."""
     open: Callable[[], AbstractContextManager[IO[bytes], bool | None]]
     """Opens the bytes for reading."""
     local_path: str | None = None
-    """A local file with the bytes, where there is one."""
+    """Path of a local file with the bytes, if there is one."""
 
     @classmethod
     def of_file(cls, location: str, path: Path) -> SourceBytes:
@@ -57,18 +57,19 @@ _HTML = (b"<!doctype html", b"<html")
 
 @contextlib.contextmanager
 def open_bytes(file: SourceBytes) -> Iterator[IO[bytes]]:
-    """Open the bytes with any compression taken off; damage is a DecodeError."""
+    """Open the decompressed bytes; damaged compressed data is a DecodeError."""
     opener = _OPENERS.get(packed_suffix(file.location))
     with file.open() as raw:
         try:
             yield raw if opener is None else opener(raw)
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-            message = f"the compressed data is damaged or cut: {error}"
+            message = f"the compressed data is damaged or truncated: {error}"
             raise DecodeError(message, file=file.location) from error
         except OSError as error:
+            # bz2 and pyarrow's zstd report damage as OSErrors without an errno.
             if opener is None or error.errno is not None:
                 raise
-            message = f"the compressed data is damaged or cut: {error}"
+            message = f"the compressed data is damaged or truncated: {error}"
             raise DecodeError(message, file=file.location) from error
 
 
@@ -76,12 +77,14 @@ def open_bytes(file: SourceBytes) -> Iterator[IO[bytes]]:
 def open_text(file: SourceBytes, encoding: str) -> Iterator[io.TextIOWrapper]:
     """Open a file as text; an HTML page in its place is a DecodeError.
 
-    CRLF and CR become LF, inside quoted cells too, as with Inspect's loaders.
+    CRLF and CR become LF, also inside quoted cells, as in Inspect's loaders.
     """
     with open_bytes(file) as data:
         buffer = io.BufferedReader(_Raw(data), buffer_size=1 << 18)
-        _refuse_html(buffer.peek(256)[:256], file)
-        text = io.TextIOWrapper(buffer, encoding=_with_mark(file, encoding))
+        if is_html(buffer.peek(256)[:256]):
+            message = "this is an HTML page, not data (an error or login page? check the location)"
+            raise DecodeError(message, file=file.location)
+        text = io.TextIOWrapper(buffer, encoding=_text_encoding(file, encoding))
         try:
             yield text
         except UnicodeDecodeError as error:
@@ -94,7 +97,7 @@ def open_text(file: SourceBytes, encoding: str) -> Iterator[io.TextIOWrapper]:
 
 
 def is_utf8(encoding: str) -> bool:
-    """Return whether an encoding is UTF-8, by whatever name."""
+    """Return whether an encoding is UTF-8 under any of its names."""
     try:
         return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
     except LookupError:
@@ -102,7 +105,7 @@ def is_utf8(encoding: str) -> bool:
 
 
 class _Raw(io.RawIOBase):
-    """Any object with `read` as a raw stream, for the buffers of the io module."""
+    """An object with `read` as the raw stream that the buffers of the io module need."""
 
     def __init__(self, data: IO[bytes]) -> None:
         self._data = data
@@ -116,21 +119,21 @@ class _Raw(io.RawIOBase):
         return len(chunk)
 
 
-def _with_mark(file: SourceBytes, encoding: str) -> str:
-    """Return the encoding to decode with: UTF-8 accepts a byte-order mark."""
+def _text_encoding(file: SourceBytes, encoding: str) -> str:
+    """Return the encoding to decode with: UTF-8 with or without a byte-order mark."""
     try:
         codec = codecs.lookup(encoding)
     except LookupError:
         codec = None
-    # Codecs between bytes, such as base64, are looked up by the same function.
+    # `lookup` also finds codecs from bytes to bytes, such as base64.
     if codec is None or not getattr(codec, "_is_text_encoding", True):
-        raise DecodeError(f"no text encoding is called '{encoding}'", file=file.location)
+        raise DecodeError(f"unknown text encoding '{encoding}'", file=file.location)
     return "utf-8-sig" if codec.name == "utf-8" else encoding
 
 
 def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:
-    """Return the first line that does not decode, by reading the file once more."""
-    if "\n".encode(encoding) != b"\n":
+    """Return the first line that can't be decoded, by reading the file again."""
+    if "\n".encode(encoding) != b"\n":  # UTF-16: bytes can't be split into lines
         return None
     with open_bytes(file) as data:
         for number, line in enumerate(io.BufferedReader(_Raw(data)), 1):
@@ -142,11 +145,5 @@ def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:
 
 
 def is_html(start: bytes) -> bool:
-    """Return whether the first bytes of a file are those of a web page."""
+    """Return whether the first bytes of a file are those of an HTML page."""
     return start.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_HTML)
-
-
-def _refuse_html(start: bytes, file: SourceBytes) -> None:
-    if is_html(start):
-        message = "this is an HTML page, not data (an error or login page? check the location)"
-        raise DecodeError(message, file=file.location)

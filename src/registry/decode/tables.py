@@ -1,58 +1,29 @@
-"""Bytes of a file → whole columns, where they are exactly what the records hold.
+"""Bytes of a file → columns, where these hold exactly what the records do.
 
-Where a file is outside of that, `NotColumnarError` says so and the records are read one by one,
-from the first that no frame held; that road also words what is wrong with the file.
+Where they would not, `NotColumnarError` is raised, and the rest of the file, from the first record
+that no frame held, is read record by record; that also words the error of an invalid file.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.manifest.models import Source
+    from registry.manifest.source import Source
 
 __all__ = ["Frame", "NotColumnarError", "Wanted", "decode_tables"]
 
-
-class TableDecoder(Protocol):
-    """Yields the records of a file as frames."""
-
-    def __call__(self, file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]: ...
-
-
-def _csv(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
-    from registry.decode.csv_tables import read_csv_tables
-
-    return read_csv_tables(file, source, wanted)
-
-
-def _json(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
-    from registry.decode.json_tables import read_json_tables
-
-    return read_json_tables(file, source, wanted)
-
-
-def _parquet(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
-    from registry.decode.arrow_tables import read_parquet_tables
-
-    return read_parquet_tables(file, source, wanted)
-
-
-def _arrow(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
-    from registry.decode.arrow_tables import read_arrow_tables
-
-    return read_arrow_tables(file, source, wanted)
-
-
-TABLE_DECODERS: dict[str, TableDecoder] = {
-    "csv": _csv,
-    "json": _json,
-    "parquet": _parquet,
-    "hf": _arrow,
+# Imported on use: each of them loads a part of pyarrow that takes time.
+_DECODERS = {
+    "csv": ("csv_tables", "read_csv_tables"),
+    "json": ("json_tables", "read_json_tables"),
+    "parquet": ("arrow_tables", "read_parquet_tables"),
+    "hf": ("arrow_tables", "read_arrow_tables"),
 }
 
 
@@ -67,4 +38,7 @@ def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator
     Raises:
         NotColumnarError: what follows can't be read this way exactly.
     """
-    return TABLE_DECODERS[source.type](file, source, wanted)
+    module, function = _DECODERS[source.type]
+    decoder = getattr(importlib.import_module(f"registry.decode.{module}"), function)
+    frames: Iterator[Frame] = decoder(file, source, wanted)
+    return frames

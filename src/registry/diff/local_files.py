@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from registry.base.fs import file_sha256
 from registry.base.locations import is_local, local_path
-from registry.manifest.models import GENERIC_BUILDERS, DatasetSpec, HfSource, Source
+from registry.manifest.models import DatasetSpec
 
-__all__ = ["digest_of_file", "files_of", "local_patterns"]
+__all__ = ["digest_of_file", "local_patterns"]
 
 # A repository may hold this in place of a large file; it names the digest of the bytes.
 _LFS_POINTER = re.compile(
@@ -23,37 +20,8 @@ _LONGEST_POINTER = 1024
 
 def local_patterns(spec: DatasetSpec) -> list[str]:
     """Return the absolute paths, globs and folders that a dataset is read from, if any."""
-    side = () if spec.join is None else (spec.join.source,)
-    found = (path for source in (*spec.sources, *side) for path in _paths(source))
-    return list(dict.fromkeys(found))
-
-
-def _paths(source: Source) -> Iterator[str]:
-    if not isinstance(source, HfSource):
-        yield from (local_path(path) for path in source.path if is_local(path))
-    elif source.path in GENERIC_BUILDERS:
-        yield from (local_path(path) for path in _flat(source.data_files) if is_local(path))
-    elif source.path.startswith((".", "/", "~")):
-        yield local_path(source.path)
-
-
-def _flat(data_files: object) -> Iterator[str]:
-    match data_files:
-        case str():
-            yield data_files
-        case list():
-            yield from (path for item in data_files for path in _flat(item))
-        case dict():
-            yield from (path for item in data_files.values() for path in _flat(item))
-
-
-def files_of(pattern: str) -> list[str]:
-    """Return the files that a path stands for now, sorted."""
-    if os.path.isfile(pattern):
-        return [pattern]
-    if os.path.isdir(pattern):
-        return sorted(str(path) for path in Path(pattern).rglob("*") if path.is_file())
-    return sorted(name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))
+    paths = (path for source in spec.all_sources for path in source.paths() if is_local(path))
+    return list(dict.fromkeys(map(local_path, paths)))
 
 
 def digest_of_file(path: Path) -> str:

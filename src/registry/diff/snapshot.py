@@ -11,10 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from registry.base.local_files import local_files
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
 from registry.diff.git import matching
-from registry.diff.local_files import digest_of_file, files_of, local_patterns
+from registry.diff.local_files import digest_of_file, local_patterns
 from registry.diff.models import Snapshot
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.models import Lock, lock_of, read_documents
@@ -135,7 +136,7 @@ def _read(checkout: Checkout) -> _Contents:
             name: {
                 file: digest(Path(file))
                 for pattern in local_patterns(spec)
-                for file in files_of(pattern)
+                for file in local_files(pattern)
             }
             for name, spec in specs.items()
         },
@@ -205,7 +206,7 @@ def _values(catalog: Catalog, contents: _Contents, name: str) -> dict[str, Origi
     values = {one.key: one for one in origins_of(contents.specs[name], catalog.entries)}
     # The bytes belong to the dataset that names the source, so that a change is reported there
     # once and inherited by all that extend it.
-    owner = values["source.path"].dataset
+    owner = values.get("source.path", values["source.type"]).dataset
     for one in contents.pins.get(name, ()):
         dataset = owner if one.key.startswith("pin.sources") else name
         values[one.key] = replace(one, dataset=dataset)

@@ -12,7 +12,7 @@ from registry.manifest.expressions import (
     parse_condition,
     parse_expression,
 )
-from registry.manifest.models import CsvSource, DatasetSpec, FieldsSpec
+from registry.manifest.models import DatasetSpec, FieldsSpec
 from registry.mapping.conditions import compile_condition
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.field_mapper import FieldMapper
@@ -77,9 +77,9 @@ def _known_columns(spec: DatasetSpec) -> set[str]:
     """Return the columns of a dataset if its manifest lists them all, else an empty set."""
     names: set[str] = set()
     for source in spec.sources:
-        if not isinstance(source, CsvSource) or source.fieldnames is None:
+        if source.column_names is None:
             return set()
-        names.update(source.fieldnames, source.columns)
+        names.update(source.column_names, source.columns)
     if spec.join is not None:
         names.add(spec.join.into)
     if spec.explode is not None:

@@ -212,7 +212,7 @@ def _documents(text: str, file: str) -> tuple[Document, ...]:
 
 
 def _validated(document: Document, *, is_first: bool) -> Document:
-    from registry.manifest.schema import validate  # a warm open validates nothing
+    from registry.manifest.validation import validate  # a warm open validates nothing
 
     if not is_first:  # only the first chunk of a large file has the head with the version
         value = {"version": 1, **document.value}

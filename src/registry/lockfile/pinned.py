@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
-from registry.base.locations import is_local
 from registry.errors import LockStaleError
 from registry.lockfile.models import Lock, LockedSource, Pin
 from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
-from registry.manifest.models import (
-    GENERIC_BUILDERS,
-    DatasetSpec,
-    HfSource,
-    Source,
-    data_file_list,
-    is_commit,
-    is_folder,
-)
+from registry.manifest.models import DatasetSpec
+from registry.manifest.source import Repository, Source, is_commit
 
 __all__ = [
     "DEFAULT_BRANCH",
-    "HUB",
     "PinnedSources",
     "SourcePinner",
-    "all_sources",
     "changes",
-    "is_remote",
     "pin_sources",
     "source_pinner",
 ]
-
-HUB = "hf://datasets/"
-"""What the location of a repository starts with in a lockfile."""
 
 DEFAULT_BRANCH = "HEAD"
 """What a lockfile calls the default branch of a repository."""
@@ -81,13 +67,13 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
         is_path = one.requested is None or one.requested.startswith(_DIGEST)
         return path if is_path else location_in(self.folder, one.location)
 
-    def revision(self, path: str, revision: str | None) -> str | None:
-        """Return the commit of a repository that a revision stands for; None looks it up.
+    def revision(self, repository: Repository) -> str | None:
+        """Return the commit of a repository's revision; None looks it up.
 
         Raises:
             LockStaleError: it is not pinned, and nothing may be looked up.
         """
-        location = HUB + path
+        location, revision = repository.location, repository.revision
         here = [one for one in self.sources if one.revision and one.location == location]
         for one in here:
             if (revision or DEFAULT_BRANCH) in (one.revision, one.requested):
@@ -157,43 +143,23 @@ def source_pinner(lock: Lock | None, *, locked: bool = False, frozen: bool = Fal
 def changes(spec: DatasetSpec, pin: Pin) -> str:
     """Say what of a manifest is not as it was pinned, as far as the pin tells."""
     lock = PinnedSources(dataset=spec.name, folder=spec.folder, sources=pin.sources)
-    unpinned = [message for source in all_sources(spec) for message in _unpinned(source, lock)]
+    unpinned = [message for source in spec.all_sources for message in _unpinned(source, lock)]
     if unpinned:
         return f"{', '.join(unpinned)} is not pinned"
     return "its sources are those that are pinned, its mapping, steps or view have changed"
 
 
-def all_sources(spec: DatasetSpec) -> Sequence[Source]:
-    """Return the sources of a dataset, the side file of `join` last."""
-    side = () if spec.join is None else (spec.join.source,)
-    return (*spec.sources, *side)
-
-
-def is_remote(spec: DatasetSpec) -> bool:
-    """Return whether a dataset needs a request when nothing is cached."""
-    return any(
-        not _paths(source) or not all(map(is_local, _paths(source))) for source in all_sources(spec)
-    )
-
-
 def _unpinned(source: Source, lock: PinnedSources) -> Iterator[str]:
     """Yield what of a source is not pinned, as people know it."""
-    for path in _paths(source):
+    for path in source.paths():
         try:
             lock.files(path)
         except LockStaleError:
             yield portable(path, lock.folder)
-    if isinstance(source, HfSource) and not _paths(source):
+    repository = source.repository
+    if repository is not None:
         try:
-            lock.revision(source.path, source.revision)
+            lock.revision(repository)
         except LockStaleError:
-            yield source.path if source.revision is None else f"{source.path} at {source.revision}"
-
-
-def _paths(source: Source) -> Sequence[str]:
-    """Return the paths of files that a source asks for; a repository has none."""
-    if not isinstance(source, HfSource):
-        return source.path
-    if source.path in GENERIC_BUILDERS:
-        return data_file_list(source.data_files)
-    return [source.path] if is_folder(source.path) else []
+            path, revision = repository
+            yield path if revision is None else f"{path} at {revision}"

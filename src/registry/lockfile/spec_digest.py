@@ -8,8 +8,9 @@ from typing import Any
 
 from registry.base.digest import digest_of
 from registry.base.locations import is_local, local_path, public_location
-from registry.manifest.models import GENERIC_BUILDERS, DatasetSpec, HfSource, Source, is_folder
+from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of, is_given
+from registry.manifest.source import Source
 from registry.settings import builtin_root
 
 __all__ = ["location_in", "portable", "requested_location", "spec_digest"]
@@ -71,22 +72,4 @@ def spec_digest(spec: DatasetSpec) -> str:
 
 def _source(source: Source, folder: Path) -> dict[str, Any]:
     data = {"type": source.type, **data_of(source, keep=is_given)}
-    if not isinstance(source, HfSource):
-        data["path"] = [requested_location(path, folder) for path in source.path]
-    elif is_folder(source.path):
-        data["path"] = requested_location(source.path, folder)
-    elif source.path in GENERIC_BUILDERS:
-        data["data_files"] = _asked(source.data_files, folder)
-    return data
-
-
-def _asked(value: Any, folder: Path) -> Any:
-    match value:
-        case str():
-            return requested_location(value, folder)
-        case list():
-            return [_asked(item, folder) for item in value]
-        case dict():
-            return {key: _asked(item, folder) for key, item in value.items()}
-        case _:
-            return value
+    return data | source.rename_paths(lambda path: requested_location(path, folder))

@@ -1,152 +1,39 @@
-"""The models of manifests: what one dataset is, with nothing left open.
+"""The model of a dataset: its manifest fully resolved, with a value for every key.
 
-They are Structs of msgspec, because each process that opens a dataset makes these classes, and one
-of pydantic takes a hundred times as long. A constructor checks nothing: `msgspec.convert` does, and
-`spec_misfits` words all that it refuses.
+Structs of msgspec, because every process that opens a dataset creates these classes, and pydantic
+takes a hundred times as long to create one. Constructors check nothing; `to_spec` does.
 """
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
-from registry.base.locations import public_location
 from registry.errors import Severity
+from registry.manifest.source import Source
+from registry.manifest.source_models import to_source
 
 __all__ = [
-    "GENERIC_BUILDERS",
     "Count",
-    "CsvSource",
     "DatasetSpec",
     "Expect",
     "Explode",
     "FieldsSpec",
-    "FileSource",
-    "HfSource",
     "Join",
-    "JsonSource",
-    "ParquetSource",
-    "Source",
     "Subsample",
     "Text",
     "Validation",
     "View",
-    "data_file_list",
-    "is_commit",
-    "is_folder",
+    "to_spec",
 ]
 
-
-GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
-"""Paths of a Hub source that name a format of `datasets` and no repository."""
-
-
 Text = Annotated[str, Meta(min_length=1)]
-Texts = Annotated[tuple[Text, ...], Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 
 
 class _Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
-
-
-class _SourceModel(_Model, frozen=True, kw_only=True, tag_field="type"):
-    type: ClassVar[str]
-    """Key of a manifest that tells one kind of source from another."""
-    columns: dict[str, Any] = {}
-    """Columns with a constant value that each record gets."""
-
-
-class FileSource(_SourceModel, frozen=True, kw_only=True):
-    """Files: one path, several, or globs; local or any fsspec URL."""
-
-    path: Texts
-    """Paths, URLs or globs, read in this order; a glob's files in order of their names."""
-    fs_options: dict[str, Any] = {}
-    """Options of the file system; a secret is written `{env: NAME}`."""
-
-
-class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
-    """Comma-separated values; every cell is text."""
-
-    type = "csv"
-    encoding: Text = "utf-8"
-    """Text encoding; a byte-order mark is accepted."""
-    dialect: Literal["unix", "excel", "excel-tab"] = "unix"
-    """Dialect of Python's csv module."""
-    delimiter: Annotated[str, Meta(min_length=1, max_length=1)] | None = None
-    """One character between cells; the dialect's own where not given."""
-    fieldnames: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
-    """Column names of a file without a header."""
-    skip_rows: Count = 0
-    """Rows before the header that are passed over."""
-
-
-class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
-    """JSON Lines (`.jsonl`, `.ndjson`), or JSON: an array of objects, or one object."""
-
-    type = "json"
-    encoding: Text = "utf-8"
-    """Text encoding; a byte-order mark is accepted."""
-    records: Text | None = None
-    """Key, or dotted path, of the array of objects in a JSON object."""
-
-
-class ParquetSource(FileSource, frozen=True, kw_only=True, tag="parquet"):
-    """Parquet files."""
-
-    type = "parquet"
-
-
-class HfSource(_SourceModel, frozen=True, kw_only=True, tag="hf"):
-    """A dataset of the Hugging Face Hub, a local folder, or a generic builder with files."""
-
-    type = "hf"
-    path: Text
-    """Repository `owner/name`, a local folder (`./…` or absolute), or a builder such as `json`."""
-    split: Text
-    """Split, such as `test`."""
-    name: Text | None = None
-    """Configuration of the dataset."""
-    data_dir: Text | None = None
-    """Folder within the repository."""
-    data_files: str | list[str] | dict[str, str | list[str]] | None = None
-    """Files, a list of them, or a map from split to files."""
-    revision: Text | None = None
-    """Commit, tag or branch; a full commit pins the dataset."""
-    trust: bool = False
-    """Kept for the loaders' sake: scripts of repositories are refused either way."""
-    cached: bool = True
-    """False builds anew each time the source is not pinned."""
-
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-
-
-def is_commit(revision: str | None) -> bool:
-    """Return whether a revision of the Hub is a full commit, which never moves."""
-    return revision is not None and _COMMIT.fullmatch(revision) is not None
-
-
-def is_folder(path: str) -> bool:
-    """Return whether a path is a local folder; `owner/name` beside one of that name is not."""
-    return path.startswith((".", "/", "~"))
-
-
-def data_file_list(data_files: Any) -> list[str]:
-    """Return the paths of `data_files`, whatever form they are given in."""
-    match data_files:
-        case str():
-            return [data_files]
-        case Mapping():
-            return [path for paths in data_files.values() for path in data_file_list(paths)]
-        case _:
-            return list(data_files or ())
-
-
-Source = CsvSource | JsonSource | ParquetSource | HfSource
 
 
 class FieldsSpec(_Model, frozen=True, kw_only=True):
@@ -271,15 +158,33 @@ class DatasetSpec(_Model, frozen=True, kw_only=True):
         return self.concat or (self.source,)
 
     @property
+    def all_sources(self) -> tuple[Source, ...]:
+        """Every source that is read: `sources`, then the side file of `join`."""
+        return self.sources if self.join is None else (*self.sources, self.join.source)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether reading it may need a request."""
+        return any(source.is_remote for source in self.all_sources)
+
+    @property
     def location(self) -> str:
         """Where the dataset comes from, without secrets."""
-        path = self.source.path
-        return path if isinstance(path, str) else public_location(path[0])
+        return self.source.location
 
     @property
     def duplicate_rule(self) -> Literal["error", "drop", "suffix", "keep"]:
         """What to do with ids seen before; numbering makes those of the source irrelevant."""
         return "keep" if self.view.auto_id else self.on_duplicate
+
+
+def to_spec(keys: dict[str, Any]) -> DatasetSpec:
+    """Return the dataset that resolved keys describe.
+
+    Raises:
+        msgspec.ValidationError: they do not fit the model; it reports the first problem only.
+    """
+    return msgspec.convert(keys, DatasetSpec, dec_hook=to_source)
 
 
 class Validation(_Model, frozen=True, kw_only=True):

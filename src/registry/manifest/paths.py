@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from registry.base.locations import is_local
-from registry.manifest.models import GENERIC_BUILDERS
+from registry.manifest.source_models import source_model
 
 __all__ = ["with_absolute_paths", "without_nulls"]
 
@@ -43,33 +41,5 @@ def without_nulls(source: dict[str, Any]) -> dict[str, Any]:
 def _absolute_source(
     source: dict[str, Any], inherited: Mapping[str, Any], folder: Path
 ) -> dict[str, Any]:
-    kind = source.get("type", inherited.get("type"))
-    path = source.get("path")
-    changed = dict(source)
-    if kind != "hf":
-        if isinstance(path, str | list):
-            changed["path"] = _map_texts(path, folder)
-        return changed
-    if isinstance(path, str) and path.startswith(("./", "../", "/", "~")):
-        changed["path"] = _absolute(path, folder)
-    if source.get("path", inherited.get("path")) in GENERIC_BUILDERS and "data_files" in source:
-        changed["data_files"] = _map_texts(source["data_files"], folder)
-    return changed
-
-
-def _map_texts(value: Any, folder: Path) -> Any:
-    match value:
-        case str():
-            return _absolute(value, folder)
-        case list():
-            return [_map_texts(item, folder) for item in value]
-        case dict():
-            return {key: _map_texts(item, folder) for key, item in value.items()}
-        case _:
-            return value
-
-
-def _absolute(path: str, folder: Path) -> str:
-    if not is_local(path):
-        return path
-    return os.path.normpath(folder / os.path.expanduser(path))
+    model = source_model({"type": source.get("type", inherited.get("type"))})
+    return {**source, **model.absolute_paths(source, inherited, folder)}

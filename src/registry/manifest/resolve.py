@@ -5,34 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from registry.base.locations import is_local, local_path, public_location, unpacked_suffix
+from registry.base.locations import is_local, local_path, public_location
 from registry.errors import ManifestError, Problem, close_matches, did_you_mean
 from registry.manifest.merge import Entry, Layer, Merged, merge
-from registry.manifest.models import DatasetSpec, Source, View
+from registry.manifest.models import DatasetSpec, View, to_spec
 from registry.manifest.paths import with_absolute_paths, without_nulls
+from registry.manifest.source import Source
+from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys, source_model
 from registry.rules import run_checks
 
-if TYPE_CHECKING:
-    from registry.manifest.conversion import Misfit
-
-__all__ = ["merged_entry", "resolve", "source_type", "spec_of", "spec_of_source"]
+__all__ = ["merged_entry", "resolve", "spec_of", "spec_of_source"]
 
 _VIEW_KEYS = View.__struct_fields__
 _SOURCE_KEYS = ("split", "revision")
-_SUFFIX_TYPES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-}
 
 
 def resolve(
@@ -136,28 +126,22 @@ def _with_source(merged: Merged, location: str) -> Merged:
     """Replace the location; a file decides its type by its suffix."""
     path = local_path(location) if is_local(location) else location
     old = merged.value.get("source", {})
-    kind = source_type(location)
-    if kind is None and os.path.isdir(path):
-        kind = "hf"
-    if kind is None:
-        known = ", ".join(_SUFFIX_TYPES)
+    inferred = infer_source_keys(location)
+    if inferred is None and os.path.isdir(path):
+        inferred = {"type": "hf"}  # `datasets` reads a folder of files
+    if inferred is None:
+        known = ", ".join(suffix for model in SOURCE_TYPES.values() for suffix in model.suffixes)
         message = f"can't tell the type of {public_location(location)}"
         hint = f"known suffixes: {known}"
         problem = Problem(message=message, file="source", hint=hint, rule="wrong-value")
         raise ManifestError([problem])
-    kept = old if old.get("type") == kind else {}
+    kept = old if old.get("type") == inferred["type"] else {}
     source = {key: item for key, item in kept.items() if key not in ("path", "revision")}
     value = {key: item for key, item in merged.value.items() if key != "concat"}
     layer = Layer("override", {})
-    tab = {"delimiter": "\t"} if unpacked_suffix(location) in (".tsv", ".tab") else {}
-    value["source"] = {**tab, **source, "type": kind, "path": path}
+    value["source"] = {**inferred, **source, "path": path}
     layers = {**merged.layers, ("source",): layer, ("source", "path"): layer}
     return replace(merged, value=value, layers=layers)
-
-
-def source_type(location: str) -> str | None:
-    """Return the type of source that a file's suffix stands for, or None."""
-    return _SUFFIX_TYPES.get(unpacked_suffix(location))
 
 
 def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
@@ -186,44 +170,39 @@ def _spec(name: str, merged: Merged, folder: Path) -> DatasetSpec:
         del view["shuffle_choices"]
     value["view"] = view
     parts = [_part_of(value["source"], part) for part in value.get("concat", ())]
-    value["concat"] = [_with_list(part) for part in parts]
-    value = _with_listed(value)
+    value["concat"] = [source_model(part).normalized(part) for part in parts]
+    value = _normalized(value)
     if "join" in value:
-        value["join"] = _with_listed(value["join"])
+        value["join"] = _normalized(value["join"])
     if isinstance(value.get("explode"), str):
         value["explode"] = {"column": value["explode"]}
     try:
-        return msgspec.convert(value, DatasetSpec)
+        return to_spec(value)
     except msgspec.ValidationError as error:
-        from registry.manifest.conversion import misfits  # only errors need it
-
-        found = misfits(value, DatasetSpec)
-        raise ManifestError(_worded(merged, one) for one in found) from error
-
-
-def _with_listed(value: dict[str, Any]) -> dict[str, Any]:
-    """Return keys with their source as `_with_list` does."""
-    return {**value, "source": _with_list(value["source"])} if "source" in value else value
+        problems = _schema_problems(merged, parts)
+        if not problems:
+            raise  # a bug: the models refuse what the schema accepts
+        raise ManifestError(problems) from error
 
 
-def _with_list(source: dict[str, Any]) -> dict[str, Any]:
-    """Return a source of files with a list of paths, where it may have a single one."""
-    if source.get("type") == "hf" or not isinstance(source.get("path"), str):
-        return source
-    return {**source, "path": [source["path"]]}
+def _schema_problems(merged: Merged, parts: list[dict[str, Any]]) -> list[Problem]:
+    """Return how the merged keys violate the schema, which each file on its own may fulfil."""
+    from registry.manifest.validation import schema_errors  # only errors need it
+
+    errors = [(error.path, error) for error in schema_errors(merged.value, "manifest", "dataset")]
+    for number, part in enumerate(parts if not errors else ()):
+        found = schema_errors(part, "manifest", "completeSource")
+        errors += [(("concat", number, *error.path), error) for error in found]
+    return [
+        merged.problem(path, error.message, error.hint, rule=error.rule) for path, error in errors
+    ]
 
 
-def _worded(merged: Merged, misfit: Misfit) -> Problem:
-    """Return a problem of the model in the words of the schema's."""
-    path = misfit.path[1:] if misfit.path[0] == "view" else misfit.path
-    if misfit.kind == "missing":
-        message = f"the key '{path[-1]}' is missing"
-        return merged.problem(path[:-1], message, rule="missing-key")
-    if misfit.kind == "unknown":
-        kind = merged.value.get("source", {}).get("type")
-        message, hint = f"unknown key '{path[-1]}'", f"not a key of the type {kind}"
-        return merged.problem(path, message, hint, rule="unknown-key")
-    return merged.problem(path, misfit.message, rule="wrong-value")
+def _normalized(value: dict[str, Any]) -> dict[str, Any]:
+    """Return keys whose source, if any, has no short forms."""
+    if "source" not in value:
+        return value
+    return {**value, "source": source_model(value["source"]).normalized(value["source"])}
 
 
 def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import NODEFAULT, Struct
 
+from registry.manifest.source import Source
+
 __all__ = ["Keep", "data_of", "defaults_of", "is_given", "is_said"]
 
 Keep = Callable[[Any, Any], bool]
@@ -42,7 +44,9 @@ def _always(value: Any, default: Any) -> bool:
     return True
 
 
-def data_of(part: Struct, *, without: Collection[str] = (), keep: Keep = _always) -> dict[str, Any]:
+def data_of(
+    part: Struct | Source, *, without: Collection[str] = (), keep: Keep = _always
+) -> dict[str, Any]:
     """Return a spec, a pin or a part of them as JSON data; a source's `type` comes first.
 
     Args:
@@ -51,10 +55,11 @@ def data_of(part: Struct, *, without: Collection[str] = (), keep: Keep = _always
         keep: Which keys there are, of `part` and of all within it.
     """
     data: dict[str, Any] = {}
-    kind = part.__struct_config__.tag
+    model: Any = type(part)
+    kind = model.__struct_config__.tag
     if kind is not None and "type" not in without and keep(kind, kind):
         data["type"] = kind
-    for key, default in defaults_of(type(part)).items():
+    for key, default in defaults_of(model).items():
         value = getattr(part, key)
         if key not in without and keep(value, default):
             data[key] = _plain(value, keep)

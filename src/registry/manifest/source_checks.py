@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 from registry.base.locations import is_local, protocol_of
 from registry.manifest.merge import Merged
-from registry.manifest.models import GENERIC_BUILDERS, is_commit, is_folder
+from registry.manifest.source import is_commit
+from registry.manifest.source_models import source_model
 from registry.rules import Finding
 from registry.yamldoc.reader import DataPath
 
 __all__ = [
-    "is_floating_repository",
     "literal_secret",
     "plain_http",
     "secret_in_url",
@@ -83,14 +83,14 @@ def plain_http(merged: Merged) -> Iterator[Finding]:
 def unpinned_revision(merged: Merged) -> Iterator[Finding]:
     """Yield the Hub sources, and the files in a repository, whose revision is not a full commit."""
     for path, own, keys in _effective_sources(merged.value):
-        if keys.get("type") == "hf":
-            if is_floating_repository(keys):
-                revision = keys.get("revision")
+        repository = source_model(keys).repository_of(keys)
+        if repository is not None:
+            if not is_commit(repository.revision):
                 # Without a revision, report the repository, wherever that is written.
-                key = "path" if revision is None else "revision"
+                key = "path" if repository.revision is None else "revision"
                 place = path if key in own else ("source",)
                 hint = "give a full commit: `revision: <40 hex digits>`"
-                yield Finding((*place, key), _floating(revision), hint)
+                yield Finding((*place, key), _floating(repository.revision), hint)
             continue
         for place, location in _texts(own.get("path"), (*path, "path")):
             for pattern in _UNDER_REVISION:
@@ -98,19 +98,6 @@ def unpinned_revision(merged: Merged) -> Iterator[Finding]:
                 if found and not is_commit(found["revision"]):
                     hint = "replace it with the full commit"
                     yield Finding(place, _floating(found["revision"]), hint)
-
-
-def is_floating_repository(source: dict[str, Any]) -> bool:
-    """Return whether a source is a repository of the Hub without a full commit."""
-    path = source.get("path")
-    return (
-        source.get("type") == "hf"
-        and isinstance(path, str)
-        and not is_commit(source.get("revision"))
-        # These read files, which have no revision.
-        and path not in GENERIC_BUILDERS
-        and not is_folder(path)
-    )
 
 
 def _floating(revision: str | None) -> str:

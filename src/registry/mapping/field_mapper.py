@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from registry.errors import MappingError, did_you_mean
+from registry.manifest.arguments import check_fields
 from registry.manifest.expressions import Column, Expression, parse_expression
 from registry.manifest.models import FieldsSpec
-from registry.manifest.schema import field_faults
 from registry.mapping import coerce as values
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
@@ -95,8 +95,7 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
             hint = did_you_mean(key, FieldsSpec.__struct_fields__)
             raise TypeError(f"a sample has no field '{key}' {hint}".strip())
     mapper = FieldMapper(FieldsSpec(**fields))
-    for path, message in field_faults(fields):
-        raise ValueError(f"field {path}: {message}")
+    check_fields(fields)
     return mapper
 
 

@@ -1,1 +1,1 @@
-"""What users hold: samples, chat messages, content, field specs and datasets."""
+"""The values that users work with: samples, messages, content, field specs and datasets."""

@@ -1,4 +1,4 @@
-"""The parts of a chat message: text, images, audio, video, documents, and what models add."""
+"""Parts of a chat message: text, images, audio, video, documents, and parts by models."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = [
 _UNKNOWN_TYPE = "application/octet-stream"
 
 DEFERRED = ConfigDict(defer_build=True)
-"""What validates is made when it is first needed: samples of the cache are not validated again."""
+"""Validators are built on first use: samples from the cache are not validated."""
 
 
 class CitationBase(BaseModel):
-    """What every citation has."""
+    """Fields of every citation."""
 
     model_config = DEFERRED
 
@@ -70,7 +70,7 @@ class DocumentCitation(CitationBase):
 
     type: Literal["document"] = "document"
     range: DocumentRange | None = None
-    """The part; None for the whole."""
+    """The cited part; None for the whole document."""
 
 
 class UrlCitation(CitationBase):
@@ -85,7 +85,7 @@ Citation = Annotated[ContentCitation | DocumentCitation | UrlCitation, Discrimin
 
 
 class ContentBase(BaseModel):
-    """What every part has."""
+    """Fields of every part."""
 
     model_config = DEFERRED
 
@@ -104,11 +104,11 @@ class ContentText(ContentBase):
     citations: Sequence[Citation] | None = None
     """Sources of the text."""
     cache_breakpoint: bool | None = None
-    """Ask the provider to place a prompt-cache boundary behind this part."""
+    """Ask the provider to place a prompt-cache boundary after this part."""
 
 
 class ContentReasoning(ContentBase):
-    """What a model thought."""
+    """Reasoning of a model."""
 
     type: Literal["reasoning"] = "reasoning"
     reasoning: str
@@ -118,11 +118,11 @@ class ContentReasoning(ContentBase):
     signature: str | None = None
     """Signature of the reasoning, for replay."""
     redacted: bool = False
-    """True where `reasoning` is not readable."""
+    """True if `reasoning` is not readable."""
 
 
 class ContentToolUse(ContentBase):
-    """A tool that ran on the provider's side."""
+    """A tool call that the model provider executed."""
 
     type: Literal["tool_use"] = "tool_use"
     tool_type: Literal["web_search", "mcp_call", "code_execution"]
@@ -132,7 +132,7 @@ class ContentToolUse(ContentBase):
     name: str
     """Name of the tool."""
     context: str | None = None
-    """Where the tool comes from, such as a server's name."""
+    """Origin of the tool, such as the name of a server."""
     arguments: str
     """Arguments as text."""
     result: str
@@ -148,11 +148,11 @@ class ContentImage(ContentBase):
     image: str
     """Path, URL or data URI."""
     detail: Literal["auto", "low", "high", "original"] = "auto"
-    """Detail level asked of the provider."""
+    """Detail level to request from the provider."""
 
 
 class ContentAudio(ContentBase):
-    """A sound."""
+    """Audio."""
 
     type: Literal["audio"] = "audio"
     audio: str
@@ -178,9 +178,9 @@ class ContentDocument(ContentBase):
     document: str
     """Path, URL or data URI."""
     filename: str = ""
-    """Name of the file; taken from `document` where not given."""
+    """Name of the file; derived from `document` by default."""
     mime_type: str = ""
-    """Media type; taken from `document` where not given."""
+    """Media type; derived from `document` by default."""
     citations: bool = False
     """Ask the provider for citations."""
 
@@ -190,28 +190,22 @@ class ContentDocument(ContentBase):
         document = data.get("document") if isinstance(data, dict) else None
         if not isinstance(document, str) or not document:
             return data
-        mime_type, filename = _describe(document, data.get("mime_type"))
-        return {
-            **data,
-            "mime_type": data.get("mime_type") or mime_type,
-            "filename": data.get("filename") or filename,
-        }
+        mime_type = data.get("mime_type")
+        if document.startswith("data:"):
+            header = re.match("data:([^;,]+)[;,]", document)
+            mime_type = mime_type or (header[1] if header else _UNKNOWN_TYPE)
+            filename = f"document.{mime_type.rpartition('/')[2]}"
+        else:
+            import mimetypes  # reads tables of the system
 
-
-def _describe(document: str, given_type: str | None) -> tuple[str, str]:
-    if document.startswith("data:"):
-        header = re.match("data:([^;,]+)[;,]", document)
-        mime_type = given_type or (header[1] if header else _UNKNOWN_TYPE)
-        return mime_type, f"document.{mime_type.rpartition('/')[2]}"
-    path = Path(document)
-    import mimetypes  # reads tables of the system
-
-    guessed, _ = mimetypes.guess_type(str(path))
-    return guessed or _UNKNOWN_TYPE, path.name
+            path = Path(document)
+            mime_type = mime_type or mimetypes.guess_type(str(path))[0] or _UNKNOWN_TYPE
+            filename = path.name
+        return {**data, "mime_type": mime_type, "filename": data.get("filename") or filename}
 
 
 class ContentData(ContentBase):
-    """Data that only a model provider understands."""
+    """Data in a format of a model provider."""
 
     type: Literal["data"] = "data"
     data: dict[str, JsonValue]

@@ -1,4 +1,4 @@
-"""Datasets: sequences of samples, and the one that holds them in memory."""
+"""Datasets: sequences of samples, and one that holds them in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Dataset", "MemoryDataset", "permute_choices", "shuffle_positions"]
 
 
 class Dataset(Sequence[Sample], abc.ABC):
-    """A sequence of samples; a slice of it is a dataset too."""
+    """A sequence of samples whose slices are datasets too."""
 
     @property
     @abc.abstractmethod
@@ -44,7 +44,7 @@ class Dataset(Sequence[Sample], abc.ABC):
 
     @abc.abstractmethod
     def __getitem__(self, index: int | slice) -> Sample | Dataset:
-        """Return a sample, or a dataset of several; any integer type is an index."""
+        """Return a sample, or for a slice a dataset; any integer type is an index."""
 
     @abc.abstractmethod
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class Dataset(Sequence[Sample], abc.ABC):
 
         Args:
             predicate: Takes a sample, returns whether to keep it.
-            name: Name of the new dataset; this one's by default.
+            name: Name of the new dataset; by default that of this one.
         """
 
     @abc.abstractmethod
@@ -77,34 +77,39 @@ class Dataset(Sequence[Sample], abc.ABC):
         """Shuffle the order in place.
 
         Args:
-            seed: Seed of `random.Random`; None takes the global random state.
+            seed: Seed of `random.Random`; None uses the global random state.
         """
 
     @abc.abstractmethod
     def shuffle_choices(self, seed: int | None = None) -> None:
-        """Shuffle the choices of each sample in place; letters of the targets follow.
+        """Shuffle the choices of each sample in place, and adapt the letters of the targets.
 
         Args:
-            seed: Seed of the one `random.Random` that walks the samples in order; None seeds it
+            seed: Seed of one `random.Random` that draws for the samples in order; None seeds it
                 from the operating system.
 
         Raises:
-            MappingError: the target of a sample with choices is no letter; the message names it.
+            MappingError: a sample has choices and a target that is not a letter of them.
         """
 
 
 def shuffle_positions(count: int, rng: random.Random) -> list[int]:
-    """Return old positions in their new order, for one sample's choices."""
+    """Return the old positions of one sample's choices in a new random order."""
     positions = list(range(count))
     rng.shuffle(positions)
     return positions
 
 
 def permute_choices(sample: Sample, positions: Sequence[int], *, where: str) -> None:
-    """Put a sample's choices in a new order, and its target's letters with them.
+    """Reorder a sample's choices, and adapt the letters of its target.
+
+    Args:
+        sample: The sample; it is changed.
+        positions: Old positions of the choices in their new order.
+        where: The sample in messages.
 
     Raises:
-        MappingError: the target is no letter of a choice; the message says `where` it is.
+        MappingError: the target is not a letter of a choice.
     """
     choices = sample.choices or []
     letters = {old: letter_of(new) for new, old in enumerate(positions)}
@@ -121,7 +126,7 @@ def permute_choices(sample: Sample, positions: Sequence[int], *, where: str) -> 
 
 
 class MemoryDataset(Dataset):
-    """A dataset whose samples are held in a list."""
+    """A dataset whose samples are in a list."""
 
     def __init__(
         self,

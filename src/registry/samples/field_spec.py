@@ -1,4 +1,4 @@
-"""How the loaders turn records into samples: columns by name."""
+"""Which columns of a record the loaders read the parts of a sample from."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ __all__ = ["FieldSpec"]
 
 @dataclass
 class FieldSpec:
-    """Names of the columns that hold the parts of a sample."""
+    """Names of the columns of each part of a sample."""
 
     input: str = "input"
-    """Column of the prompt: text, or a list of `{role, content}` messages. It must not be empty."""
+    """Column of the prompt: a str, or a list of `{role, content}` messages; must not be empty."""
     target: str = "target"
-    """Column of the ideal answer; missing is "", a list stays a list of texts."""
+    """Column of the ideal answer, a value or a list; "" if it is missing."""
     choices: str = "choices"
-    """Column of the answer choices: a list, or text split at commas, else at blanks."""
+    """Column of the answer choices: a list, or a str split at commas, else at whitespace."""
     id: str = "id"
-    """Column of the identifier, a number or text."""
+    """Column of the identifier, an int or a str."""
     metadata: list[str] | type[BaseModel] | None = None
-    """Columns to keep as metadata, or a frozen pydantic model that reads them; None takes a
-    column `metadata` (an object or JSON text) where there is one."""
+    """Columns to store as metadata, or a frozen pydantic model of them; None reads the column
+    `metadata` (an object, or JSON of one) if there is one."""
     sandbox: str = "sandbox"
     """Column of the sandbox: a type, or a pair of type and configuration file."""
     files: str = "files"
-    """Column of the files: an object of texts, or JSON text of one."""
+    """Column of the files: an object of strings, or JSON of one."""
     setup: str = "setup"
     """Column of the setup script."""

@@ -1,4 +1,4 @@
-"""Letters of choices: A for the first, … Z, then 1, 2, … as Inspect AI counts them."""
+"""Letters of choices: A for the first to Z, then 1, 2, … as in Inspect AI."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ def letter_of(index: int) -> str:
 
 
 def index_of(letter: str) -> int:
-    """Return the 0-based index of a letter; a ValueError says that it is none."""
+    """Return the 0-based index of a letter in either case.
+
+    Raises:
+        ValueError: it is not the letter of any choice.
+    """
     upper = letter.upper()
+    # Some letters have an upper case of two characters: ß.
     if len(letter) == len(upper) == 1 and letter.isalpha():
         return ord(upper) - ord("A")
     if letter.isdecimal() and int(letter) > 0:
         return 25 + int(letter)
-    raise ValueError(f"'{letter}' is no letter of a choice")
+    raise ValueError(f"'{letter}' is not the letter of a choice")

@@ -1,4 +1,4 @@
-"""Chat messages, as Inspect AI's: system, user, assistant and tool."""
+"""Chat messages as in Inspect AI: system, user, assistant and tool."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ Metadata = TypeVar("Metadata", bound=BaseModel)
 
 
 def metadata_as(metadata: dict[str, Any] | None, cls: type[Metadata], owner: str) -> Metadata:
-    """Read `metadata` as the frozen pydantic model `cls`; other keys are left out.
+    """Return `metadata` as the frozen pydantic model `cls`; keys that it lacks are left out.
 
     Raises:
-        ValueError: there is no metadata, `cls` is not frozen, or it does not fit.
+        ValueError: there is no metadata, `cls` is not frozen, or the values do not fit.
     """
+    # The messages are Inspect's: its users may match them.
     if metadata is None:
         raise ValueError(f"{owner} does not have metadata")
     if not cls.model_config.get("frozen", False):
@@ -44,21 +45,21 @@ def metadata_as(metadata: dict[str, Any] | None, cls: type[Metadata], owner: str
 
 
 class ChatMessageBase(BaseModel):
-    """What every message has."""
+    """Fields of every message."""
 
     model_config = DEFERRED
 
     id: str | None = None
-    """Identifier; a new one where not given."""
+    """Identifier; a random one by default."""
     content: str | list[Content]
-    """Text, or a list of parts."""
+    """A str, or a list of parts."""
     source: Literal["input", "generate", "operator"] | None = None
-    """Where the message comes from; `input` in a dataset."""
+    """Origin of the message; `input` in a dataset."""
     metadata: dict[str, Any] | None = None
-    """Anything else."""
+    """Additional data."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Give the message an id."""
+        """Add an id if there is none."""
         if self.id is None:
             self.id = uuid.uuid4().hex
 
@@ -68,7 +69,7 @@ class ChatMessageBase(BaseModel):
 
     @property
     def text(self) -> str:
-        """The text of the message: all text parts, one a line."""
+        """The text of the message: its text parts, joined by newlines."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content if isinstance(part, ContentText))
@@ -78,7 +79,11 @@ class ChatMessageBase(BaseModel):
         if isinstance(self.content, str):
             self.content = text
         else:
-            self.content = _with_text(self.content, text)
+            # The first text part is replaced and the others removed, in a new list.
+            is_text = [isinstance(part, ContentText) for part in self.content]
+            first = is_text.index(True) if True in is_text else len(self.content)
+            rest = [part for part in self.content[first:] if not isinstance(part, ContentText)]
+            self.content = [*self.content[:first], ContentText(text=text), *rest]
 
     @property
     def content_list(self) -> list[Content]:
@@ -88,23 +93,14 @@ class ChatMessageBase(BaseModel):
         return self.content
 
 
-def _with_text(parts: list[Content], text: str) -> list[Content]:
-    places = [index for index, part in enumerate(parts) if isinstance(part, ContentText)]
-    if not places:
-        return [*parts, ContentText(text=text)]
-    first, rest = places[0], set(places[1:])
-    replaced = [*parts[:first], ContentText(text=text), *parts[first + 1 :]]
-    return [part for index, part in enumerate(replaced) if index not in rest]
-
-
 class ChatMessageSystem(ChatMessageBase):
-    """What the system says."""
+    """A message of the system."""
 
     role: Literal["system"] = "system"
 
 
 class ChatMessageUser(ChatMessageBase):
-    """What the user says."""
+    """A message of the user."""
 
     role: Literal["user"] = "user"
     tool_call_id: list[str] | None = None
@@ -112,7 +108,7 @@ class ChatMessageUser(ChatMessageBase):
 
 
 class ToolCallContent(BaseModel):
-    """How a tool call is shown."""
+    """Presentation of a tool call."""
 
     model_config = DEFERRED
 
@@ -124,13 +120,9 @@ class ToolCallContent(BaseModel):
     """The content."""
 
 
-def _function_if_none(value: Any) -> Any:
-    return "function" if value is None else value
-
-
 @dataclass(config=DEFERRED)
 class ToolCall:
-    """A call that the assistant asks for."""
+    """A tool call by the assistant."""
 
     id: str
     """Id of the call."""
@@ -141,8 +133,11 @@ class ToolCall:
     parse_error: str | None = None
     """Why the arguments could not be parsed."""
     view: ToolCallContent | None = None
-    """How to show the call."""
-    type: Annotated[Literal["function", "custom"], BeforeValidator(_function_if_none)] = "function"
+    """Presentation of the call."""
+    type: Annotated[
+        Literal["function", "custom"],
+        BeforeValidator(lambda value: "function" if value is None else value),
+    ] = "function"
     """Kind of call."""
 
 
@@ -170,25 +165,25 @@ class ToolCallError:
 
 
 class ChatMessageAssistant(ChatMessageBase):
-    """What the model says."""
+    """A message of the model."""
 
     role: Literal["assistant"] = "assistant"
     tool_calls: list[ToolCall] | None = None
-    """Calls that the model asks for."""
+    """Tool calls that the model requests."""
     model: str | None = None
-    """The model's name."""
+    """Name of the model."""
 
 
 class ChatMessageTool(ChatMessageBase):
-    """What a tool answers."""
+    """Result of a tool call."""
 
     role: Literal["tool"] = "tool"
     tool_call_id: str | None = None
-    """The call that is answered."""
+    """Id of the call."""
     function: str | None = None
     """Name of the function."""
     error: ToolCallError | None = None
-    """Why it failed."""
+    """Error, if the call failed."""
 
 
 ChatMessage = ChatMessageSystem | ChatMessageUser | ChatMessageAssistant | ChatMessageTool

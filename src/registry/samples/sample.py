@@ -26,7 +26,7 @@ class SandboxEnvironmentSpec(BaseModel):
 
     type: str
     """Kind of sandbox, such as `docker`."""
-    config: Annotated[Any, "a pydantic model, text or None"] = None
+    config: Annotated[Any, "a pydantic model, a str or None"] = None
     """File name of the configuration, or a configuration object."""
 
     def __init__(self, type: str, config: BaseModel | str | None = None) -> None:
@@ -34,7 +34,7 @@ class SandboxEnvironmentSpec(BaseModel):
 
 
 SandboxEnvironmentType = str | tuple[str, str] | SandboxEnvironmentSpec
-"""A spec, or short for one: `"docker"`, `("docker", "compose.yaml")`."""
+"""A spec or its short form: `"docker"`, `("docker", "compose.yaml")`."""
 
 
 def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:
@@ -43,7 +43,7 @@ def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:
             return SandboxEnvironmentSpec(sandbox)
         case (str(kind), config):
             return SandboxEnvironmentSpec(kind, config)
-        case {"type": str(kind), "config": config}:  # what model_dump made of one
+        case {"type": str(kind), "config": config}:  # as `model_dump` returns it
             return SandboxEnvironmentSpec(kind, config)
         case SandboxEnvironmentSpec():
             return sandbox
@@ -54,19 +54,19 @@ def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:
 class Sample(BaseModel):
     """One task of an evaluation."""
 
-    # Images in metadata are bytes; as JSON they are base64.
+    # Images in metadata are bytes, which JSON has only as base64.
     model_config = ConfigDict(ser_json_bytes="base64", defer_build=True)
 
     input: str | list[ChatMessage]
-    """The prompt: text or a conversation."""
+    """The prompt: a str or a conversation."""
     choices: list[str] | None = None
     """Answer choices of a multiple-choice task."""
     target: str | list[str] = ""
-    """The ideal answer, or several; a letter (`A` the first) where there are choices."""
+    """The ideal answer, or several; with choices, a letter (`A` for the first)."""
     id: int | str | None = None
     """Identifier, unique within a dataset."""
     metadata: dict[str, Any] | None = None
-    """Anything else about the task."""
+    """Additional data about the task."""
     sandbox: SandboxEnvironmentSpec | None = None
     """Sandbox of the task."""
     files: dict[str, str] | None = None
@@ -88,17 +88,17 @@ class Sample(BaseModel):
         """Make a sample.
 
         Args:
-            input: The prompt: text or a conversation.
-            choices: Answer choices of a multiple-choice task. None where there are none.
-            target: The ideal answer, or several acceptable ones. Empty where there is none.
+            input: The prompt: a str or a conversation.
+            choices: Answer choices of a multiple-choice task.
+            target: The ideal answer, or several acceptable ones; empty if there is none.
             id: Identifier, unique within a dataset.
-            metadata: Anything else about the task.
+            metadata: Additional data about the task.
             sandbox: A sandbox type, a pair of type and configuration file, or a spec.
             files: Files for the sandbox: target path → path, inline text or data URI.
             setup: Script to run in the sandbox first: a path or inline text.
 
         Raises:
-            pydantic.ValidationError: a value has another type (a ValueError too).
+            pydantic.ValidationError: a value has the wrong type; it is a ValueError too.
         """
         fields = {
             "input": input,
@@ -110,14 +110,14 @@ class Sample(BaseModel):
             "files": files,
             "setup": setup,
         }
-        # What `BaseModel.__init__` does, without the call: a build makes a sample for each record.
+        # `BaseModel.__init__` without the call: a build by records makes a sample for each of them.
         self.__pydantic_validator__.validate_python(fields, self_instance=self)
 
     def metadata_as(self, metadata_cls: type[Metadata]) -> Metadata:
         """Return the metadata as the frozen pydantic model `metadata_cls`.
 
         Args:
-            metadata_cls: A pydantic model with `frozen=True`; keys it lacks are left out.
+            metadata_cls: A pydantic model with `frozen=True`; keys that it lacks are left out.
 
         Raises:
             ValueError: no metadata, a model that is not frozen, or values that do not fit.

@@ -6,15 +6,7 @@ import pprint
 from collections.abc import Iterator
 from typing import Any
 
-from registry.base.locations import has_secret, public_location
-from registry.manifest.models import (
-    CsvSource,
-    DatasetSpec,
-    FieldsSpec,
-    HfSource,
-    JsonSource,
-    ParquetSource,
-)
+from registry.manifest.models import DatasetSpec, FieldsSpec
 from registry.manifest.serialize import data_of, is_given
 
 __all__ = ["loader_call"]
@@ -25,7 +17,13 @@ def loader_call(spec: DatasetSpec) -> str:
 
     What no loader can do (`on_duplicate`, several paths, skipped rows) is named in a comment.
     """
-    loader, arguments = _source_call(spec.source)
+    given = data_of(spec.source, without={"type", "path", "columns"}, keep=is_given)
+    if "fs_options" in given:
+        given["fs_options"] = _Code(_with_environment(given["fs_options"]))
+    call = spec.source.loader_call(given)
+    if call is None:
+        return f"# no loader reads the type {spec.source.type}: use get_dataset({spec.name!r})"
+    loader, arguments = call
     mapping, function = _mapping(spec.fields)
     if mapping:
         arguments["sample_fields"] = _Code(mapping)
@@ -47,24 +45,6 @@ class _Code(str):
 def _argument(name: str, value: Any) -> str:
     text = str(value) if isinstance(value, _Code) else pprint.pformat(value, sort_dicts=False)
     return f"    {name}={text},".replace("\n", "\n    ")
-
-
-def _source_call(source: Any) -> tuple[str, dict[str, Any]]:
-    elsewhere = {"type", "path", "skip_rows", "records", "columns"}
-    given = data_of(source, without=elsewhere, keep=is_given)
-    if "fs_options" in given:
-        given["fs_options"] = _Code(_with_environment(given["fs_options"]))
-    match source:
-        case CsvSource():
-            return "csv_dataset", {"csv_file": public_location(source.path[0]), **given}
-        case JsonSource():
-            return "json_dataset", {"json_file": public_location(source.path[0]), **given}
-        case ParquetSource():
-            files = list(source.path)
-            return "hf_dataset", {"path": "parquet", "split": "train", "data_files": files}
-        case HfSource():
-            return "hf_dataset", {"path": source.path, **given}
-    raise TypeError(type(source).__name__)
 
 
 def _with_environment(value: Any) -> str:
@@ -99,8 +79,7 @@ def _is_field_spec(given: dict[str, Any]) -> bool:
 
 
 def _notes(spec: DatasetSpec) -> Iterator[str]:
-    if not isinstance(spec.source, HfSource) and any(map(has_secret, spec.source.path)):
-        yield "put in what the URL has behind `?`, or as its user"
+    yield from spec.source.loader_notes()
     steps = ("concat", "join", "explode", "where", "mapper", "sample")
     done = [name for name in steps if getattr(spec, name)]
     if done:
@@ -109,11 +88,3 @@ def _notes(spec: DatasetSpec) -> Iterator[str]:
         yield "leave out samples whose id was seen already"
     if spec.on_duplicate == "suffix":
         yield "number the ids that were seen already"
-    source = spec.source
-    if isinstance(source, CsvSource) and (source.dialect, source.delimiter) == ("excel-tab", ","):
-        yield "read commas: the loader takes its default to mean the dialect's tab"
-    if isinstance(source, CsvSource) and source.skip_rows:
-        yield f"pass over the first {source.skip_rows} rows"
-    if not isinstance(source, HfSource | ParquetSource) and len(source.path) > 1:
-        others = ", ".join(map(public_location, source.path[1:]))
-        yield f"read {len(source.path) - 1} more paths: {others}"

@@ -4,61 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.manifest.models import HfSource, Source
-from registry.sources.files import pin_files, probe_files
-from registry.sources.hub import pin_hub, probe_hub
+from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
+    from registry.manifest.source import Source
     from registry.sources.pins import SourceContext, SourcePin
 
+# A function called like a module of this package would hide it from `import … as`.
 __all__ = ["fetch", "pin", "probe"]
 
 
 def pin(source: Source, context: SourceContext) -> SourcePin:
-    """Find out what a source holds now: digests of its files, or a commit.
-
-    A remote file that has changed is fetched for it. A full commit needs no request.
-
-    Raises:
-        SourceError: it can't be reached, or is not there.
-        OfflineError: requests are switched off, and the cache does not know the source.
-    """
-    if isinstance(source, HfSource):
-        return pin_hub(source, context)
-    return pin_files(source.path, source.fs_options, context)
+    """Find out what a source holds now; see `SourceType.pin`."""
+    return reader_of(source).pin(context)
 
 
 def probe(source: Source, context: SourceContext) -> SourcePin | None:
-    """Find out what a source is at now, for a build of its first samples: nothing is read whole.
-
-    None where that can't be told, or is not worth it.
-    """
-    if isinstance(source, HfSource):
-        return probe_hub(source, context)
-    return probe_files(source.path, source.fs_options, context)
+    """Find out the version of a source without reading whole files; see `SourceType.probe`."""
+    return reader_of(source).probe(context)
 
 
 def fetch(
     source: Source, pinned: SourcePin, context: SourceContext, *, rows: int | None = None
 ) -> list[SourceBytes]:
-    """Return the files of a pin: on this machine, or of a glance where they are.
-
-    Args:
-        source: The source.
-        pinned: What it held.
-        context: How it may be read.
-        rows: How many records of a glance at the Hub are needed.
-
-    Raises:
-        SourceError: what is there now is not what was pinned.
-    """
-    # What is in the cache is not fetched, so opening it does without these.
-    from registry.sources.fetch import fetch_files
-    from registry.sources.hub_download import fetch_hub, fetch_hub_part
-
-    if isinstance(source, HfSource):
-        if rows is not None:
-            return [fetch_hub_part(source, pinned, context, rows)]
-        return [fetch_hub(source, pinned, context)]
-    return fetch_files(source.fs_options, pinned, context)
+    """Return the files of a pin or a probe; see `SourceType.fetch`."""
+    return reader_of(source).fetch(pinned, context, rows=rows)

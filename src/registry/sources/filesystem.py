@@ -11,14 +11,22 @@ from urllib.parse import urlsplit
 
 from registry.base.fs import is_disk_fault
 from registry.base.locations import has_secret, is_local, local_path, protocol_of, public_location
-from registry.errors import AccessError, MissingDependencyError, RegistryError, SourceError
+from registry.errors import (
+    AccessError,
+    MissingDependencyError,
+    OfflineError,
+    RegistryError,
+    SourceError,
+)
 
 if TYPE_CHECKING:
     import fsspec
 
 __all__ = [
     "causes",
+    "changed_error",
     "filesystem",
+    "offline_error",
     "open_location",
     "option_errors",
     "read_secrets",
@@ -200,6 +208,19 @@ def _translated(error: BaseException, location: str) -> SourceError:
     if isinstance(error, IsADirectoryError):
         return SourceError(f"{shown}: is a folder, not a file (a glob such as '*.csv' reads many)")
     return SourceError(f"{shown}: {_redacted(error, location)}")
+
+
+def offline_error(location: str) -> OfflineError:
+    """Return the error of a source that would need a request."""
+    return OfflineError(
+        f"{public_location(location)}: not in the cache, and requests are switched off (offline);"
+        " run `python -m registry sync` once while online"
+    )
+
+
+def changed_error(location: str) -> SourceError:
+    """Return the error of a file that no longer is what it was when it was pinned."""
+    return SourceError(f"{public_location(location)}: changed while it was read (try again)")
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from registry.decode.stream import SourceBytes
 from registry.errors import MissingDependencyError, SourceError
-from registry.manifest.models import data_file_list
+from registry.manifest.source_models import data_file_list
 from registry.progress import Progress
-from registry.sources.fetch import fetch_files
-from registry.sources.hub import ask_commit, hub_errors, offline_error
+from registry.sources.filesystem import offline_error
+from registry.sources.hub_api import hub_errors, request_commit
+from registry.sources.pinned_files import fetch_files
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
-    from registry.manifest.models import HfSource
+    from registry.manifest.source_models import HfSource
 
 __all__ = ["fetch_hub", "fetch_hub_part"]
 
@@ -50,7 +51,7 @@ def fetch_hub_part(
     Raises:
         UnknownDigestError: it is of other files, which are read as a whole.
     """
-    ask_commit(source, pinned.revision)
+    request_commit(source, pinned.revision)
     part = SourcePin({**pinned.identity, "rows": rows}, revision=pinned.revision)
     entry = _known(part, context)
     if entry is None:
@@ -114,9 +115,9 @@ def _build(
 ) -> CacheEntry:
     if pinned.revision is not None:
         if context.offline:
-            raise offline_error(source)
+            raise offline_error(source.path)
         # Asked before `datasets` is, which takes half a minute to give up and hides the reason.
-        ask_commit(source, pinned.revision)
+        request_commit(source, pinned.revision)
     with context.cache.temporary() as work, context.cache.temporary() as result:
         dataset = _load(source, pinned, context, work, extra)
         rows = _write_arrow(dataset, result / "records.arrow", context)

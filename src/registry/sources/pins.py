@@ -1,4 +1,4 @@
-"""What a source held when it was looked at."""
+"""What a source held when it was pinned, and how it may be read."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from registry.cache import Cache
+    from registry.manifest.source import Repository
 
 __all__ = [
     "Expected",
@@ -28,7 +29,7 @@ __all__ = [
 
 
 class ExpectedFile(Protocol):
-    """What the lockfile says of one file."""
+    """What the lockfile says about one file."""
 
     @property
     def sha256(self) -> str | None:
@@ -48,7 +49,10 @@ class ExpectedFile(Protocol):
 
 
 class Expected(Protocol):
-    """What the lockfile says of a dataset's sources; the package `lockfile` has the only one."""
+    """What the lockfile says about a dataset's sources.
+
+    A Protocol, so that sources need not import the package `lockfile`, which implements it.
+    """
 
     @property
     def dataset(self) -> str:
@@ -56,71 +60,72 @@ class Expected(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether a source that is not pinned is an error; else it is looked up."""
+        """Whether a source that is not pinned is an error; else it is pinned now."""
 
     @property
     def compare(self) -> bool:
         """Whether local files are compared with their digests."""
 
     def files(self, path: str) -> Sequence[tuple[str, ExpectedFile]] | None:
-        """Return the location and the pin of each file that a path stands for.
+        """Return the location and the pin of each file that a path stands for; None if not pinned.
 
-        None: the path is not pinned, and may be looked up. A LockStaleError: it may not.
+        Raises:
+            LockStaleError: the path is not pinned, and `complete` is true.
         """
 
-    def revision(self, path: str, revision: str | None) -> str | None:
+    def revision(self, repository: Repository) -> str | None:
         """Return the pinned commit of a repository; None and errors as for `files`."""
 
 
 class SourceContext(Struct, frozen=True, kw_only=True):
-    """How sources may be looked at."""
+    """How sources may be read."""
 
     cache: Cache
     offline: bool = False
     """No requests."""
     refresh: bool = False
-    """Look again, and fetch again, whatever the cache says."""
+    """Pin and download again, whatever the cache holds."""
     whole: bool = True
     """Whether whole files may be read to learn their digests; else UnknownDigestError."""
     lock: Expected | None = None
-    """What the lockfile says the sources are; what it does not pin is looked up."""
+    """What the lockfile pins; other sources are pinned as they are now."""
     report: Report = silent
 
 
 class UnknownDigestError(SourceError):
-    """A file would have to be read as a whole."""
+    """A digest is only known after reading a whole file, which `whole` does not allow."""
 
 
 class PinnedFile(Struct, frozen=True):
     """One file of a source."""
 
     location: str
-    """Path or URL, as the file system takes it; may hold a secret."""
+    """Path or URL, as the file system takes it; may contain a secret."""
     sha256: str
-    """Digest of its bytes, 64 hex digits; empty where only its beginning is to be read."""
+    """Digest of its bytes, 64 hex digits; empty in a probe."""
     size: int
     """Bytes."""
     etag: str | None = None
     """ETag that its server gave with them."""
     version_id: str | None = None
     """VersionId of the object."""
-    asked: str = ""
-    """The path of the source that it comes of, where that is a glob or a folder."""
+    requested: str = ""
+    """The path in the manifest, if that is a glob or a folder."""
     state: FileState | None = None
-    """State of the local file that was looked at; None where none was."""
+    """State of the local file when it was hashed; None if it was not."""
 
 
 class SourcePin(Struct, frozen=True):
-    """What a source held: enough to tell whether a cached result is of the same data."""
+    """What a source held: enough to know whether a cached result is of the same data."""
 
     identity: dict[str, Any]
     """What determines the records, as JSON data without secrets."""
     files: tuple[PinnedFile, ...] = ()
-    """Its files, where it consists of files."""
+    """Its files."""
     revision: str | None = None
-    """Its commit, where it is a repository."""
+    """The commit of a repository."""
     contents: tuple[PinnedFile, ...] = ()
-    """The files of a local folder, which are read from where they are."""
+    """The files of a local folder, which `datasets` reads from where they are."""
 
     @property
     def digest(self) -> str:
@@ -129,8 +134,8 @@ class SourcePin(Struct, frozen=True):
 
 
 class Pins(Struct, frozen=True):
-    """What all sources of a dataset held when they were looked at."""
+    """The pins of all sources of a dataset."""
 
     sources: tuple[SourcePin, ...]
     side: SourcePin | None = None
-    """Of the side file of `join`."""
+    """The pin of the side file of `join`."""

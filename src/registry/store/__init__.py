@@ -1,1 +1,1 @@
-"""Samples in Arrow files: written, read, ordered by views, digested."""
+"""Samples in Arrow files: writing, reading, ordering them by views, digesting them."""

@@ -1,4 +1,4 @@
-"""A dataset over a memory-mapped samples file: a Sample is built when it is asked for."""
+"""A dataset over a memory-mapped samples file: a Sample is built when it is accessed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Finish = Callable[[Sample], Sample]
 class ArrowDataset(Dataset):
     """Samples of the cache, in the order of a view.
 
-    What is changed in a sample stays with that object: the next access builds it anew.
+    Each access builds a new Sample, so that changes of one are not seen by the next access.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class ArrowDataset(Dataset):
             file: The samples.
             name: Name of the dataset.
             location: Where it comes from.
-            view: Order and choice order.
+            view: Order of the samples and of their choices.
             shuffled: Whether the order was shuffled.
-            auto_id: Number samples by their row, from 1.
-            finish: Applied to each sample that is built: resolves relative file names.
+            auto_id: Use the number of the row, from 1, as id.
+            finish: Called with each sample that is built; it resolves relative file names.
         """
         self._file = file
         self._view = view or ViewArrays()
@@ -69,7 +69,7 @@ class ArrowDataset(Dataset):
         self._refuse_bad_target()
 
     def _refuse_bad_target(self) -> None:
-        """Raise the error of the first sample whose target is no letter of its choices."""
+        """Raise the error of the first sample whose target is not a letter of its choices."""
         if self._view.first_bad is not None:
             self[self._view.first_bad]
 
@@ -107,26 +107,30 @@ class ArrowDataset(Dataset):
         """Return a sample, or a dataset of several over the same file."""
         if isinstance(index, slice):
             return self._with_rows(self._rows(index))
-        place = operator.index(index)
+        position = operator.index(index)
         count = len(self)
-        if not -count <= place < count:
-            raise IndexError(f"index {place} of a dataset of {count} samples")
-        place %= count
-        return next(self._build(self._rows(slice(place, place + 1)), place))
+        if not -count <= position < count:
+            raise IndexError(f"index {position} of a dataset of {count} samples")
+        position %= count
+        return next(self._build(self._rows(slice(position, position + 1)), position))
 
     def __iter__(self) -> Iterator[Sample]:
-        """Yield the samples in order; the more of them were taken, the more are read at a time."""
+        """Yield the samples in order.
+
+        Few rows are read first and then ever more at a time: a caller that stops early waits for
+        little, and choosing rows is cheaper per row the more they are.
+        """
         view, count = self._view, len(self)
         most = max(1, min(_PREFETCH_ROWS, self._file.rows_within(_PREFETCH_BYTES)))
         start, size = 0, min(_FIRST_ROWS, most)
         while start < count:
-            # A sort or shuffle in between does not change the order of an iteration under way.
+            # Of the view at the start: a sort or shuffle meanwhile does not change this iteration.
             rows = _rows_of(view, count, slice(start, min(start + size, count)))
             yield from self._build(rows, start, view)
             start, size = start + size, min(2 * size, most)
 
     def as_stored(self) -> ArrowDataset:
-        """Return the same samples with file names as their source has them, on any machine."""
+        """Return the same samples with the file names of the source, not those of this machine."""
         return ArrowDataset(
             self._file,
             name=self._name,
@@ -142,7 +146,7 @@ class ArrowDataset(Dataset):
     def _build(
         self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
     ) -> Iterator[Sample]:
-        """Yield the samples of rows, of which the first is at the place `start` of the view."""
+        """Yield the samples of rows; the first is at the position `start` of the view."""
         keys = self._file.json_keys
         parts = self._file.read(rows)
         samples = chain.from_iterable(samples_of(part, count, keys) for count, part in parts)
@@ -158,15 +162,15 @@ class ArrowDataset(Dataset):
         start: int,
         choices: NDArray[np.int32] | None,
     ) -> Iterator[Sample]:
-        """Yield samples with their number, their files and the order of their choices."""
-        for place, (row, sample) in enumerate(zip(rows.tolist(), samples, strict=True), start):
+        """Apply what a view adds: ids, absolute file names, the order of the choices."""
+        for position, (row, sample) in enumerate(zip(rows.tolist(), samples, strict=True), start):
             if self._auto_id:
                 sample.id = row + 1
             if self._finish is not None:
                 self._finish(sample)
             if choices is not None and sample.choices:
                 positions = choices[slice(*self._file.choice_range(row))].tolist()
-                permute_choices(sample, positions, where=f"{self._name}: sample {place}")
+                permute_choices(sample, positions, where=f"{self._name}: sample {position}")
             yield sample
 
     def sort(
@@ -176,18 +180,19 @@ class ArrowDataset(Dataset):
     ) -> None:
         """Sort in place; see `Dataset.sort`."""
         rows = self._rows(slice(None))
+        # The default key can be computed from the column, without building any sample.
         lengths = self._file.input_lengths() if key is sample_input_len else None
         if lengths is not None:
-            own = lengths[rows]
-            self._set_rows(rows[np.argsort(-own if reverse else own, kind="stable")])
+            keys_of_rows = -lengths[rows] if reverse else lengths[rows]
+            self._set_rows(rows[np.argsort(keys_of_rows, kind="stable")])
             return
         keys = [key(sample) for sample in self]
         self._set_rows(rows[sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)])
 
     def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> ArrowDataset:
         """Return a dataset over the same file of the samples for which `predicate` holds."""
-        kept = [predicate(sample) for sample in self]
-        return self._with_rows(self._rows(slice(None))[np.array(kept, dtype=bool)], name)
+        is_kept = np.array([predicate(sample) for sample in self], dtype=bool)
+        return self._with_rows(self._rows(slice(None))[is_kept], name)
 
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the order in place; see `Dataset.shuffle`."""
@@ -206,7 +211,13 @@ class ArrowDataset(Dataset):
         old = self._view
         orders, bad = choice_orders(self._file, rows, seed)
         if orders is not None and old.choices is not None:
-            orders = _composed(old.choices, orders, self._file.choice_starts(), rows)
+            # First the old order, then, in the rows of this view, the new one.
+            starts = self._file.choice_starts()
+            counts = np.diff(starts)
+            is_shuffled = np.zeros(len(counts), bool)
+            is_shuffled[rows] = True
+            both = old.choices[np.repeat(starts[:-1], counts) + orders]
+            orders = np.where(np.repeat(is_shuffled, counts), both, old.choices)
         self._view = replace(old, choices=orders, first_bad=bad)
         try:
             self._refuse_bad_target()
@@ -231,22 +242,7 @@ class ArrowDataset(Dataset):
 
 
 def _rows_of(view: ViewArrays, count: int, part: slice) -> NDArray[np.int64]:
-    """Return the rows of a part of a view."""
+    """Return the rows of the samples in a slice of a view."""
     if view.rows is None:
         return np.arange(*part.indices(count), dtype=np.int64)
     return np.asarray(view.rows[part], dtype=np.int64)
-
-
-def _composed(
-    before: NDArray[np.int32],
-    after: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    rows: NDArray[np.int64],
-) -> NDArray[np.int32]:
-    """Return the orders of shuffling `before`, then, in some rows, `after`."""
-    counts = np.diff(starts)
-    again = np.zeros(len(counts), bool)
-    again[rows] = True
-    return np.where(
-        np.repeat(again, counts), before[np.repeat(starts[:-1], counts) + after], before
-    )

@@ -1,6 +1,7 @@
-"""Conversations as JSON text, with what was set of their messages and what was left at its default.
+"""Conversations as JSON strings that keep which fields of their messages were set.
 
-A message is what was set of it, and so are its parts; what tells their classes is always written.
+Only the fields that were set are written, so that a message of the cache dumps with `exclude_unset`
+like the original. Fields that identify the class are always written.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from registry.samples.messages import ChatMessage
 
 __all__ = ["conversation_from_json", "conversation_to_json"]
 
-_KINDS = frozenset({"role", "type"})
-"""Fields that tell of which class a message or a part is."""
+_DISCRIMINATORS = frozenset({"role", "type"})
+"""Fields that identify the class of a message or a content part."""
 _NESTED = frozenset({"content", "citations", "tool_calls", "view"})
 """Fields that hold models."""
 _UNSET = "unset"
-"""Key of the field that is written though it was not set; no model has a field of this name."""
+"""Key for the name of a discriminator that was not set; no model has a field of this name."""
 
 
 def conversation_to_json(messages: Sequence[ChatMessage]) -> str:
-    """Return a conversation as text."""
+    """Return a conversation as a JSON string."""
     data = [message.model_dump() for message in messages]
-    _leave_out(messages, data)
+    _drop_unset(messages, data)
     return to_json(data)
 
 
 def conversation_from_json(text: str) -> list[ChatMessage]:
-    """Return the conversation that a text was made of."""
+    """Return the conversation of which `conversation_to_json` made the string."""
     data = from_json(text)
     messages = _adapter().validate_python(data)
     _restore(messages, data)
@@ -41,28 +42,28 @@ def conversation_from_json(text: str) -> list[ChatMessage]:
 
 @functools.cache
 def _adapter() -> TypeAdapter[list[ChatMessage]]:
-    """Return what reads conversations; it takes long to make, and most datasets have none."""
+    """Return the validator: made on use, as that takes long and most datasets need none."""
     return TypeAdapter(list[ChatMessage])
 
 
-def _leave_out(value: Any, data: Any) -> None:
-    """Take out of the data of a value, in place, what was not set of it."""
+def _drop_unset(value: Any, data: Any) -> None:
+    """Remove from the data of a value, in place, the fields that were not set."""
     if isinstance(data, list | tuple):
         for one, inner in zip(value, data, strict=True):
-            _leave_out(one, inner)
+            _drop_unset(one, inner)
     elif isinstance(data, dict):
-        # Tool calls are dataclasses, which don't know what was set.
+        # Tool calls are dataclasses, which have no `model_fields_set`.
         for name in data.keys() - getattr(value, "model_fields_set", data.keys()):
-            if name in _KINDS:
+            if name in _DISCRIMINATORS:
                 data[_UNSET] = name
             else:
                 del data[name]
         for name in _NESTED & data.keys():
-            _leave_out(getattr(value, name), data[name])
+            _drop_unset(getattr(value, name), data[name])
 
 
 def _restore(value: Any, data: Any) -> None:
-    """Have a value, made of data, know what was not set of it."""
+    """Mark the discriminators that were not set as unset again, in a value made of the data."""
     if isinstance(data, list | tuple):
         for one, inner in zip(value, data, strict=True):
             _restore(one, inner)

@@ -1,8 +1,8 @@
-"""Digests of samples: the same on every machine, whatever file they were read from.
+"""Digests of samples: the same on every machine, whatever file the samples were read from.
 
-A sample's digest is the sha256 of its canonical JSON: the fields that are not None, without the
-ids of messages, which are random where the source has none. The samples' is the sha256 of these
-digests, one after the other: in the order of the samples, and sorted.
+A sample's digest is the sha256 of its canonical JSON: the fields that are not None, without the ids
+of messages, which are random if the source has none. A dataset's is the sha256 of these digests
+concatenated: in the order of the samples, and sorted.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from registry.base.digest import encode_value
-from registry.samples.sample import Sample, SandboxEnvironmentSpec
+from registry.samples.sample import Sample
 
 __all__ = ["SamplesDigest", "changed_samples", "digest_samples", "sample_digest"]
 
@@ -26,20 +26,20 @@ _WIDTH = 32
 
 @dataclass(frozen=True)
 class SamplesDigest:
-    """What a pin says of samples."""
+    """The digests of samples that a pin has."""
 
     samples: int
-    """How many there are."""
+    """Number of samples."""
     ordered: str
-    """Digest of them in their order."""
+    """Digest in the order of the samples."""
     unordered: str
-    """Digest of them in any order."""
+    """Digest that does not depend on the order."""
     each: bytes = field(repr=False)
-    """Digests of the samples one after the other, 32 bytes each."""
+    """Digests of the samples concatenated, 32 bytes each."""
 
 
 def digest_samples(samples: Iterable[Sample]) -> SamplesDigest:
-    """Return the digests of samples; they are taken one by one, 32 bytes of each are kept."""
+    """Return the digests of samples; one sample at a time is in memory, and 32 bytes of each."""
     each = bytearray()
     for sample in samples:
         each += sample_digest(sample)
@@ -52,8 +52,8 @@ def _sha256(data: bytes | bytearray) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-# One encoder for all: to make one takes longer than to encode a sample. Its output is that of
-# `canonical.canonical_json` for what `encode_value` gives.
+# Made once: making an encoder takes longer than encoding a sample. Like that of `canonical_json`,
+# which would encode each value a second time.
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
@@ -68,28 +68,23 @@ def sample_digest(sample: Sample) -> bytes:
 def _input(value: Any) -> Any:
     if isinstance(value, str):
         return value
-    turns = [message.model_dump(exclude={"id"}, exclude_none=True) for message in value]
-    return encode_value(turns)
+    messages = [message.model_dump(exclude={"id"}, exclude_none=True) for message in value]
+    return encode_value(messages)
 
 
-def _sandbox(spec: SandboxEnvironmentSpec) -> Any:
-    return encode_value([spec.type, spec.config])
-
-
-# Fields that are not text or lists of text already.
-_ENCODED = {
+# Fields that may be other than strings and lists of strings.
+_ENCODED: dict[str, Callable[[Any], Any]] = {
     "input": _input,
     "metadata": encode_value,
     "files": encode_value,
-    "sandbox": _sandbox,
+    "sandbox": lambda spec: encode_value([spec.type, spec.config]),
 }
 
 
 def changed_samples(old: SamplesDigest, new: SamplesDigest) -> int:
-    """Return how many samples one has that the other has not; the larger of the two numbers."""
-    before, after = _counted(old.each), _counted(new.each)
+    """Return the number of samples that were added or removed, whichever is more."""
+    before, after = (
+        Counter(each[start : start + _WIDTH] for start in range(0, len(each), _WIDTH))
+        for each in (old.each, new.each)
+    )
     return max((before - after).total(), (after - before).total())
-
-
-def _counted(each: bytes) -> Counter[bytes]:
-    return Counter(each[start : start + _WIDTH] for start in range(0, len(each), _WIDTH))

@@ -1,4 +1,4 @@
-"""The samples file of the cache, read by rows through a memory map."""
+"""The samples file of the cache: rows read through a memory map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VALUE_ROWS = 1 << 8
 
 
 def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
-    """Return where the choices of rows start in the column's flattened values."""
+    """Return where the choices of rows start in the flattened values of the column."""
     if "choices" not in batch.schema.names:
         return [0 for _ in rows]
     starts = list_offsets(batch.column("choices"))
@@ -32,7 +32,7 @@ def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
 
 
 def is_readable(path: Path) -> bool:
-    """Return whether a file is one of samples, by its frame; the samples are not read."""
+    """Return whether a file has the format and columns of a samples file; no sample is read."""
     try:
         with pa.memory_map(str(path)) as data:
             schema: pa.Schema = pa.ipc.open_file(data).schema
@@ -42,14 +42,14 @@ def is_readable(path: Path) -> bool:
 
 
 class SampleFile:
-    """A samples file mapped into memory: nothing of it is read before it is asked for."""
+    """A samples file mapped into memory: a batch is read when a row of it is accessed."""
 
     def __init__(self, path: Path, batches: Sequence[Sequence[int]]) -> None:
         """Open a file.
 
         Args:
             path: The file.
-            batches: Rows and choices of each of its batches.
+            batches: Number of rows and of choices of each batch, known without reading them.
 
         Raises:
             CacheError: it can't be read.
@@ -73,17 +73,17 @@ class SampleFile:
         return int(self._starts[-1])
 
     def rows_within(self, size: int) -> int:
-        """Return how many rows of the average length so many bytes hold."""
+        """Return how many rows of average length `size` bytes hold."""
         return size * self.rows // max(self._size, 1)
 
     @property
     def choices(self) -> int:
-        """Number of all samples' choices."""
+        """Number of choices of all samples."""
         return int(self._choice_starts[-1])
 
     @cached_property
     def json_keys(self) -> list[str]:
-        """Keys of the metadata that are kept as JSON."""
+        """Keys of the metadata whose values are stored as JSON."""
         return json_keys(self._reader.schema)
 
     @property
@@ -92,18 +92,18 @@ class SampleFile:
         return len(self._starts) - 1
 
     def batch(self, number: int) -> pa.RecordBatch:
-        """Return a batch as it is in the file, without columns that are null in every row."""
+        """Return a batch as it is in the file, which omits columns without any value."""
         if number not in self._batches:
             self._batches[number] = self._reader.get_batch(number)
         return self._batches[number]
 
     def full_batch(self, number: int) -> pa.RecordBatch:
-        """Return a batch with all columns; nulls are made for each of its rows."""
+        """Return a batch with all columns of samples; those that the file omits are null."""
         batch = self.batch(number)
         return with_all_columns(batch, full_schema(batch.schema))
 
     def choice_range(self, row: int) -> tuple[int, int]:
-        """Return where the choices of a row start and end among those of all rows."""
+        """Return where the choices of a row start and end among those of all samples."""
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         local = row - int(self._starts[number])
         start, end = choice_ends(self.batch(number), local, local + 1)
@@ -112,7 +112,7 @@ class SampleFile:
         return base + start, base + end
 
     def choice_starts(self) -> NDArray[np.int64]:
-        """Return where the choices of each row start among those of all, and where they end."""
+        """Return where the choices of each row start among those of all samples, and the end."""
         starts = [np.zeros(1, np.int64)]
         for number in range(self.batch_count):
             own = list_offsets(self.full_batch(number).column("choices"))
@@ -120,36 +120,39 @@ class SampleFile:
         return np.concatenate(starts)
 
     def read(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, Columns]]:
-        """Yield the values of rows, in the order asked for, some at a time with their number.
+        """Yield the values of rows in the given order, some at a time, with their number.
 
-        Columns without any value are left out. Choosing rows is cheaper the more they are, making
-        Python's values of them the fewer they are, as those then stay in the processor's cache.
+        Columns without any value are left out.
         """
         if len(rows) == 1:
             yield 1, self._read_one(int(rows[0]))
             return
-        batch = self._chosen(rows)
+        # Selecting rows is cheaper per row the more they are. Converting them to Python's values is
+        # cheaper the fewer they are, as these then stay in the processor's cache.
+        batch = self._select(rows)
         for start in range(0, batch.num_rows, _VALUE_ROWS):
             part = batch.slice(start, _VALUE_ROWS)
             yield part.num_rows, _values(part)
 
-    def _chosen(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
+    def _select(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
+        """Return rows of any batches, in the given order."""
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
-            return _taken(self.batch(int(numbers[0])), rows - self._starts[numbers[0]])
+            return _take(self.batch(int(numbers[0])), rows - self._starts[numbers[0]])
+        # Batch by batch, then back into the order of `rows`.
         order = np.argsort(numbers, kind="stable")
         ends = np.flatnonzero(np.diff(numbers[order])) + 1
         parts = []
-        for places in np.split(order, ends):
-            number = int(numbers[places[0]])
-            parts.append(_taken(self.batch(number), rows[places] - self._starts[number]))
-        back = np.empty(len(order), np.int64)
-        back[order] = np.arange(len(order))
-        return pa.concat_batches(parts).take(int64_array(back))
+        for positions in np.split(order, ends):
+            number = int(numbers[positions[0]])
+            parts.append(_take(self.batch(number), rows[positions] - self._starts[number]))
+        inverse = np.empty(len(order), np.int64)
+        inverse[order] = np.arange(len(order))
+        return pa.concat_batches(parts).take(int64_array(inverse))
 
     def input_lengths(self) -> NDArray[np.int64] | None:
-        """Return the length of each input in characters; None where there are conversations."""
-        import pyarrow.compute as pc  # slow to import, and opening does without
+        """Return the length of each input in characters; None if any is a conversation."""
+        import pyarrow.compute as pc  # slow to import, and a warm open does without
 
         if "messages" in self._reader.schema.names:
             return None
@@ -166,24 +169,20 @@ class SampleFile:
 
     def _read_one(self, row: int) -> Columns:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        place = row - int(self._starts[number])
-        found = ((name, column[place].as_py()) for name, column in self._columns_of(number))
-        return {name: [value] for name, value in found if value is not None}
-
-    def _columns_of(self, number: int) -> list[tuple[str, pa.Array]]:
-        """Return the columns of a batch that samples are made of."""
-        if number not in self._columns:
+        if number not in self._columns:  # `batch.columns` makes an object of each column
             batch = _without_record(self.batch(number))
             self._columns[number] = list(zip(batch.schema.names, batch.columns, strict=True))
-        return self._columns[number]
+        position = row - int(self._starts[number])
+        found = ((name, column[position].as_py()) for name, column in self._columns[number])
+        return {name: [value] for name, value in found if value is not None}
 
 
 def _without_record(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select([name for name in batch.schema.names if name != "record"])
 
 
-def _taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
-    """Return rows of a batch, without copying where they follow each other."""
+def _take(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
+    """Return rows of a batch; consecutive rows are not copied."""
     batch = _without_record(batch)
     first, last = int(rows[0]), int(rows[-1])
     if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():

@@ -1,4 +1,4 @@
-"""Arrow rows of samples → samples, built without validating again what was valid when written."""
+"""Arrow rows → samples, built without validation: their values were valid when written."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from registry.store.conversations import conversation_from_json
 __all__ = ["Columns", "metadata_of", "samples_of"]
 
 Columns = Mapping[str, Sequence[Any]]
-"""Column → its values in some rows; a column that is null in all of them may be left out."""
+"""Column → its values in some rows; a column of nulls may be left out."""
 
 
 def samples_of(columns: Columns, count: int, json_keys: Sequence[str] = ()) -> Iterator[Sample]:
-    """Yield the samples of rows that `sample_table.batch_of` made.
+    """Yield the samples of rows that `schema.batch_of` made.
 
     Args:
         columns: The rows.
-        count: How many there are.
-        json_keys: Keys of the metadata that are kept as JSON.
+        count: Number of rows.
+        json_keys: Keys of the metadata whose values are stored as JSON.
     """
     read = [reader(columns, count) for reader in _READERS]
     metadata = metadata_of(columns, count, json_keys)
@@ -43,6 +43,7 @@ def metadata_of(
 
 
 _FIELDS_SET = set(Sample.model_fields)
+# Past `BaseModel.__setattr__`, as pydantic's own `model_construct`.
 _set = object.__setattr__
 
 
@@ -56,7 +57,7 @@ def _make(
     setup: Any,
     metadata: Any,
 ) -> Sample:
-    """Return a sample as validation would have left it."""
+    """Return a sample in the state that validation would leave it in."""
     sample = Sample.__new__(Sample)
     values = {
         "input": input,
@@ -80,7 +81,7 @@ def _plain(name: str, columns: Columns, count: int) -> Sequence[Any]:
 
 
 def _either(columns: Columns, first: str, second: str, count: int) -> Sequence[Any]:
-    """Return the values of two columns of which one is null in each row."""
+    """Return the values of two columns, at least one of which is null in each row."""
     others = columns.get(second)
     if others is None:
         return _plain(first, columns, count)
@@ -89,11 +90,11 @@ def _either(columns: Columns, first: str, second: str, count: int) -> Sequence[A
 
 
 def _read_input(columns: Columns, count: int) -> Sequence[Any]:
-    texts = columns.get("messages")
-    if texts is None:
+    encoded = columns.get("messages")
+    if encoded is None:
         return columns["input"]
-    turns = [None if text is None else conversation_from_json(text) for text in texts]
-    return _either({**columns, "messages": turns}, "input", "messages", count)
+    messages = [None if text is None else conversation_from_json(text) for text in encoded]
+    return _either({**columns, "messages": messages}, "input", "messages", count)
 
 
 def _read_json(name: str, columns: Columns, count: int) -> Sequence[Any]:

@@ -1,8 +1,8 @@
-"""Samples as Arrow rows, without loss; `sample_rows` turns them back.
+"""Samples → Arrow rows, without loss; `rows` restores them.
 
-Text, choices and numbers have columns of their own, and so have the values of a metadata map
-whose type is the same in every sample; conversations, other metadata and the like are JSON (see
-`canonical`) in a text column, null where the sample has None.
+Strings, choices and ids have columns of their own, and so has each key of the metadata if every
+sample has the same keys with values of the same types. Conversations, other metadata and the like
+are JSON (see `base.digest`) in a string column. A null is a None of the sample.
 """
 
 from __future__ import annotations
@@ -50,14 +50,15 @@ __all__ = [
 ]
 
 FIELDS = ("input", "choices", "target", "id", "metadata", "sandbox", "files", "setup")
-"""Fields of a sample, in its order."""
+"""Fields of a sample, in the order of its model."""
 
 FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
 """Columns that may name files beside the source."""
 
 MetadataType = Literal["str", "str_list", "int", "float", "bool", "json"]
-"""What the values of one key of the metadata are: all of a type, or anything, kept as JSON."""
+"""Common type of the values of a metadata key; `json` for any other values, stored as JSON."""
 
+# Large: the offsets of `string` have 32 bits, too few for the texts of a large batch.
 _TEXT = pa.large_string()
 METADATA_TYPES: dict[MetadataType, pa.DataType] = {
     "str": _TEXT,
@@ -67,7 +68,7 @@ METADATA_TYPES: dict[MetadataType, pa.DataType] = {
     "bool": pa.bool_(),
     "json": _TEXT,
 }
-"""Kind → type of its column."""
+"""Type of the values → type of their column."""
 
 _METADATA_TYPE_OF: dict[type, MetadataType] = {
     str: "str",
@@ -91,51 +92,51 @@ _COLUMNS = (
     pa.field("record", pa.int64()),
 )
 METADATA_VALUES = "metadata_values"
-"""Column of the metadata's values, a struct."""
+"""Column of the metadata, a struct with a child per key."""
 
 _INT64 = 1 << 63
 
 
 class MetadataTypeMismatchError(Exception):
-    """Metadata is not of the kinds that its columns were made for."""
+    """Metadata has other keys, or values of other types, than its columns were made for."""
 
     def __init__(self, key: str | None) -> None:
         super().__init__(key)
         self.key = key
-        """The key whose value is of another kind; None where the keys are others."""
+        """The key with a value of another type; None if the keys differ."""
 
 
 def schema_of(metadata_types: Mapping[str, MetadataType]) -> pa.Schema:
     """Return the columns of a samples file.
 
-    `messages` or `input`, `targets` or `target`, `id_number` or `id`, `metadata_values` (a struct
-    with the keys of `metadata_types`) or `metadata`; the others are null. `record` is the number
-    of the source's record, from 1.
+    Of `messages` and `input`, `targets` and `target`, `id_number` and `id`, each row has one; the
+    other is null. A file has either `metadata_values`, a struct with the keys of `metadata_types`,
+    or `metadata`. `record` is the number of the record in the source, from 1.
     """
     if not metadata_types:
         return pa.schema(_COLUMNS)
     children = [
-        pa.field(key, METADATA_TYPES[kind], metadata=_AS_JSON if kind == "json" else None)
-        for key, kind in metadata_types.items()
+        pa.field(key, METADATA_TYPES[one], metadata=_AS_JSON if one == "json" else None)
+        for key, one in metadata_types.items()
     ]
     return pa.schema([*_COLUMNS, pa.field(METADATA_VALUES, pa.struct(children))])
 
 
 def full_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the columns of a file with those that it leaves out, as they are null in each row."""
+    """Return all columns of samples, including those that a file omits because they are null."""
     extra = [field for field in schema if field.name == METADATA_VALUES]
     return pa.schema([*_COLUMNS, *extra])
 
 
 def has_sample_columns(schema: pa.Schema) -> bool:
-    """Return whether a file's columns are some of those of a samples file."""
+    """Return whether all columns of a file are columns of samples."""
     known = full_schema(schema)
     names = schema.names
     return bool(pa.schema([field for field in known if field.name in names]).equals(schema))
 
 
 def with_all_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch with the columns of a schema; those that it lacks are null."""
+    """Return a batch with all columns of a schema; those that it lacks are null."""
     names = batch.schema.names
     columns = [
         batch.column(field.name) if field.name in names else pa.nulls(len(batch), field.type)
@@ -145,7 +146,7 @@ def with_all_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch
 
 
 def json_keys(schema: pa.Schema) -> list[str]:
-    """Return the keys of `metadata_values` that are kept as JSON."""
+    """Return the keys of `metadata_values` whose values are stored as JSON."""
     if METADATA_VALUES not in schema.names:
         return []
     children = schema.field(METADATA_VALUES).type
@@ -153,16 +154,17 @@ def json_keys(schema: pa.Schema) -> list[str]:
 
 
 def metadata_type_of(values: Sequence[Any]) -> MetadataType:
-    """Return the kind that some values of a key have in common."""
+    """Return the common type of the values of a metadata key; `str` if all of them are None."""
+    # The exact types: a bool is an int too, and a subclass would come back as its base.
     types = set(map(type, values)) - {NoneType}
-    texts = {str, NoneType}
-    if types == {list} and all(set(map(type, value or ())) <= texts for value in values):
+    optional = {str, NoneType}
+    if types == {list} and all(set(map(type, value or ())) <= optional for value in values):
         return "str_list"
     return _METADATA_TYPE_OF.get(types.pop(), "json") if len(types) == 1 else "json"
 
 
 def fields_of(sample: Sample) -> dict[str, Any]:
-    """Return the fields of a sample, to be read only."""
+    """Return the fields of a sample, which must not be changed."""
     return sample.__dict__
 
 
@@ -174,23 +176,22 @@ def batch_of(
     """Return samples as rows.
 
     Args:
-        fields: Field → its values, one a sample; a field that is left out is None.
+        fields: Field → its values, one per sample; a field that is left out is None.
         records: Number of each sample's record.
-        metadata_types: Key of the metadata → type of its values; empty where metadata is JSON as
-            a whole.
+        metadata_types: Metadata key → type of its values; empty to store metadata as JSON.
 
     Raises:
-        MappingError: a value has no form in the cache; it names record and field.
-        OtherKindError: a value of the metadata is not of its kind.
+        MappingError: a value can't be stored; the error has its record and field.
+        MetadataTypeMismatchError: metadata has other keys or types.
     """
     columns: dict[str, pa.Array] = {"record": pa.array(records, pa.int64())}
     for name, values in fields.items():
         if name == "metadata" and metadata_types:
-            _check_keys(values, metadata_types)
-            items = {key: [item[key] for item in values] for key in metadata_types}
+            if None in values or set(map(tuple, values)) - {tuple(metadata_types)}:
+                raise MetadataTypeMismatchError(None)
             parts = [
-                metadata_column(key, metadata_types[key], items[key], records)
-                for key in metadata_types
+                metadata_column(key, metadata_type, [item[key] for item in values], records)
+                for key, metadata_type in metadata_types.items()
             ]
             columns[METADATA_VALUES] = struct_of(parts, metadata_types)
         else:
@@ -198,14 +199,8 @@ def batch_of(
     return batch_from(columns, len(records), metadata_types)
 
 
-def _check_keys(metadata: Sequence[Any], metadata_types: Mapping[str, MetadataType]) -> None:
-    """Raise an OtherKindError where samples have other keys, or none."""
-    if None in metadata or set(map(tuple, metadata)) - {tuple(metadata_types)}:
-        raise MetadataTypeMismatchError(None)
-
-
 def common_keys(metadata: Sequence[Any]) -> list[str]:
-    """Return the keys that each sample's metadata has, in their order; none if they differ."""
+    """Return the keys of the samples' metadata, in their order; none if samples differ in them."""
     keys = list(metadata[0] or ()) if metadata else []
     same = all(item is not None and list(item) == keys for item in metadata)
     return keys if same and all(type(key) is str for key in keys) else []
@@ -214,7 +209,7 @@ def common_keys(metadata: Sequence[Any]) -> list[str]:
 def batch_from(
     columns: Mapping[str, pa.Array], count: int, metadata_types: Mapping[str, MetadataType]
 ) -> pa.RecordBatch:
-    """Return rows of columns; those that are left out are null."""
+    """Return columns as rows; columns that are left out are null."""
     schema = schema_of(metadata_types)
     arrays = [
         columns[field.name] if field.name in columns else pa.nulls(count, field.type)
@@ -226,69 +221,72 @@ def batch_from(
 def struct_of(
     columns: Sequence[pa.Array], metadata_types: Mapping[str, MetadataType]
 ) -> pa.StructArray:
-    """Return the columns of the metadata's keys as one."""
+    """Return the columns of the metadata keys as one struct column."""
     children = list(schema_of(metadata_types).field(METADATA_VALUES).type)
     return pa.StructArray.from_arrays(columns, fields=children)
 
 
-Writer = Callable[[Sequence[Any]], dict[str, pa.Array]]
+Converter = Callable[[Sequence[Any]], dict[str, pa.Array]]
+"""Returns the columns of a field's values."""
 
 
 def field_columns(field: str, values: Sequence[Any], records: Numbers) -> dict[str, pa.Array]:
-    """Return the columns of a field; where that fails, name the value that it fails for."""
+    """Return the columns of a field.
+
+    Raises:
+        MappingError: a value can't be stored; the error has its record.
+    """
     types = set(map(type, values))
     if types == {NoneType}:
         return {}
-    if types == {str} and field in _TEXT_FIELDS:
-        return _written(lambda texts: {field: _texts(texts)}, field, values, records)
-    return _written(_WRITERS[field], field, values, records)
+    if types == {str} and field in _STRING_FIELDS:
+        return _convert(lambda strings: {field: _strings(strings)}, field, values, records)
+    return _convert(_CONVERTERS[field], field, values, records)
 
 
-def _written(
-    write: Writer, field: str, values: Sequence[Any], records: Numbers
+_FAILURES = (UnicodeEncodeError, pa.ArrowException, TypeError, OverflowError, RecursionError)
+
+
+def _convert(
+    convert: Converter, field: str, values: Sequence[Any], records: Numbers
 ) -> dict[str, pa.Array]:
+    """Return the columns of all values; a failure is an error of the first value that fails."""
     try:
-        return write(values)
-    except _FAULTS:
+        return convert(values)
+    except _FAILURES:
+        # Value by value only now: pyarrow does not say which one it can't convert.
         for value, record in zip(values, records, strict=True):
             try:
-                write([value])
-            except _FAULTS as error:
-                raise _unwritable(error, field, value, record) from error
+                convert([value])
+            except _FAILURES as error:
+                if isinstance(error, UnicodeEncodeError):
+                    message = "contains half of a surrogate pair, which is not valid text"
+                elif isinstance(error, OverflowError):
+                    message = "an id must fit in 64 bits or be a str"
+                else:
+                    message = f"can't be cached: {error}"
+                raise MappingError(message, record=record, field=field, value=value) from error
         raise
 
 
-_FAULTS = (UnicodeEncodeError, pa.ArrowException, TypeError, OverflowError, RecursionError)
-
-
-def _unwritable(error: Exception, field: str, value: Any, record: int) -> MappingError:
-    if isinstance(error, UnicodeEncodeError):
-        message = "holds half of a surrogate pair, which is no text"
-    elif isinstance(error, OverflowError):
-        message = "an id must fit in 64 bits, or be text"
-    else:
-        message = f"can't be cached: {error}"
-    return MappingError(message, record=record, field=field, value=value)
-
-
 def _input_columns(values: Sequence[str | list[ChatMessage]]) -> dict[str, pa.Array]:
-    texts = [value if isinstance(value, str) else None for value in values]
-    turns = [None if isinstance(value, str) else conversation_to_json(value) for value in values]
-    return {"input": _texts(texts), "messages": _texts(turns)}
+    prompts = [value if isinstance(value, str) else None for value in values]
+    messages = [None if isinstance(value, str) else conversation_to_json(value) for value in values]
+    return {"input": _strings(prompts), "messages": _strings(messages)}
 
 
 def _target_columns(values: Sequence[str | list[str]]) -> dict[str, pa.Array]:
     several = [value if isinstance(value, list) else None for value in values]
     single = [None if isinstance(value, list) else value for value in values]
-    return {"target": _texts(single), "targets": _text_lists(several)}
+    return {"target": _strings(single), "targets": _string_lists(several)}
 
 
 def _id_columns(values: Sequence[int | str | None]) -> dict[str, pa.Array]:
     numbers = [value if isinstance(value, int) else None for value in values]
     if any(value is not None and not -_INT64 <= value < _INT64 for value in numbers):
-        raise OverflowError
-    texts = [None if isinstance(value, int) else value for value in values]
-    return {"id": _texts(texts), "id_number": pa.array(numbers, pa.int64())}
+        raise OverflowError  # pyarrow's own error differs between types of ints
+    names = [None if isinstance(value, int) else value for value in values]
+    return {"id": _strings(names), "id_number": pa.array(numbers, pa.int64())}
 
 
 def _sandbox_json(spec: SandboxEnvironmentSpec | None) -> str | None:
@@ -299,57 +297,57 @@ def _sandbox_json(spec: SandboxEnvironmentSpec | None) -> str | None:
     return to_json([spec.type, spec.config])
 
 
-_TEXT_FIELDS = ("input", "target", "id", "setup")
-"""Fields that have a column of their own name for text."""
+_STRING_FIELDS = ("input", "target", "id", "setup")
+"""Fields whose strings are in the column of the same name."""
 
-_WRITERS: dict[str, Writer] = {
+_CONVERTERS: dict[str, Converter] = {
     "input": _input_columns,
-    "choices": lambda values: {"choices": _text_lists(values)},
+    "choices": lambda values: {"choices": _string_lists(values)},
     "target": _target_columns,
     "id": _id_columns,
-    "metadata": lambda values: {"metadata": _json_texts(values)},
-    "sandbox": lambda values: {"sandbox": _texts([_sandbox_json(value) for value in values])},
-    "files": lambda values: {"files": _json_texts(values)},
-    "setup": lambda values: {"setup": _texts(values)},
+    "metadata": lambda values: {"metadata": _json_strings(values)},
+    "sandbox": lambda values: {"sandbox": _strings(list(map(_sandbox_json, values)))},
+    "files": lambda values: {"files": _json_strings(values)},
+    "setup": lambda values: {"setup": _strings(values)},
 }
 
 
-def _texts(values: Sequence[Any]) -> pa.Array:
+def _strings(values: Sequence[Any]) -> pa.Array:
     return pa.array(values, _TEXT)
 
 
-def _text_lists(values: Sequence[Any]) -> pa.Array:
+def _string_lists(values: Sequence[Any]) -> pa.Array:
     return pa.array(values, pa.large_list(_TEXT))
 
 
-def _json_texts(values: Sequence[Any]) -> pa.Array:
-    return _texts([None if value is None else to_json(value) for value in values])
+def _json_strings(values: Sequence[Any]) -> pa.Array:
+    return _strings([None if value is None else to_json(value) for value in values])
 
 
 def metadata_column(
-    key: str, kind: MetadataType, values: Sequence[Any], records: Numbers
+    key: str, metadata_type: MetadataType, values: Sequence[Any], records: Numbers
 ) -> pa.Array:
-    """Return the values of one key of the metadata.
+    """Return the column of one key of the metadata.
 
     Raises:
-        MappingError: a value has no form in the cache.
-        OtherKindError: a value is not of the kind.
+        MappingError: a value can't be stored.
+        MetadataTypeMismatchError: a value has another type.
     """
     if (
-        kind != "json"
-        and metadata_type_of(values) != kind
+        metadata_type != "json"
+        and metadata_type_of(values) != metadata_type
         and any(value is not None for value in values)
     ):
         raise MetadataTypeMismatchError(key)
 
-    def write(values: Sequence[Any]) -> dict[str, pa.Array]:
-        return {
-            key: _json_texts(values) if kind == "json" else pa.array(values, METADATA_TYPES[kind])
-        }
+    def convert(values: Sequence[Any]) -> dict[str, pa.Array]:
+        if metadata_type == "json":
+            return {key: _json_strings(values)}
+        return {key: pa.array(values, METADATA_TYPES[metadata_type])}
 
     try:
-        return _written(write, "metadata", values, records)[key]
+        return _convert(convert, "metadata", values, records)[key]
     except MappingError as error:
-        if isinstance(error.__cause__, OverflowError):  # a whole number beyond 64 bits
+        if isinstance(error.__cause__, OverflowError):  # an int beyond 64 bits
             raise MetadataTypeMismatchError(key) from error
         raise

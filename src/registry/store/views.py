@@ -1,8 +1,8 @@
-"""Views over a samples file: order and choice order, computed once and stored.
+"""Views over a samples file: order of samples and choices, computed once and stored.
 
-The shuffles are those of the loaders: `random.Random(seed).shuffle` for files,
+The shuffles are those of Inspect's loaders: `random.Random(seed).shuffle` for files,
 `numpy.random.default_rng(seed).permutation` for the Hub, and for choices one
-`random.Random(seed)` that walks the samples in the view's order.
+`random.Random(seed)` that draws for the samples in the order of the view.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from registry.cache import Cache, CacheEntry
+    from registry.cache import Cache
     from registry.store.reader import SampleFile
 
 __all__ = ["Order", "ViewArrays", "choice_orders", "open_view", "row_order"]
@@ -36,18 +36,18 @@ _ROWS_AT_ONCE = 1 << 16
 _NO_CHOICE = np.iinfo(np.int32).max
 
 Order = Literal["file", "hub"]
-"""Whose shuffle: that of csv_dataset and json_dataset, or that of hf_dataset."""
+"""The shuffle of csv_dataset and json_dataset, or that of hf_dataset."""
 
 
 class ViewArrays(Struct, frozen=True):
-    """A view's arrays; None keeps the order of the file."""
+    """Arrays of a view; None keeps the order of the file."""
 
     rows: NDArray[np.int64] | None = None
-    """Row of each sample."""
+    """Row in the file of each sample."""
     choices: NDArray[np.int32] | None = None
-    """New order of choices: aligned to the flattened column, old positions of each row."""
+    """Old positions of each row's choices in their new order; as long as all choices flattened."""
     first_bad: int | None = None
-    """First sample, in the view's order, with choices and a target that is no letter of them."""
+    """Position in the view of the first sample whose target is not a letter of its choices."""
 
     def limited(self, limit: int | None, count: int) -> ViewArrays:
         """Return the view of the first `limit` of `count` samples."""
@@ -71,11 +71,11 @@ def open_view(
 
     Args:
         file: The samples.
-        cache: Where the arrays are kept.
+        cache: Where the arrays are stored.
         samples: Fingerprint of the samples.
-        order: Whose shuffle.
-        seed: Seed of the order, None for the file's.
-        choice_seed: Seed of the choices' order, None for the file's.
+        order: Kind of shuffle.
+        seed: Seed of the order of samples; None keeps that of the file.
+        choice_seed: Seed of the order of choices; None keeps that of the file.
     """
     if seed is None and choice_seed is None:
         return ViewArrays()
@@ -84,37 +84,48 @@ def open_view(
     entry = cache.find("views", fingerprint)
     if entry is not None:
         try:
-            return _read(entry)
+            arrays = {
+                # A plain array over the mapped memory: indexing a `memmap` takes ten times as long.
+                name: np.asarray(np.load(entry.folder / f"{name}.npy", mmap_mode="r"))
+                for name in ("rows", "choices")
+                if f"{name}.npy" in entry.meta["files"]
+            }
+            return ViewArrays(**arrays, first_bad=entry.meta["first_bad"])
         except (ValueError, OSError):
             cache.quarantine("views", fingerprint)
     rows = None if seed is None else row_order(file.rows, order, seed)
     choices, bad = choice_orders(file, rows, choice_seed)
-    arrays = ViewArrays(rows, choices, bad)
-    _publish(cache, fingerprint, arrays)
-    return arrays
+    # A cache that can't be written has the view computed each time.
+    with contextlib.suppress(CacheError), cache.temporary() as folder:
+        for name, values in (("rows", rows), ("choices", choices)):
+            if values is not None:
+                np.save(folder / f"{name}.npy", values)
+        cache.publish(folder, "views", fingerprint, {"first_bad": bad})
+    return ViewArrays(rows, choices, bad)
 
 
 def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:
-    """Return the rows in the order that a loader's shuffle gives; no seed gives any order."""
+    """Return the rows in the order of a loader's shuffle; without a seed, a random order."""
     if order == "hub":
-        return np.random.default_rng(_global_seed() if seed is None else seed).permutation(count)
-    rows = array("q", range(count))  # a fifth of what a list of numbers takes
+        if seed is None:
+            # As `datasets.Dataset.shuffle` draws a seed from the global state of numpy.
+            state: Any = np.random.get_state(legacy=True)  # noqa: NPY002 (that state is meant)
+            keys, position = state[1], state[2]
+            np.random.random()  # noqa: NPY002
+            seed = int(keys[position] if position < len(keys) else keys[0])
+        return np.random.default_rng(seed).permutation(count)
+    rows = array("q", range(count))  # a fifth of the memory of a list of ints
     random.Random(seed).shuffle(rows)
     return np.asarray(rows)
-
-
-def _global_seed() -> int:
-    """Draw a seed from numpy's global state, as `datasets.Dataset.shuffle` does."""
-    state: Any = np.random.get_state(legacy=True)  # noqa: NPY002 (that state it is)
-    keys, place = state[1], state[2]
-    np.random.random()  # noqa: NPY002
-    return int(keys[place] if place < len(keys) else keys[0])
 
 
 def choice_orders(
     file: SampleFile, rows: NDArray[np.int64] | None, seed: int | None
 ) -> tuple[NDArray[np.int32] | None, int | None]:
-    """Return the choices' orders and the first sample whose target does not fit."""
+    """Return the orders of choices, and the position of the first sample with a bad target.
+
+    A target is bad if the sample has choices and it is not a letter of one of them.
+    """
     if seed is None:
         return None, None
     rng = random.Random(seed)
@@ -125,15 +136,15 @@ def choice_orders(
     for first in range(0, len(rows), _ROWS_AT_ONCE):
         part = rows[first : first + _ROWS_AT_ONCE]
         counts = starts[part + 1] - starts[part]
-        drawn = [place for count in counts.tolist() for place in shuffle_positions(count, rng)]
+        drawn = [old for count in counts.tolist() for old in shuffle_positions(count, rng)]
         orders[np.repeat(starts[part], counts) + ranges(counts)] = drawn
-    bad = _misfits(file, np.diff(starts))[rows]
+    bad = _bad_targets(file, np.diff(starts))[rows]
     return orders, int(bad.argmax()) if bad.any() else None
 
 
-def _misfits(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows have so many choices, and a target that is no letter of them."""
-    misfits = np.zeros(len(counts), bool)
+def _bad_targets(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows have choices, `counts` of each, and a target that is not their letter."""
+    bad = np.zeros(len(counts), bool)
     first = 0
     for number in range(file.batch_count):
         batch = file.full_batch(number)
@@ -144,39 +155,18 @@ def _misfits(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
             (batch.column("target"), rows),
             (several.flatten(), np.repeat(rows, np.diff(list_offsets(several)))),
         ):
-            misfits[owners[_letter_indexes(texts) >= counts[owners]]] = True
-    return misfits & (counts > 0)
+            bad[owners[_letter_indexes(texts) >= counts[owners]]] = True
+    return bad & (counts > 0)
 
 
 def _letter_indexes(texts: pa.Array) -> NDArray[np.int64]:
-    """Return the indexes of letters: -1 of a null, and one beyond any choice of what is none."""
-    encoded = texts.dictionary_encode()
-    indexes = [_letter_index(text) for text in encoded.dictionary.to_pylist()]
+    """Return the index of each letter: -1 for a null, `_NO_CHOICE` for any other string."""
+    encoded = texts.dictionary_encode()  # targets repeat: a few letters in many rows
+    indexes = []
+    for text in encoded.dictionary.to_pylist():
+        try:
+            indexes.append(min(index_of(text), _NO_CHOICE))
+        except ValueError:
+            indexes.append(_NO_CHOICE)
+    # The last item, -1, is that of the nulls.
     return np.array([*indexes, -1])[to_numpy_int64(encoded.indices.fill_null(-1))]
-
-
-def _letter_index(text: str) -> int:
-    try:
-        return min(index_of(text), _NO_CHOICE)
-    except ValueError:
-        return _NO_CHOICE
-
-
-def _publish(cache: Cache, fingerprint: str, arrays: ViewArrays) -> None:
-    """Keep a view; a cache that can't be written has it computed each time."""
-    with contextlib.suppress(CacheError), cache.temporary() as folder:
-        for name in ("rows", "choices"):
-            array = getattr(arrays, name)
-            if array is not None:
-                np.save(folder / f"{name}.npy", array)
-        cache.publish(folder, "views", fingerprint, {"first_bad": arrays.first_bad})
-
-
-def _read(entry: CacheEntry) -> ViewArrays:
-    arrays = {
-        # A plain array over the mapped memory: to index a `memmap` takes ten times as long.
-        name: np.asarray(np.load(entry.folder / f"{name}.npy", mmap_mode="r"))
-        for name in ("rows", "choices")
-        if f"{name}.npy" in entry.meta["files"]
-    }
-    return ViewArrays(**arrays, first_bad=entry.meta["first_bad"])

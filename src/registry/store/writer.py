@@ -1,4 +1,4 @@
-"""The samples file of the cache, written batch by batch."""
+"""The samples file of the cache: batches appended as they are built."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BATCH_BYTES = 1 << 21
 
 
 class SampleWriter:
-    """Writes a samples file in a thread of its own.
+    """Writes and hashes a samples file in a thread of its own.
 
-    Small batches are put together, so that readers meet few, and columns without any value are
-    left out: nulls take room, too.
+    Small batches are combined, so that readers open few. Columns without any value are omitted, as
+    nulls take space too.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class SampleWriter:
         Args:
             path: The file.
             schema: Columns of the batches.
-            watch: Is called with each batch as it is written.
+            watch: Called with each batch when it is written, in the thread that writes.
         """
         self._path = path
         self._schema = schema
@@ -43,20 +43,20 @@ class SampleWriter:
         self._gathered: list[pa.RecordBatch] = []
         self._gathered_rows = self._gathered_bytes = 0
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
-        self._under_way: deque[Future[None]] = deque()
+        self._pending: deque[Future[None]] = deque()
         self.rows = 0
-        """Rows so far."""
+        """Number of rows so far."""
         self.batches: list[list[int]] = []
-        """Rows and choices of each batch, as `SampleFile` takes them."""
+        """Number of rows and of choices of each batch, for `SampleFile`."""
         self.columns: set[str] = set()
-        """Columns that are not null in every row."""
+        """Columns that have any value."""
         self._begin()
 
     def _begin(self) -> None:
-        """Open a new file for the columns that are known to have values."""
-        kept = [field for field in self._schema if field.name in self.columns]
+        """Open a new file with the columns that are known to have values."""
         self._file = HashedFile(self._path)
-        self._writer = pa.ipc.new_file(self._file, pa.schema(kept))
+        fields = [self._schema.field(name) for name in self._names]
+        self._writer = pa.ipc.new_file(self._file, pa.schema(fields))
 
     def __enter__(self) -> Self:
         return self
@@ -88,31 +88,33 @@ class SampleWriter:
     def _flush(self) -> None:
         if not self._gathered:
             return
-        several = len(self._gathered) > 1
-        batch = pa.concat_batches(self._gathered) if several else self._gathered[0]
+        combine = len(self._gathered) > 1
+        batch = pa.concat_batches(self._gathered) if combine else self._gathered[0]
         self._gathered, self._gathered_rows, self._gathered_bytes = [], 0, 0
         self._wait(1)
-        self._under_way.append(self._pool.submit(self._write, batch))
+        self._pending.append(self._pool.submit(self._write, batch))
 
     def _wait(self, most: int) -> None:
-        """Wait until no more than `most` batches are under way."""
-        while len(self._under_way) > most:
-            self._under_way.popleft().result()
+        """Wait until at most `most` batches are pending, which bounds the memory they take."""
+        while len(self._pending) > most:
+            self._pending.popleft().result()
 
     def _write(self, batch: pa.RecordBatch) -> None:
-        new = _filled(batch) - self.columns
-        if new:
+        columns = zip(batch.schema.names, batch.columns, strict=True)
+        filled = {name for name, column in columns if column.null_count < batch.num_rows}
+        if new := filled - self.columns:
             self._widen(new)
         self._writer.write_batch(batch.select(self._names))
         self._watch(batch)
-        self.batches.append([batch.num_rows, _choice_count(batch)])
+        start, end = choice_ends(batch, 0, batch.num_rows)
+        self.batches.append([batch.num_rows, end - start])
 
     @property
     def _names(self) -> list[str]:
         return [name for name in self._schema.names if name in self.columns]
 
     def _widen(self, new: set[str]) -> None:
-        """Write what there is once more, with columns that only now have values."""
+        """Rewrite the file with columns that have their first value now."""
         self.columns |= new
         self._writer.close()
         self._file.close()
@@ -122,17 +124,6 @@ class SampleWriter:
         with pa.memory_map(str(narrow)) as data:
             reader = pa.ipc.open_file(data)
             for number in range(reader.num_record_batches):
-                whole = with_all_columns(reader.get_batch(number), self._schema)
-                self._writer.write_batch(whole.select(self._names))
+                batch = with_all_columns(reader.get_batch(number), self._schema)
+                self._writer.write_batch(batch.select(self._names))
         narrow.unlink()
-
-
-def _filled(batch: pa.RecordBatch) -> set[str]:
-    """Return the columns of a batch that have a value."""
-    names = zip(batch.schema.names, batch.columns, strict=True)
-    return {name for name, column in names if column.null_count < batch.num_rows}
-
-
-def _choice_count(batch: pa.RecordBatch) -> int:
-    start, end = choice_ends(batch, 0, batch.num_rows)
-    return end - start

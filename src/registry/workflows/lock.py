@@ -20,9 +20,9 @@ from registry.errors import (
 )
 from registry.load import SourceContext, load, open_cached, remember_pinned
 from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
-from registry.lockfile.pinned import DEFAULT_BRANCH, HUB, PinnedSources, all_sources, is_remote
+from registry.lockfile.pinned import DEFAULT_BRANCH, PinnedSources
 from registry.lockfile.spec_digest import portable, requested_location, spec_digest
-from registry.manifest.models import HfSource, JsonSource, Source, is_commit
+from registry.manifest.source import Source, is_commit
 from registry.store.digest import SamplesDigest, changed_samples, digest_samples
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
 
 
 def _failure(spec: DatasetSpec, error: RegistryError) -> Status:
-    is_away = isinstance(error, SourceError) and not isinstance(error, _THERE) and is_remote(spec)
+    is_away = isinstance(error, SourceError) and not isinstance(error, _THERE) and spec.is_remote
     return "unreachable" if is_away else "failed"
 
 
@@ -209,7 +209,7 @@ def _pin_of(
     spec: DatasetSpec, opened: LoadResult, digest: SamplesDigest, context: SourceContext
 ) -> Pin:
     side = () if opened.pins.side is None else (opened.pins.side,)
-    looked_up = zip(all_sources(spec), (*opened.pins.sources, *side), strict=True)
+    looked_up = zip(spec.all_sources, (*opened.pins.sources, *side), strict=True)
     sources = [one for source, pinned in looked_up for one in _sources(source, pinned, spec.folder)]
     return Pin(
         spec=spec_digest(spec),
@@ -224,10 +224,12 @@ def _pin_of(
 
 def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[LockedSource]:
     """Yield what a pin says of one source: its commit, or its files."""
-    if isinstance(source, HfSource) and pinned.revision is not None:
-        requested = None if is_commit(source.revision) else source.revision or DEFAULT_BRANCH
+    repository = source.repository
+    if repository is not None and pinned.revision is not None:
+        floats = not is_commit(repository.revision)
+        requested = (repository.revision or DEFAULT_BRANCH) if floats else None
         yield LockedSource(
-            location=HUB + source.path, requested=requested, revision=pinned.revision
+            location=repository.location, requested=requested, revision=pinned.revision
         )
     for file in (*pinned.files, *pinned.contents):
         yield _locked_file(file, folder)
@@ -235,7 +237,7 @@ def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[Locked
 
 def _locked_file(file: PinnedFile, folder: Path) -> LockedSource:
     location = portable(file.location, folder)
-    requested = requested_location(file.asked or file.location, folder)
+    requested = requested_location(file.requested or file.location, folder)
     return LockedSource(
         location=location,
         requested=None if requested == location else requested,
@@ -251,7 +253,7 @@ def _columns(source: Source, pinned: SourcePin, context: SourceContext) -> list[
     from registry.build.builder import records_of
 
     records = records_of(source, pinned, context)
-    looked_at = islice(records, _LOOKED_AT if isinstance(source, JsonSource) else 1)
+    looked_at = islice(records, _LOOKED_AT if source.columns_vary else 1)
     names = dict.fromkeys(str(key) for record in looked_at for key in record)
     # Half of a surrogate pair has no form in UTF-8, which the lockfile is written in.
     return [name.encode("utf-8", "replace").decode() for name in names]

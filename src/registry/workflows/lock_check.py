@@ -11,7 +11,7 @@ from registry.build.fingerprint import pin_all
 from registry.errors import DigestMismatchError, ManifestError, SourceError
 from registry.load import SourceContext
 from registry.lockfile.models import Lock, lock_text
-from registry.lockfile.pinned import changes, is_remote, pin_sources
+from registry.lockfile.pinned import changes, pin_sources
 from registry.lockfile.spec_digest import spec_digest
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _hint(name: str = "") -> str:
 
 def _of_dataset(spec: DatasetSpec, pin: Pin | None, cache: Cache) -> Iterator[Difference]:
     if pin is None:
-        if not is_remote(spec):
+        if not spec.is_remote:
             yield Difference(spec.name, "is not pinned", _hint(spec.name))
         return
     if not pin.agrees(spec_digest(spec)):

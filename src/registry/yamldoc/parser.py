@@ -1,236 +1,260 @@
-"""YAML text → a document with positions, composed from the parser's events.
+"""YAML text → a document with positions, composed from the events of PyYAML's parser.
 
-YAML 1.2 scalars, no tags, no duplicate keys, few aliases: every value keeps its place, `no` stays
-text, `010` is ten, and nothing of the file is ever executed.
+YAML 1.2 scalars, no tags, no duplicate keys, few aliases: every value keeps its position, `no`
+stays a string, `010` is ten, and nothing of the file is ever executed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import chain
 from typing import Any, NamedTuple
 
 import yaml
+from yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    StreamEndEvent,
+)
 
 from registry.errors import ManifestError, Problem
-from registry.yamldoc.document import DataPath, Document, Position, Positions, unparsed
+from registry.yamldoc.document import Document, Position, Positions, unparsed
 from registry.yamldoc.scalars import INT64, plain_scalar
 
-__all__ = ["EVENTS", "MAX_DEPTH", "MAX_NODES", "MAX_TEXT", "compose"]
+__all__ = ["compose"]
 
 MAX_TEXT = 1 << 22
 MAX_ALIASES = 32
 MAX_DEPTH = 64
 MAX_NODES = 200_000
 
-EVENTS = getattr(getattr(yaml, "cyaml", None), "CParser", yaml.SafeLoader)
-"""Makes events of a text."""
+# Events, not PyYAML's own composer: the one written in C overflows its stack, which ends the
+# process, at 200,000 nested brackets.
+_PARSER = getattr(getattr(yaml, "cyaml", None), "CParser", yaml.SafeLoader)
 
 
 def compose(text: str, *, file: str) -> Document:
-    """Return the document of a text; a ManifestError says what is wrong with it, and where."""
+    """Return the document of a text.
+
+    Raises:
+        ManifestError: with all that is invalid, or the first problem that ends the parsing.
+    """
     return _Composer(text, file).compose()
 
 
-class _Node(NamedTuple):
-    """A value with its place; mappings and lists hold nodes."""
+class _Anchor(NamedTuple):
+    """A value that aliases repeat, and the slice of a list that has the positions in it."""
 
     value: Any
-    position: Position
-    key_positions: dict[str, Position]
-
-
-_NO_KEYS: dict[str, Position] = {}
-
-
-def _place(event: Any) -> Position:
-    mark = event.start_mark
-    return Position(mark.line + 1, mark.column + 1)
+    positions: list[int]
+    start: int
+    stop: int
 
 
 class _Composer:
-    """Builds nodes from events, keeps anchors, and counts what a hostile file could multiply."""
+    """Builds plain data from events, and counts what a hostile file could multiply.
+
+    Positions are one flat list, line and column of each value in document order, where a value in
+    a mapping has the position of its key: thousands of small files need no object per value, and
+    an alias repeats a slice. The list only grows, so the slices of anchors stay true.
+    """
 
     def __init__(self, text: str, file: str) -> None:
-        self._file = file
         self._text = text
-        self._events: Iterator[Any] = iter(())
-        self._anchors: dict[str, _Node] = {}
+        self._file = file
+        self._next: Any = None
+        self._positions: list[int] = []
+        self._anchors: dict[str, _Anchor] = {}
         self._aliases = 0
-        self._nodes = 0
-        self._characters = 0
-        self._positions: dict[DataPath, Position] = {}
+        self._repeated = 0
+        self._characters = len(text)  # no less than its strings have
         self._problems: list[Problem] = []
 
     def compose(self) -> Document:
         try:
-            node = self._compose_stream()
+            self._next = _PARSER(self._text).get_event
+            value = self._compose_stream()
         except yaml.MarkedYAMLError as error:
-            raise self._syntax_error(error) from error
+            mark = error.problem_mark or error.context_mark
+            position = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
+            message = ", ".join(part for part in (error.context, error.problem) if part)
+            raise self._error(position, f"not YAML: {message}") from error
         except yaml.reader.ReaderError as error:
-            raise self._unreadable(error) from error
+            index = error.position if isinstance(error.position, int) else 0
+            # libyaml counts bytes.
+            *above, before = self._text.encode()[:index].decode(errors="ignore").split("\n")
+            position = Position(len(above) + 1, len(before) + 1)
+            raise self._error(position, f"not YAML text: {error.reason}") from error
         except UnicodeEncodeError as error:
-            message = "not YAML text: half of a surrogate pair"
-            raise unparsed(self._file, message) from error
-        value = self._unfold(node, ())
+            raise unparsed(self._file, "not YAML text: half of a surrogate pair") from error
         if self._problems:
             raise ManifestError(self._problems)
-        places = list(chain.from_iterable(self._positions.values()))
-        return Document(value, self._file, Positions(value, places))
+        if len(self._positions) > 2 * MAX_NODES:
+            line, column = self._positions[2 * MAX_NODES : 2 * MAX_NODES + 2]
+            raise self._limit(Position(line, column), f"more than {MAX_NODES:,} values")
+        return Document(value, self._file, Positions(value, self._positions))
 
-    def _compose_stream(self) -> _Node:
-        documents: list[_Node] = []
-        self._events = iter(EVENTS(self._text).get_event, None)
-        for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent) and documents:
-                raise self._error(_place(event), "a second document", "keep one document a file")
-            if isinstance(event, yaml.NodeEvent):
-                documents.append(self._compose_node(event, depth=0))
-        return documents[0] if documents else _Node(None, Position(1, 1), {})
+    def _compose_stream(self) -> Any:
+        self._next()  # the start of the stream
+        if type(self._next()) is StreamEndEvent:
+            self._positions += (1, 1)
+            return None
+        root = self._next()
+        self._note(root)
+        value = self._compose_value(root, 0)
+        self._next()  # the end of the document
+        event = self._next()
+        if type(event) is not StreamEndEvent:
+            raise self._error(_start(event), "a second document", "keep one document per file")
+        return value
 
-    def _unreadable(self, error: yaml.reader.ReaderError) -> ManifestError:
-        """Return the error of a character that YAML does not allow, with its place."""
-        *above, before = self._text[: self._text_place(error)].split("\n")
-        position = Position(len(above) + 1, len(before) + 1)
-        return self._error(position, f"not YAML text: {error.reason}")
+    def _note(self, event: Any) -> None:
+        mark = event.start_mark
+        self._positions += (mark.line + 1, mark.column + 1)
 
-    def _text_place(self, error: yaml.reader.ReaderError) -> int:
-        """Return the index of the character in the text; libyaml counts bytes."""
-        if isinstance(error.position, int):
-            return len(self._text.encode()[: error.position].decode(errors="ignore"))
-        return 0
+    def _compose_value(self, event: Any, depth: int) -> Any:
+        """Return the value that an event starts, and note the positions of what is in it."""
+        if depth > MAX_DEPTH:
+            raise self._limit(_start(event), f"nested deeper than {MAX_DEPTH} levels")
+        # Types of events have no subtypes, and `is` takes half the time of `isinstance`.
+        kind = type(event)
+        if kind is AliasEvent:
+            return self._repeat(event, depth)
+        if event.tag is not None and event.tag != "!":
+            message = f"the tag {event.tag} is not allowed"
+            self._report(event, message, "write plain values", rule="yaml-tag")
+        start = len(self._positions)
+        value: Any
+        if kind is ScalarEvent:
+            # Quoted and block scalars are strings, and so is `! 12` (YAML 1.2.2, example 6.28).
+            plain = event.implicit[0] and event.tag is None
+            value = self._plain(event) if plain else event.value
+        elif kind is MappingStartEvent:
+            value = self._compose_mapping(depth)
+        else:
+            value = []
+            while type(item := self._next()) is not SequenceEndEvent:
+                self._note(item)
+                value.append(self._compose_value(item, depth + 1))
+        if event.anchor is not None:
+            stop = len(self._positions)
+            self._anchors[event.anchor] = _Anchor(value, self._positions, start, stop)
+        return value
 
-    def _syntax_error(self, error: yaml.MarkedYAMLError) -> ManifestError:
-        mark = error.problem_mark or error.context_mark
-        position = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
-        message = ", ".join(part for part in (error.context, error.problem) if part)
-        return self._error(position, f"not YAML: {message}")
+    def _plain(self, event: Any) -> Any:
+        value = plain_scalar(event.value)
+        if type(value) is float and not math.isfinite(value):
+            message = f"{event.value} is not a finite number"
+            self._report(event, message, f"quote it: '{event.value}'", rule="yaml-number")
+        if type(value) is int and not -INT64 <= value < INT64:
+            message = "the number needs more than 64 bits"
+            self._report(event, message, "quote it", rule="yaml-number")
+        return value
+
+    def _compose_mapping(self, depth: int) -> dict[str, Any]:
+        items: dict[str, Any] = {}
+        lines: dict[str, int] = {}
+        merges: list[tuple[Any, Any, list[int]]] = []
+        while type(event := self._next()) is not MappingEndEvent:
+            key = self._compose_value(event, depth + 1)
+            if key == "<<" and type(event) is ScalarEvent and event.implicit[0]:
+                merges.append(self._compose_merge(depth + 1))
+                continue
+            self._note(event)
+            value = self._compose_value(self._next(), depth + 1)
+            if type(key) is not str:
+                shown = "a list or mapping" if isinstance(key, list | dict) else repr(key)
+                message = f"a key must be a string, this is {shown}"
+                self._report(event, message, "quote it", rule="yaml-key")
+                key = str(key)
+            if key in items:
+                message = f"the key '{key}' is repeated"
+                hint = f"the first is on line {lines[key]}"
+                self._report(event, message, hint, rule="duplicate-key")
+            else:
+                items[key] = value
+                lines[key] = event.start_mark.line + 1
+        for event, value, positions in merges:
+            self._merge(event, value, positions, items)
+        return items
+
+    def _compose_merge(self, depth: int) -> tuple[Any, Any, list[int]]:
+        """Return what `<<` merges: its event, its value and the positions in it."""
+        outer, self._positions = self._positions, []
+        event = self._next()
+        value = self._compose_value(event, depth)
+        inner, self._positions = self._positions, outer
+        return event, value, inner
+
+    def _merge(self, event: Any, value: Any, positions: list[int], items: dict[str, Any]) -> None:
+        """Add keys that are not there yet; those of the first mapping win."""
+        start = 0
+        for source in value if isinstance(value, list) else [value]:
+            if not isinstance(source, dict):
+                raise self._error(_start(event), "`<<` merges mappings only")
+            start += 2 if isinstance(value, list) else 0  # the position of the mapping itself
+            for key, item in source.items():
+                stop = start + 2 * _count(item)
+                if key not in items:
+                    items[key] = item
+                    self._positions += positions[start:stop]
+                start = stop
+
+    def _repeat(self, event: Any, depth: int) -> Any:
+        """Return the value that an alias stands for, within bounds for what a file may become."""
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            raise self._limit(_start(event), f"more than {MAX_ALIASES} aliases", "use `extends`")
+        if event.anchor not in self._anchors:
+            message = f"the anchor '{event.anchor}' is not defined above"
+            raise self._error(_start(event), message)
+        value, positions, start, stop = self._anchors[event.anchor]
+        self._repeated += (stop - start) // 2
+        if self._repeated > MAX_NODES:
+            raise self._limit(_start(event), f"more than {MAX_NODES:,} values")
+        levels, characters = _size(value)
+        if depth + levels > MAX_DEPTH:
+            raise self._limit(_start(event), f"nested deeper than {MAX_DEPTH} levels")
+        self._characters += characters
+        if self._characters > MAX_TEXT:
+            message = f"more than {MAX_TEXT:,} characters"
+            raise self._error(_start(event), message, "use fewer aliases")
+        self._positions += positions[start:stop]
+        return value
+
+    def _report(self, event: Any, message: str, hint: str, *, rule: str) -> None:
+        """Add a problem that does not end the parsing, so that all are reported at once."""
+        error = self._error(_start(event), message, hint, rule=rule)
+        self._problems.extend(error.problems)
+
+    def _limit(self, position: Position, message: str, hint: str = "") -> ManifestError:
+        return self._error(position, message, hint, rule="yaml-limit")
 
     def _error(
         self, position: Position, message: str, hint: str = "", *, rule: str = "yaml-syntax"
     ) -> ManifestError:
         return unparsed(self._file, message, hint, position, rule=rule)
 
-    def _note(self, position: Position, message: str, hint: str, *, rule: str) -> None:
-        """Keep a problem that does not stop the parsing, so that all are reported at once."""
-        error = self._error(position, message, hint, rule=rule)
-        self._problems.extend(error.problems)
 
-    def _compose_node(self, event: Any, depth: int) -> _Node:
-        position = _place(event)
-        if depth > MAX_DEPTH:
-            message = f"nested deeper than {MAX_DEPTH} levels"
-            raise self._error(position, message, rule="yaml-limit")
-        if isinstance(event, yaml.AliasEvent):
-            return self._alias(event, position)
-        tag = event.tag
-        if tag is not None and tag != "!":
-            message = f"the tag {tag} is not allowed"
-            self._note(position, message, "write plain values", rule="yaml-tag")
-        node = self._compose_value(event, position, depth)
-        if event.anchor is not None:
-            self._anchors[event.anchor] = node
-        return node
+def _start(event: Any) -> Position:
+    mark = event.start_mark
+    return Position(mark.line + 1, mark.column + 1)
 
-    def _alias(self, event: Any, position: Position) -> _Node:
-        self._aliases += 1
-        if self._aliases > MAX_ALIASES:
-            message = f"more than {MAX_ALIASES} aliases"
-            raise self._error(position, message, "use `extends`", rule="yaml-limit")
-        if event.anchor not in self._anchors:
-            raise self._error(position, f"the anchor '{event.anchor}' is not defined above")
-        return self._anchors[event.anchor]
 
-    def _compose_value(self, event: Any, position: Position, depth: int) -> _Node:
-        if isinstance(event, yaml.ScalarEvent):
-            return _Node(self._scalar(event, position), position, _NO_KEYS)
-        if isinstance(event, yaml.SequenceStartEvent):
-            items = []
-            while not isinstance(following := next(self._events), yaml.SequenceEndEvent):
-                items.append(self._compose_node(following, depth + 1))
-            return _Node(items, position, _NO_KEYS)
-        return self._mapping(position, depth)
+def _count(value: Any) -> int:
+    """Return how many values there are, with those inside."""
+    items = value.values() if isinstance(value, dict) else value
+    return 1 + sum(map(_count, items)) if isinstance(value, dict | list) else 1
 
-    def _scalar(self, event: Any, position: Position) -> Any:
-        if not event.implicit[0] or event.tag == "!":  # quoted or block text
-            return event.value
-        return self._bounded(plain_scalar(event.value), event.value, position)
 
-    def _bounded(self, value: Any, text: str, position: Position) -> Any:
-        if isinstance(value, float) and not math.isfinite(value):
-            message = f"{text} is no finite number"
-            self._note(position, message, f"quote it: '{text}'", rule="yaml-number")
-        if isinstance(value, int) and not -INT64 <= value < INT64:
-            message = "the number needs more than 64 bits"
-            self._note(position, message, "quote it", rule="yaml-number")
-        return value
-
-    def _mapping(self, position: Position, depth: int) -> _Node:
-        items: dict[str, _Node] = {}
-        merged: list[_Node] = []
-        keys: dict[str, Position] = {}
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            key = self._compose_node(event, depth + 1)
-            value = self._compose_node(next(self._events), depth + 1)
-            name = self._key(key)
-            if name == "<<" and getattr(event, "implicit", (False,))[0]:
-                merged.append(value)
-            elif name in items:
-                line = keys[name].line
-                message = f"the key '{name}' stands here a second time"
-                hint = f"the first is on line {line}"
-                self._note(key.position, message, hint, rule="duplicate-key")
-            else:
-                items[name], keys[name] = value, key.position
-        for node in merged:
-            self._merge(node, items, keys)
-        return _Node(items, position, keys)
-
-    def _key(self, node: _Node) -> str:
-        if isinstance(node.value, str):
-            return node.value
-        shown = "a list or mapping" if isinstance(node.value, list | dict) else repr(node.value)
-        message = f"a key must be text, this is {shown}"
-        self._note(node.position, message, "quote it", rule="yaml-key")
-        return str(node.value)
-
-    def _merge(self, node: _Node, items: dict[str, _Node], keys: dict[str, Position]) -> None:
-        """Add what `<<` brings: keys that are not there yet, the first mapping's first."""
-        sources = node.value if isinstance(node.value, list) else [node]
-        for source in sources:
-            if not isinstance(source.value, dict):
-                raise self._error(node.position, "`<<` merges mappings only")
-            for name, value in source.value.items():
-                if name not in items:
-                    items[name], keys[name] = value, source.key_positions[name]
-
-    def _unfold(self, node: _Node, path: DataPath) -> Any:
-        """Turn nodes into plain data and note the place of each."""
-        self._nodes += 1
-        if len(path) > MAX_DEPTH:
-            message = f"nested deeper than {MAX_DEPTH} levels"
-            raise self._error(node.position, message, rule="yaml-limit")
-        if self._nodes > MAX_NODES:
-            message = f"more than {MAX_NODES:,} values"
-            raise self._error(node.position, message, rule="yaml-limit")
-        self._positions.setdefault(path, node.position)
-        if isinstance(node.value, str):
-            return self._counted(node.value, node.position)
-        if isinstance(node.value, list):
-            return [self._unfold(item, (*path, index)) for index, item in enumerate(node.value)]
-        if not isinstance(node.value, dict):
-            return node.value
-        value = {}
-        for name, item in node.value.items():
-            here, position = (*path, name), node.key_positions[name]
-            self._positions[here] = position
-            value[self._counted(name, position)] = self._unfold(item, here)
-        return value
-
-    def _counted(self, text: str, position: Position) -> str:
-        """Bound the text that aliases make of one value when the document is written out."""
-        self._characters += len(text)
-        if self._characters > MAX_TEXT:
-            raise self._error(position, f"more than {MAX_TEXT:,} characters", "use fewer aliases")
-        return text
+def _size(value: Any) -> tuple[int, int]:
+    """Return how many levels a value nests, and how many characters its keys and strings have."""
+    if not isinstance(value, dict | list) or not value:
+        return 0, len(value) if isinstance(value, str) else 0
+    levels, characters = zip(
+        *map(_size, value.values() if isinstance(value, dict) else value), strict=True
+    )
+    keys = sum(map(len, value)) if isinstance(value, dict) else 0
+    return 1 + max(levels), keys + sum(characters)

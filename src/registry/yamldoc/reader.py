@@ -60,7 +60,6 @@ def parse_bytes(data: bytes, *, file: str) -> Document:
 
 def parse_yaml(text: str, *, file: str) -> Document:
     """Parse YAML text; `file` is its name in messages."""
-    from registry.yamldoc.fast_parser import compose_plain
     from registry.yamldoc.parser import compose  # the warm catalog parses nothing
 
-    return compose_plain(text, file=file) or compose(text, file=file)
+    return compose(text, file=file)

@@ -1,4 +1,4 @@
-"""What the text of a plain scalar means: the core schema of YAML 1.2.2, section 10.3.2."""
+"""The values of plain scalars: the core schema of YAML 1.2.2, section 10.3.2."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
     (re.compile(r"0o[0-7]+"), lambda text: _integer(text[2:], 8)),
     (re.compile(r"0x[0-9a-fA-F]+"), lambda text: _integer(text[2:], 16)),
     (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
-    (re.compile(r"[-+]?\.(inf|Inf|INF)"), lambda _: math.inf),
+    (re.compile(r"[-+]?\.(inf|Inf|INF)"), lambda text: float(text.replace(".", ""))),
     (re.compile(r"\.(nan|NaN|NAN)"), lambda _: math.nan),
 )
 
 
 def plain_scalar(text: str) -> Any:
-    """Return the value of a scalar without quotes: null, a boolean, a number or text."""
+    """Return the value of a scalar without quotes: None, a bool, a number or a str."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in _NUMBER_STARTS:
@@ -39,5 +39,5 @@ def plain_scalar(text: str) -> Any:
 
 
 def _integer(digits: str, base: int) -> int:
-    # Python refuses, and takes quadratic time for, very long numbers; 64 bits are the bound.
+    # Python needs quadratic time for very long numbers, and refuses them; 64 bits are the bound.
     return int(digits, base) if len(digits) <= 64 else INT64

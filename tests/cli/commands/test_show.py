@@ -13,7 +13,7 @@ from registry.catalog.catalog import Catalog
 from registry.manifest.merge import Entry, Layer
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
-from registry.manifest.schema import validate
+from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 from tests.cli.invocation import Run, write
 

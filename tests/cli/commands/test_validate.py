@@ -206,7 +206,7 @@ def test_what_means_something_to_github_is_escaped(run: Run, root: Path) -> None
     first, *_, last = run("--format", "github").lines
     assert first.startswith(
         "::error file=m/a%2Cb%3A100%25 é.yaml,line=2,col=3,title=bad-name::"
-        "$.datasets['a,b%25']: 'a,b%25' is no name for a dataset"
+        "$.datasets['a,b%25']: 'a,b%25' is not a valid dataset name"
     )
     assert "'%25\\r\\nup' is not one of error, drop, suffix" in last
 

@@ -8,8 +8,8 @@ import pytest
 
 from registry.lint.fixes.key_order import DATASET_KEYS, SOURCE_KEYS, misplaced_keys, order_keys
 from registry.lint.fixes.source_file import ManifestFile
-from registry.manifest.models import CsvSource, HfSource, JsonSource, ParquetSource
 from registry.manifest.schema import read_schema
+from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 from registry.yamldoc.reader import json_path, parse_yaml
 
 ROOT = Path(__file__).parents[3]

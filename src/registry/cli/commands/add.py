@@ -10,14 +10,13 @@ from typing import Any
 
 import click
 
-from registry.base.locations import unpacked_suffix
 from registry.catalog.catalog import Catalog, shown
 from registry.cli import CLEAN, options
 from registry.cli.output import print_sample
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.lint.fixes.schema_comment import schema_reference
 from registry.load import SourceContext, inspect_source, load
-from registry.manifest.resolve import source_type
+from registry.manifest.source_models import infer_source_keys
 from registry.scaffold.infer import manifest_text, propose
 from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
@@ -130,11 +129,10 @@ def _source(
     if file is not None:
         if config or split or revision:
             raise click.UsageError("--name, --split and --revision go with --hf")
-        kind = source_type(file)
-        if kind is None:
+        inferred = infer_source_keys(file)
+        if inferred is None:
             raise click.UsageError(f"can't tell the type of {file}: csv, json, jsonl or parquet")
-        tabs = {"delimiter": "\t"} if unpacked_suffix(file) in (".tsv", ".tab") else {}
-        return {"type": kind, "path": _relative(file, folder), **tabs}
+        return {"type": inferred.pop("type"), "path": _relative(file, folder), **inferred}
     if split is None:
         raise click.UsageError("--hf needs --split, such as test")
     given = {"path": path, "name": config, "split": split, "revision": revision}

@@ -13,8 +13,8 @@ from registry.errors import ManifestError
 from registry.lint.fixes.source_file import ManifestFile
 from registry.lint.suppressions import read_ignores
 from registry.lockfile.models import Lock
-from registry.lockfile.pinned import HUB
-from registry.manifest.source_checks import is_floating_repository
+from registry.manifest.source import Repository, is_commit
+from registry.manifest.source_models import source_model
 from registry.yamldoc.reader import json_path, parse_yaml
 
 __all__ = ["pin_revisions"]
@@ -28,7 +28,7 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
     Return the file, what was changed and what could not be. The pinned samples stay the same.
     """
     done, left = list[str](), list[str]()
-    for name, source in list(_floating_sources(file)):
+    for name, repository in list(_floating(file)):
         place = json_path(("datasets", name, "source"))
         # Of all pins, as dependents inherit the source: each of them must have the same commit.
         commits = {
@@ -36,8 +36,8 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
             for pin in lock.pins.values()
             for pinned in pin.sources
             if pinned.revision is not None
-            and pinned.location == HUB + source["path"]
-            and pinned.requested == source.get("revision")
+            and pinned.location == repository.location
+            and pinned.requested == repository.revision
         }
         if name not in lock.pins or not commits:
             continue
@@ -55,7 +55,7 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
     return file, done, left
 
 
-def _floating_sources(file: ManifestFile) -> Iterator[tuple[str, dict[str, Any]]]:
+def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
     """Yield the repositories without a commit whose problem no comment ignores."""
     ignored = {
         comment.target
@@ -64,10 +64,14 @@ def _floating_sources(file: ManifestFile) -> Iterator[tuple[str, dict[str, Any]]
     }
     for name, entry in (file.document.value.get("datasets") or {}).items():
         source = entry.get("source") if isinstance(entry, dict) else None
-        if isinstance(source, dict) and is_floating_repository(source):
-            key = "path" if source.get("revision") is None else "revision"
-            if file.document.position(("datasets", name, "source", key)).line not in ignored:
-                yield name, source
+        if not isinstance(source, dict):
+            continue
+        repository = source_model(source).repository_of(source)
+        if repository is None or is_commit(repository.revision):
+            continue
+        key = "path" if repository.revision is None else "revision"
+        if file.document.position(("datasets", name, "source", key)).line not in ignored:
+            yield name, repository
 
 
 def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile | None:

@@ -1,4 +1,4 @@
-"""The bytes of files that are pinned: on this machine, in the blobs, or fetched into these."""
+"""The bytes of pinned files: on this machine, in the blobs, or downloaded into these."""
 
 from __future__ import annotations
 
@@ -12,63 +12,71 @@ from registry.base.file_state import FileState
 from registry.base.fs import file_sha256
 from registry.base.locations import is_local, local_path, public_location
 from registry.decode.stream import SourceBytes
-from registry.sources.files import (
-    FilesystemPool,
+from registry.sources.expand import FilesystemPool, expand
+from registry.sources.filesystem import (
     changed_error,
-    download,
-    expand,
     offline_error,
+    open_location,
+    source_errors,
 )
-from registry.sources.filesystem import open_location, source_errors
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
+from registry.sources.remote_files import download
 
 __all__ = ["fetch_files", "open_files"]
 
 
 def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceBytes]:
     """Return files to read straight from where they are, for the loaders."""
+    pool = FilesystemPool(options)
     return [
         SourceBytes(public_location(location), partial(open_location, location, options))
-        for location in expand(paths, options)
+        for path in paths
+        for location in expand(path, pool)
     ]
 
 
 def fetch_files(
     options: Mapping[str, Any], pinned: SourcePin, context: SourceContext
 ) -> list[SourceBytes]:
-    """Return the files of a pin, remote ones from the blobs."""
+    """Return the files of a pin, remote ones from the blobs.
+
+    Raises:
+        OfflineError: a file is not in the blobs.
+        SourceError: a file can't be downloaded, or has changed since it was pinned.
+    """
     pool = FilesystemPool(options)
-    return [_fetch_one(file, pool, context) for file in pinned.files]
+    return [_fetch_file(file, pool, context) for file in pinned.files]
 
 
-def _fetch_one(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -> SourceBytes:
-    shown = public_location(file.location)
+def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -> SourceBytes:
+    name = public_location(file.location)
     if is_local(file.location):
         path = Path(local_path(file.location))
-        return SourceBytes(shown, partial(_open_unchanged, path, file), str(path))
-    if not file.sha256:
+        return SourceBytes(name, partial(_open_unchanged, path, file), str(path))
+    name = name.removesuffix("?…")
+    if not file.sha256:  # of a probe: its beginning is read from where it is
         if context.offline:
             raise offline_error(file.location)
-        name = shown.removesuffix("?…")
         return SourceBytes(name, partial(open_location, file.location, pool.options, part=True))
     path = context.cache.blob(file.sha256)
-    if not _is_sound(path, file):
+    if not _has_digest(path, file):
         if context.offline:
             raise offline_error(file.location)
+        # Another process may have downloaded it while this one waited for the lock.
         with context.cache.working("blobs", file.sha256):
-            if not _is_sound(path, file):
+            if not _has_digest(path, file):
                 download(file.location, pool, None, context, pinned=file)
-    return SourceBytes.of_file(shown.removesuffix("?…"), path)
+    return SourceBytes.of_file(name, path)
 
 
-def _is_sound(path: Path, file: PinnedFile) -> bool:
-    # A blob is read for a build, which takes longer than to hash it.
+def _has_digest(path: Path, file: PinnedFile) -> bool:
+    # A blob is only read for a build, which takes longer than hashing it.
     return path.exists() and file_sha256(path) == file.sha256
 
 
 @contextlib.contextmanager
 def _open_unchanged(path: Path, file: PinnedFile) -> Iterator[IO[bytes]]:
-    """Open a local file that is still what was pinned, and make sure that it stays so."""
+    """Open a local file that is still what was pinned, and check on leaving that it still is."""
     with source_errors(str(path)):
         before = FileState.of(path)
         if before.size != file.size or file.state not in (None, before):

@@ -1,0 +1,315 @@
+"""The types of sources and their keys in a manifest.
+
+A new type is a model here with its row in `SOURCE_TYPES`, a reader in a module of `sources`, and a
+definition in the schema of manifests. No other code asks which type a source has.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from registry.base.locations import has_secret, is_local, public_location, unpacked_suffix
+from registry.manifest.source import Repository, Source, SourceModel, is_commit
+
+__all__ = [
+    "GENERIC_BUILDERS",
+    "SOURCE_TYPES",
+    "CsvSource",
+    "FileSource",
+    "HfSource",
+    "JsonSource",
+    "ParquetSource",
+    "data_file_list",
+    "infer_source_keys",
+    "is_folder",
+    "source_model",
+    "to_source",
+]
+
+GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
+"""Paths of a Hub source that name a format of `datasets` and no repository."""
+
+_Text = Annotated[str, Meta(min_length=1)]
+_Texts = Annotated[tuple[_Text, ...], Meta(min_length=1)]
+_REDACTED_NOTE = "put in what the URL has after `?`, or as its user"
+
+
+class FileSource(SourceModel, frozen=True, kw_only=True):
+    """Files: one path, several, or globs; local or any fsspec URL."""
+
+    reader = "registry.sources.files:FileReader"
+
+    path: _Texts
+    """Paths, URLs or globs, read in this order; a glob's files in order of their names."""
+    fs_options: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Options of the file system; a secret is written `{env: NAME}`."""
+
+    @property
+    def base_location(self) -> str:
+        """The first path."""
+        return self.path[0]
+
+    def paths(self) -> Sequence[str]:
+        """Return the paths."""
+        return self.path
+
+    def rename_paths(self, rename: Callable[[str], Any]) -> dict[str, Any]:
+        """Return `path` with other paths."""
+        return {"path": [rename(path) for path in self.path]}
+
+    def loader_notes(self) -> Iterator[str]:
+        """Yield what is not in the call: secrets in URLs, and paths after the first."""
+        if any(map(has_secret, self.path)):
+            yield _REDACTED_NOTE
+        if len(self.path) > 1:
+            others = ", ".join(map(public_location, self.path[1:]))
+            yield f"read {len(self.path) - 1} more paths: {others}"
+
+    @classmethod
+    def absolute_paths(
+        cls, keys: Mapping[str, Any], inherited: Mapping[str, Any], folder: Path
+    ) -> dict[str, Any]:
+        """Return `path` with absolute paths."""
+        if not isinstance(keys.get("path"), str | list):
+            return {}
+        return {"path": _map_paths(keys["path"], lambda path: _absolute(path, folder))}
+
+    @classmethod
+    def normalized(cls, keys: dict[str, Any]) -> dict[str, Any]:
+        """Return keys in which `path` is a list."""
+        return {**keys, "path": [keys["path"]]} if isinstance(keys.get("path"), str) else keys
+
+
+class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
+    """Comma-separated values; every cell is text."""
+
+    type = "csv"
+    suffixes = (".csv", ".tsv", ".tab")
+
+    encoding: _Text = "utf-8"
+    """Text encoding; a byte-order mark is accepted."""
+    dialect: Literal["unix", "excel", "excel-tab"] = "unix"
+    """Dialect of Python's csv module."""
+    delimiter: Annotated[str, Meta(min_length=1, max_length=1)] | None = None
+    """One character between cells; the dialect's own where not given."""
+    fieldnames: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
+    """Column names of a file without a header."""
+    skip_rows: Annotated[int, Meta(ge=0)] = 0
+    """Rows before the header that are skipped."""
+
+    @property
+    def column_names(self) -> Sequence[str] | None:
+        """The names given for a file without a header."""
+        return self.fieldnames
+
+    def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the call of `csv_dataset`."""
+        options = {key: value for key, value in given.items() if key != "skip_rows"}
+        return "csv_dataset", {"csv_file": public_location(self.path[0]), **options}
+
+    def loader_notes(self) -> Iterator[str]:
+        """Yield what is not in the call."""
+        yield from super().loader_notes()
+        if (self.dialect, self.delimiter) == ("excel-tab", ","):
+            yield "read commas: the loader takes its default to mean the dialect's tab"
+        if self.skip_rows:
+            yield f"skip the first {self.skip_rows} rows"
+
+    @classmethod
+    def infer_keys(cls, location: str) -> dict[str, Any]:
+        """Return the delimiter of tab-separated values."""
+        return {"delimiter": "\t"} if unpacked_suffix(location) in (".tsv", ".tab") else {}
+
+
+class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
+    """JSON Lines (`.jsonl`, `.ndjson`), or JSON: an array of objects, or one object."""
+
+    type = "json"
+    suffixes = (".json", ".jsonl", ".ndjson")
+    columns_vary = True
+
+    encoding: _Text = "utf-8"
+    """Text encoding; a byte-order mark is accepted."""
+    records: _Text | None = None
+    """Key, or dotted path, of the array of objects in a JSON object."""
+
+    def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the call of `json_dataset`."""
+        options = {key: value for key, value in given.items() if key != "records"}
+        return "json_dataset", {"json_file": public_location(self.path[0]), **options}
+
+
+class ParquetSource(FileSource, frozen=True, kw_only=True, tag="parquet"):
+    """Parquet files."""
+
+    type = "parquet"
+    suffixes = (".parquet",)
+    # Inspect reads Parquet with hf_dataset, so its shuffle is the one to reproduce.
+    shuffle_order = "hub"
+
+    def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the call of `hf_dataset` with the builder for Parquet."""
+        files = [public_location(path) for path in self.path]
+        return "hf_dataset", {"path": "parquet", "split": "train", "data_files": files}
+
+    def loader_notes(self) -> Iterator[str]:
+        """Yield what is not in the call, which has all paths."""
+        if any(map(has_secret, self.path)):
+            yield _REDACTED_NOTE
+
+
+class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
+    """A dataset of the Hugging Face Hub, a local folder, or a generic builder with files."""
+
+    type = "hf"
+    reader = "registry.sources.hub:HubReader"
+    location_keys = frozenset({"path", "revision", "trust", "cached"})
+    shuffle_order = "hub"
+    is_stream = False
+
+    path: _Text
+    """Repository `owner/name`, a local folder (`./…` or absolute), or a builder such as `json`."""
+    split: _Text
+    """Split, such as `test`."""
+    name: _Text | None = None
+    """Configuration of the dataset."""
+    data_dir: _Text | None = None
+    """Folder within the repository."""
+    data_files: str | list[str] | dict[str, str | list[str]] | None = None
+    """Files, a list of them, or a map from split to files."""
+    revision: _Text | None = None
+    """Commit, tag or branch; a full commit pins the dataset."""
+    trust: bool = False
+    """Accepted because the loaders have it: scripts of repositories are refused either way."""
+    cached: bool = True
+    """False builds anew each time the source is not pinned."""
+
+    @property
+    def location(self) -> str:
+        """The repository, folder or builder."""
+        return self.path
+
+    @property
+    def repository(self) -> Repository | None:
+        """The repository, unless `path` is a folder or a builder."""
+        return self.repository_of({"path": self.path, "revision": self.revision})
+
+    @property
+    def builds_anew(self) -> bool:
+        """True for `cached: false`, unless nothing can have changed."""
+        return not self.cached and not is_commit(self.revision)
+
+    def paths(self) -> Sequence[str]:
+        """Return the files of a builder, or the folder."""
+        if self.path in GENERIC_BUILDERS:
+            return data_file_list(self.data_files)
+        return (self.path,) if is_folder(self.path) else ()
+
+    def rename_paths(self, rename: Callable[[str], Any]) -> dict[str, Any]:
+        """Return the `data_files` of a builder, or the `path` of a folder."""
+        if self.path in GENERIC_BUILDERS:
+            return {"data_files": _map_paths(self.data_files, rename)}
+        return {"path": rename(self.path)} if is_folder(self.path) else {}
+
+    def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the call of `hf_dataset`."""
+        return "hf_dataset", {"path": self.path, **given}
+
+    @classmethod
+    def repository_of(cls, keys: Mapping[str, Any]) -> Repository | None:
+        """Return the repository, unless `path` is a folder or a builder."""
+        path = keys.get("path")
+        if not isinstance(path, str) or path in GENERIC_BUILDERS or is_folder(path):
+            return None
+        return Repository(path, keys.get("revision"))
+
+    @classmethod
+    def absolute_paths(
+        cls, keys: Mapping[str, Any], inherited: Mapping[str, Any], folder: Path
+    ) -> dict[str, Any]:
+        """Return a folder's absolute `path`, and the `data_files` of a builder."""
+        path, changed = keys.get("path"), dict[str, Any]()
+        if isinstance(path, str) and is_folder(path):
+            changed["path"] = _absolute(path, folder)
+        # In a repository `data_files` are relative to it, and stay as they are.
+        if keys.get("path", inherited.get("path")) in GENERIC_BUILDERS and "data_files" in keys:
+            absolute = _map_paths(keys["data_files"], lambda path: _absolute(path, folder))
+            changed["data_files"] = absolute
+        return changed
+
+
+SOURCE_TYPES: dict[str, type[Source]] = {
+    model.type: model for model in (CsvSource, JsonSource, ParquetSource, HfSource)
+}
+"""Every type of source, by the `type` of a manifest."""
+
+
+def source_model(keys: Mapping[str, Any]) -> type[Source]:
+    """Return the model of keys that need not be valid: without a known type, they are of files."""
+    kind = keys.get("type")
+    return SOURCE_TYPES.get(kind, FileSource) if isinstance(kind, str) else FileSource
+
+
+def to_source(expected: type, keys: Any) -> Any:
+    """Return the source that keys describe: the `dec_hook` of a model that holds sources.
+
+    Raises:
+        msgspec.ValidationError: they do not fit the model of their type.
+    """
+    if expected is not Source:  # msgspec asks for every class it does not know, such as Path
+        return keys
+    kind = keys.get("type") if isinstance(keys, dict) else None
+    if not isinstance(kind, str) or kind not in SOURCE_TYPES:
+        raise msgspec.ValidationError(f"Expected a source with a known type, got {kind!r}")
+    return msgspec.convert(keys, SOURCE_TYPES[kind])
+
+
+def infer_source_keys(location: str) -> dict[str, Any] | None:
+    """Return `type`, and what else a file's suffix implies; None for an unknown suffix."""
+    suffix = unpacked_suffix(location)
+    for name, model in SOURCE_TYPES.items():
+        if suffix in model.suffixes:
+            return {"type": name, **model.infer_keys(location)}
+    return None
+
+
+def is_folder(path: str) -> bool:
+    """Return whether the path of a Hub source is a local folder and no repository.
+
+    Told by its first character alone: a folder called `owner/name` in the working directory must
+    not replace the repository of that name. No name on the Hub starts with one of these.
+    """
+    return path.startswith((".", "/", "~"))
+
+
+def data_file_list(data_files: Any) -> list[str]:
+    """Return the paths of `data_files`, whatever form they are given in."""
+    match data_files:
+        case str():
+            return [data_files]
+        case Mapping():
+            return [path for paths in data_files.values() for path in data_file_list(paths)]
+        case _:
+            return list(data_files or ())
+
+
+def _map_paths(value: Any, change: Callable[[str], Any]) -> Any:
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_map_paths(item, change) for item in value]
+        case dict():
+            return {key: _map_paths(item, change) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _absolute(path: str, folder: Path) -> str:
+    if not is_local(path):
+        return path
+    return os.path.normpath(folder / os.path.expanduser(path))

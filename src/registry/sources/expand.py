@@ -1,0 +1,82 @@
+"""Paths and globs → locations of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from registry.base.digest import digest_of
+from registry.base.local_files import local_files
+from registry.base.locations import is_local, local_path, protocol_of, public_location
+from registry.errors import SourceError
+from registry.sources.filesystem import filesystem, offline_error, option_errors, read_secrets
+
+if TYPE_CHECKING:
+    from registry.sources.pins import SourceContext
+
+__all__ = ["FilesystemPool", "expand", "expand_or_recall"]
+
+_MAGIC = frozenset("*?[")
+
+
+class FilesystemPool:
+    """The file systems of one source: one per protocol, created on first use."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = options
+        self._by_protocol: dict[str, Any] = {}
+
+    def of(self, location: str) -> Any:
+        """Return the file system of a location."""
+        protocol = protocol_of(location)
+        if protocol not in self._by_protocol:
+            options = read_secrets(self.options, location=location)
+            self._by_protocol[protocol] = filesystem(location, options)
+        return self._by_protocol[protocol]
+
+
+def expand(path: str, pool: FilesystemPool) -> list[str]:
+    """Return the locations that a path or glob stands for, a glob's sorted by name.
+
+    Raises:
+        SourceError: a glob matches nothing, or can't be used with the file system.
+    """
+    # A local file may have a name that looks like a glob.
+    if not _is_glob(path) or (is_local(path) and os.path.exists(local_path(path))):
+        return [path]
+    if is_local(path):
+        found = local_files(local_path(path))
+    else:
+        files = pool.of(path)
+        with option_errors(path):
+            found = sorted(files.unstrip_protocol(name) for name in files.glob(path))
+    if not found:
+        raise SourceError(f"{public_location(path)}: no file matches")
+    return found
+
+
+def expand_or_recall(
+    paths: Sequence[str], pool: FilesystemPool, context: SourceContext
+) -> dict[str, list[str]]:
+    """Expand each path; offline, remote globs give what they gave when last expanded.
+
+    Raises:
+        OfflineError: a remote glob was never expanded.
+    """
+    if all(is_local(path) or not _is_glob(path) for path in paths):
+        return {path: expand(path, pool) for path in paths}
+    key = digest_of({"paths": list(paths), "options": dict(pool.options)})
+    if not context.offline:
+        found = {path: expand(path, pool) for path in paths}
+        context.cache.remember(key, {"found": found})
+        return found
+    known = context.cache.recall(key, "found")
+    if known is None:
+        raise offline_error(paths[0])
+    return dict(known["found"])
+
+
+def _is_glob(path: str) -> bool:
+    # In a web address `?` starts the query, and no server can list files.
+    return bool(_MAGIC.intersection(path)) and protocol_of(path) not in ("http", "https")

@@ -1,0 +1,142 @@
+"""One remote file: its version by the server's validators, and its download into the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from registry.base.digest import digest_of
+from registry.base.fs import file_sha256
+from registry.base.locations import public_location
+from registry.errors import DigestMismatchError, SourceError
+from registry.sources.filesystem import (
+    changed_error,
+    offline_error,
+    option_errors,
+    source_errors,
+)
+from registry.sources.pins import PinnedFile, SourceContext, UnknownDigestError
+
+if TYPE_CHECKING:
+    from registry.sources.expand import FilesystemPool
+
+__all__ = ["digest_mismatch", "download", "location_key", "pin_remote", "probe_remote", "validated"]
+
+# What the file systems of fsspec call them. A file without any is downloaded at each look.
+_VALIDATORS = ("ETag", "etag", "VersionId", "Last-Modified", "LastModified", "mtime", "Content-MD5")
+# Smaller files are downloaded even where the first samples would do: then all views share them.
+_SMALL_REMOTE_BYTES = 1 << 20
+
+
+def location_key(location: str, options: Mapping[str, Any]) -> str:
+    """Return the key under which the cache remembers what a location held."""
+    return digest_of({"location": location, "options": dict(options)})
+
+
+def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> PinnedFile:
+    """Return the digest of a remote file, which is downloaded unless its validators are known.
+
+    Raises:
+        UnknownDigestError: it would have to be downloaded, and `context.whole` is false.
+        OfflineError: it is not known.
+    """
+    key = location_key(location, pool.options)
+    known = _recall(key, context)
+    if context.offline:
+        if known is not None:
+            return validated(location, known)
+        if not context.whole:
+            raise UnknownDigestError(public_location(location))
+        raise offline_error(location)
+    state = _state(location, pool)
+    if not _is_current(known, state, context):
+        if not context.whole:
+            raise UnknownDigestError(public_location(location))
+        # One process downloads; the others find its bytes when they get the lock.
+        with context.cache.working("blobs", key):
+            latest = _recall(key, context)
+            if latest == known or not _is_current(latest, state, context):
+                pinned = download(location, pool, state["size"], context)
+                latest = {"state": state, "sha256": pinned.sha256, "size": pinned.size}
+                context.cache.remember(key, latest)
+            known = latest
+    return validated(location, known)
+
+
+def probe_remote(
+    location: str, pool: FilesystemPool, context: SourceContext
+) -> dict[str, Any] | None:
+    """Return the size and validators of a remote file; None if it is small or has none."""
+    key = digest_of({"glance": location, "options": dict(pool.options)})
+    if context.offline:
+        known = context.cache.recall(key, "state")
+        return known["state"] if known else None
+    state = _state(location, pool)
+    if not state["validators"] or (state["size"] or 0) < _SMALL_REMOTE_BYTES:
+        return None
+    context.cache.remember(key, {"state": state})
+    return state
+
+
+def validated(location: str, known: Mapping[str, Any]) -> PinnedFile:
+    """Return a file that the cache remembers, with its ETag and VersionId."""
+    validators = known["state"]["validators"]
+    etag = validators.get("ETag") or validators.get("etag")
+    return PinnedFile(location, known["sha256"], known["size"], etag, validators.get("VersionId"))
+
+
+def download(
+    location: str,
+    pool: FilesystemPool,
+    expected: int | None,
+    context: SourceContext,
+    *,
+    pinned: PinnedFile | None = None,
+) -> PinnedFile:
+    """Download a remote file into the blobs; a transfer of another length is an error.
+
+    With `pinned`, bytes of another digest are an error, and never enter the blobs.
+    """
+    from registry.sources.callback import Counter
+
+    files = pool.of(location)
+    with context.cache.temporary() as folder:
+        path = folder / "download"
+        with source_errors(location):
+            files.get_file(location, str(path), callback=Counter(context.report, expected))
+        size = path.stat().st_size
+        if expected not in (None, size):
+            message = f"the transfer gave {size} of {expected} bytes"
+            raise SourceError(f"{public_location(location)}: {message} (try again)")
+        sha256 = file_sha256(path)
+        if pinned is not None and sha256 != pinned.sha256:
+            raise digest_mismatch(pinned, sha256, context)
+        context.cache.store_blob(path, sha256)
+    return PinnedFile(location, sha256, size)
+
+
+def digest_mismatch(pinned: PinnedFile, sha256: str, context: SourceContext) -> SourceError:
+    """Return the error of bytes that are not those of a pin."""
+    if context.lock is None:
+        return changed_error(pinned.location)
+    return DigestMismatchError(
+        public_location(pinned.location),
+        dataset=context.lock.dataset,
+        pinned=f"sha256:{pinned.sha256}",
+        found=f"sha256:{sha256}",
+    )
+
+
+def _state(location: str, pool: FilesystemPool) -> dict[str, Any]:
+    with option_errors(location):
+        info = pool.of(location).info(location)
+    validators = {name: str(info[name]) for name in _VALIDATORS if info.get(name)}
+    return {"size": info.get("size"), "validators": validators}
+
+
+def _recall(key: str, context: SourceContext) -> Any:
+    return context.cache.recall(key, "state", "sha256", "size")
+
+
+def _is_current(known: Any, state: dict[str, Any], context: SourceContext) -> bool:
+    return bool(known and state["validators"] and known["state"] == state and not context.refresh)

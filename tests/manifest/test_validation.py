@@ -1,0 +1,381 @@
+"""Every violation of a schema is reported in words, with its place and a hint."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.catalog.catalog import Catalog
+from registry.lint.runner import check
+from registry.manifest.schema import is_surely_valid, read_schema
+from registry.manifest.validation import SchemaError, schema_errors, validate
+from registry.yamldoc.reader import parse_yaml
+
+DEFS: dict[str, Any] = read_schema("manifest")["$defs"]
+
+FIVE = """\
+datasets:
+  Sales:
+    source: {type: csv, path: a.csv}
+  sales-qa:
+    descripton: Questions on our price list.
+    source:
+      type: csv
+      path: 5
+    fields:
+      target: {from: answer, do: [{split: "#", index: 1}]}
+    limit: -1
+"""
+
+
+def test_every_mistake_of_a_file_is_a_problem_in_the_order_of_the_file() -> None:
+    problems = validate(parse_yaml(FIVE, file="registry/sales.yaml"), "manifest")
+    assert [str(problem) for problem in problems] == [
+        (
+            "registry/sales.yaml:2:3 $.datasets.Sales: 'Sales' is not a valid dataset name"
+            " (use lower-case letters, digits, '.', '-' and '_')"
+        ),
+        (
+            "registry/sales.yaml:5:5 $.datasets.sales-qa.descripton: unknown key 'descripton'"
+            " (did you mean 'description'?)"
+        ),
+        "registry/sales.yaml:8:7 $.datasets.sales-qa.source.path: must be a string or a list, is 5",
+        (
+            "registry/sales.yaml:10:35 $.datasets.sales-qa.fields.target.do[0]:"
+            " must have at most 1 key, is {'split': '#', 'index': 1} (write one operation per item)"
+        ),
+        "registry/sales.yaml:11:5 $.datasets.sales-qa.limit: must be 0 or more, is -1",
+    ]
+
+
+WORDS_WITHOUT_ARGUMENT = ", ".join(DEFS["operation"]["allOf"][0]["then"]["enum"])
+
+# What stands in a dataset `a` beside `source: {type: csv, path: x.csv}` → its problem.
+BAD_KEYS = [
+    ("limit: ten", "limit: must be an integer, is 'ten'"),
+    ("limit: true", "limit: must be an integer, is True"),
+    ("limit: 1.5", "limit: must be an integer, is 1.5"),
+    ("limit: 10.0", "limit: must be an integer, is 10.0"),
+    ("limit: -1", "limit: must be 0 or more, is -1"),
+    ("expect: {samples: 5.0}", "expect.samples: must be an integer, is 5.0"),
+    ("expect: {sampels: 5}", "expect.sampels: unknown key 'sampels' (did you mean 'samples'?)"),
+    ("seed: -1", "seed: must be 0 or more, is -1"),
+    ("auto_id: no", "auto_id: must be true or false, is 'no'"),
+    ("auto_id: 1", "auto_id: must be true or false, is 1"),
+    ("tags: demo", "tags: must be a list, is 'demo'"),
+    ("tags: [a, 1]", "tags[1]: must be a string, is 1"),
+    ("tags: [a, '']", "tags[1]: must not be empty"),
+    ("description: 1", "description: must be a string, is 1"),
+    ("description: ''", "description: must not be empty"),
+    ("license: ''", "license: must not be empty"),
+    ("homepage: example.org", "homepage: 'example.org' does not match ^https?://"),
+    ("shufle: true", "shufle: unknown key 'shufle' (did you mean 'shuffle'?)"),
+    (
+        "shuffle_choices: true",
+        "shuffle_choices: True is not allowed here (give a seed, such as 42)",
+    ),
+    ("shuffle_choices: -3", "shuffle_choices: must be 0 or more, is -3"),
+    (
+        "on_duplicate: dorp",
+        "on_duplicate: 'dorp' is not one of error, drop, suffix (did you mean 'drop'?)",
+    ),
+    ("on_duplicate: 7", "on_duplicate: 7 is not one of error, drop, suffix"),
+    ("extends: [b]", "extends: must be a string, is ['b']"),
+    ("fields: [q]", "fields: must be a mapping, is ['q']"),
+    ("fields: {inptu: q}", "fields.inptu: unknown key 'inptu' (did you mean 'input'?)"),
+    ("fields: {input: null}", "fields.input: must be a string or a list or a mapping, is None"),
+    ("fields: {target: 5}", "fields.target: must be a string or a list or a mapping, is 5"),
+    ("fields: {choices: []}", "fields.choices: must not be empty"),
+    ("fields: {metadata: [a, 1]}", "fields.metadata[1]: must be a string, is 1"),
+    ("fields: {target: {const: 1, cost: 2}}", "fields.target.cost: unknown key 'cost' (did you mean 'const'?)"),
+    ("fields: {id: {hash: []}}", "fields.id.hash: must not be empty"),
+    ("fields: {id: {hash: [q], length: 0}}", "fields.id.length: must be 1 or more, is 0"),
+    ("fields: {id: {hash: [q], length: 8.0}}", "fields.id.length: must be an integer, is 8.0"),
+    (
+        "fields: {id: {hash: [q], algorithm: md4}}",
+        "fields.id.algorithm: 'md4' is not one of md5, sha256 (did you mean 'md5'?)",
+    ),
+    (
+        "fields: {target: {do: [strip]}}",
+        "fields.target: the key 'from' is missing",
+    ),
+    ("fields: {target: {from: q, do: strip}}", "fields.target.do: must be a list, is 'strip'"),
+    ("fields: {target: {from: q, do: [5]}}", "fields.target.do[0]: must be a string or a mapping, is 5"),
+    ("fields: {target: {from: q, do: [{}]}}", "fields.target.do[0]: must not be empty"),
+    (
+        "fields: {target: {from: q, do: [strip, {strip: x, index: 1}]}}",
+        ("fields.target.do[1]: must have at most 1 key, is {'strip': 'x', 'index': 1}"
+        " (write one operation per item)"),
+    ),
+    (
+        "fields: {target: {from: q, do: [{splt: x}]}}",
+        "fields.target.do[0].splt: unknown key 'splt' (did you mean 'split'?)",
+    ),
+    (
+        "fields: {target: {from: q, do: [stripp]}}",
+        (f"fields.target.do[0]: 'stripp' is not one of {WORDS_WITHOUT_ARGUMENT}"
+        " (did you mean 'strip'?)"),
+    ),
+    ("fields: {target: {from: q, do: [{split: ''}]}}", "fields.target.do[0].split: must not be empty"),
+    ("fields: {target: {from: q, do: [{index: x}]}}", "fields.target.do[0].index: must be an integer, is 'x'"),
+    ("fields: {target: {from: q, do: [{index: 1.0}]}}", "fields.target.do[0].index: must be an integer, is 1.0"),
+    ("fields: {target: {from: q, do: [{slice: [1]}]}}", "fields.target.do[0].slice: must have at least 2 items"),
+    (
+        "fields: {target: {from: q, do: [{slice: [1, 2, 3]}]}}",
+        "fields.target.do[0].slice: must have at most 2 items, is [1, 2, 3]",
+    ),
+    ("where: {value: q, equal: 1}", "where.equal: unknown key 'equal' (did you mean 'equals'?)"),
+    ("where: {value: q, empty: 1}", "where.empty: must be true or false, is 1"),
+    ("where: []", "where: must not be empty"),
+    ("join: {source: {path: y.csv}, on: a, into: b}", "join.source: the key 'type' is missing"),
+    ("explode: {item: a}", "explode: the key 'column' is missing"),
+    ("sample: {n: 3}", "sample: the key 'seed' is missing"),
+    ("sample: {n: -1, seed: 1}", "sample.n: must be 0 or more, is -1"),
+    ("concat: []", "concat: must not be empty"),
+    ("concat: [{splt: a}]", "concat[0].splt: unknown key 'splt' (did you mean 'split'?)"),
+    ("fields: {target: {template: 5}}", "fields.target.template: must be a string, is 5"),
+    ("fields: {target: {row_number: a}}", "fields.target.row_number: must be an integer, is 'a'"),
+    ("fields: {target: {if: {value: q, equals: 1}}}", "fields.target: the key 'then' is missing"),
+    ("fields: {target: {from: q, do: [{letter: {base: 2}}]}}", "fields.target.do[0].letter.base: 2 is not one of 0, 1"),
+]  # fmt: skip
+
+# A source → the problem of a dataset `a` that has it.
+BAD_SOURCES = [
+    ("[x.csv]", "source: must be a mapping, is ['x.csv']"),
+    ("{type: csv}", "source: the key 'path' is missing"),
+    ("{type: hf, path: a/b}", "source: the key 'split' is missing"),
+    (
+        "{type: cvs, path: x}",
+        "source.type: 'cvs' is not one of csv, json, parquet, hf (did you mean 'csv'?)",
+    ),
+    (
+        "{type: csv, path: x, delimeter: ;}",
+        "source.delimeter: unknown key 'delimeter' (did you mean 'delimiter'?)",
+    ),
+    (
+        "{type: csv, path: x, delimiter: '::'}",
+        "source.delimiter: must have at most 1 character, is '::'",
+    ),
+    (
+        "{type: csv, path: x, dialect: exel}",
+        "source.dialect: 'exel' is not one of unix, excel, excel-tab (did you mean 'excel'?)",
+    ),
+    ("{type: csv, path: x, skip_rows: -1}", "source.skip_rows: must be 0 or more, is -1"),
+    ("{type: csv, path: x, fieldnames: a}", "source.fieldnames: must be a list, is 'a'"),
+    ("{type: csv, path: []}", "source.path: must not be empty"),
+    ("{type: csv, path: ''}", "source.path: must not be empty"),
+    ("{type: csv, path: [x, '']}", "source.path[1]: must not be empty"),
+    (
+        "{type: json, path: x, delimiter: ;}",
+        f"source.delimiter: unknown key 'delimiter' (known keys: {', '.join(DEFS['jsonSource']['properties'])})",
+    ),
+    (
+        "{type: parquet, path: x, split: test}",
+        f"source.split: unknown key 'split' (known keys: {', '.join(DEFS['parquetSource']['properties'])})",
+    ),
+    ("{type: hf, path: [a/b], split: test}", "source.path: must be a string, is ['a/b']"),
+    (
+        "{type: hf, path: a/b, splt: test, split: x}",
+        "source.splt: unknown key 'splt' (did you mean 'split'?)",
+    ),
+    ("{type: csv, path: x, fs_options: [a]}", "source.fs_options: must be a mapping, is ['a']"),
+    (
+        "{type: csv, path: x, fs_options: {key: {env: 5}}}",
+        "source.fs_options.key.env: must be a string, is 5",
+    ),
+    (
+        "{type: csv, path: x, fs_options: {key: {env: A, or: b}}}",
+        "source.fs_options.key.or: unknown key 'or' (known keys: env)",
+    ),
+    (
+        "{type: csv, path: x, fs_options: {key: AKIA}}",
+        (
+            "source.fs_options.key: a literal secret in 'key'"
+            " (name an environment variable: `{env: NAME}`)"
+        ),
+    ),
+    (
+        "{type: csv, path: x, fs_options: {client_kwargs: {aws_session_token: t}}}",
+        (
+            "source.fs_options.client_kwargs.aws_session_token: a literal secret in"
+            " 'aws_session_token' (name an environment variable: `{env: NAME}`)"
+        ),
+    ),
+]
+
+
+def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> list[str]:
+    """Return what `validate` says of a manifest m.yaml, without file, line and column."""
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
+    (folder / "m.yaml").write_text(manifest, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    problems = check(Catalog.open("."), ignore=["description"])
+    assert all(problem.file == "m.yaml" and problem.line > 1 for problem in problems)
+    return [str(problem).partition(" $.datasets.")[2] for problem in problems]
+
+
+def _without_hint_of_missing(problem: str) -> str:
+    """Leave out the description of a missing key; a test of its own shows it."""
+    head, is_missing, _ = problem.partition(" is missing")
+    return head + is_missing
+
+
+@pytest.mark.parametrize(("key", "problem"), BAD_KEYS)
+def test_an_invalid_key_of_a_dataset_has_one_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, problem: str
+) -> None:
+    manifest = f"datasets:\n  a:\n    source: {{type: csv, path: x.csv}}\n    {key}\n"
+    (found,) = _checked(tmp_path, monkeypatch, manifest)
+    assert _without_hint_of_missing(found) == f"a.{_without_hint_of_missing(problem)}"
+
+
+@pytest.mark.parametrize(("source", "problem"), BAD_SOURCES)
+def test_an_invalid_source_has_one_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
+) -> None:
+    (found,) = _checked(tmp_path, monkeypatch, f"datasets:\n  a:\n    source: {source}\n")
+    assert _without_hint_of_missing(found) == f"a.{problem}"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "m.yaml:1:1 $: must be a mapping, is None"),
+        ("- a\n", "m.yaml:1:1 $: must be a mapping, is ['a']"),
+        ("datasets: [a]\n", "m.yaml:1:1 $.datasets: must be a mapping, is ['a']"),
+        ("datasets: {a: ~}\n", "m.yaml:1:12 $.datasets.a: must be a mapping, is None"),
+        ("datasets: {}\ndataset: {}\n", "m.yaml:2:1 $.dataset: unknown key 'dataset' (did you mean 'datasets'?)"),
+        ("datasets:\n  a b: {extends: c}\n", "m.yaml:2:3 $.datasets['a b']: 'a b' is not a valid dataset name (use lower-case letters, digits, '.', '-' and '_')"),
+        ("datasets:\n  ../up: {extends: c}\n", "m.yaml:2:3 $.datasets['../up']: '../up' is not a valid dataset name (use lower-case letters, digits, '.', '-' and '_')"),
+    ],
+)  # fmt: skip
+def test_an_invalid_manifest_has_one_problem(text: str, problem: str) -> None:
+    assert [str(one) for one in validate(parse_yaml(text, file="m.yaml"), "manifest")] == [problem]
+
+
+DATASET = "datasets: {a: {source: {type: csv, path: x}, %s}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "hint"),
+    [
+        ("{}", "datasets", "Datasets by name."),
+        ("datasets: {a: {tags: [b]}}", "source", "Where the records come from."),
+        ("datasets: {a: {source: {path: x}}}", "type", "csv, json, parquet or hf."),
+        ("datasets: {a: {source: {type: csv}}}", "path", "One path, a list, or a glob; local or any fsspec URL."),
+        ("datasets: {a: {source: {type: hf, split: t}}}", "path", "Repository `owner/name`, a local folder, or a builder such as `json`."),
+        ("datasets: {a: {source: {type: hf, path: a/b}}}", "split", "Split of the dataset, such as `test`."),
+        (DATASET % "sample: {n: 3}", "seed", "Seed of the selection."),
+        (DATASET % "sample: {seed: 3}", "n", "How many samples; all if there are fewer."),
+        (DATASET % "explode: {item: b}", "column", "Column, or dotted path, of the list."),
+        (DATASET % "join: {on: a, into: b}", "source", "The lookup table."),
+        (DATASET % "join: {source: {type: csv, path: y}, into: b}", "on", "Column of the records that holds the key."),
+        (DATASET % "fields: {target: {do: [strip]}}", "from", "The value to start with."),
+        (DATASET % "fields: {target: {if: {value: a, equals: 1}}}", "then", "The value if the condition holds; may be null."),
+        (DATASET % "fields: {input: {messages: [{role: user}]}}", "content", DEFS["messagesExpression"]["properties"]["messages"]["items"]["properties"]["content"]["description"]),
+        (DATASET % "fields: {target: {from: a, do: [{sub: {to: x}}]}}", "pattern", "The regular expression."),
+    ],
+)  # fmt: skip
+def test_a_missing_key_is_explained_by_its_own_description(text: str, key: str, hint: str) -> None:
+    (problem,) = validate(parse_yaml(text, file="m.yaml"), "manifest")
+    assert (problem.message, problem.hint) == (f"the key '{key}' is missing", hint)
+
+
+def test_several_missing_keys_are_reported_once_each() -> None:
+    text = DATASET % "join: {}"
+    problems = validate(parse_yaml(text, file="m.yaml"), "manifest")
+    assert [problem.message for problem in problems] == [
+        f"the key '{key}' is missing" for key in ("source", "on", "into")
+    ]
+
+
+def test_a_name_must_not_end_with_a_line_break() -> None:
+    text = '{"datasets": {"a\\n": {"source": {"type": "csv", "path": "x.csv"}}}}'
+    (problem,) = validate(parse_yaml(text, file="m.yaml"), "manifest")
+    assert "is not a valid dataset name" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "datasets.yaml:1:1 $: must be a mapping, is None"),
+        ("version: 2\n", "datasets.yaml:1:1 $.version: must be 1, is 2"),
+        ("version: 1\ninclude: a.yaml\n", "datasets.yaml:2:1 $.include: must be a list, is 'a.yaml'"),
+        ("version: 1\ninclued: []\n", "datasets.yaml:2:1 $.inclued: unknown key 'inclued' (did you mean 'include'?)"),
+        ("version: 1\ndefaults: {source: {csv: {path: [1]}}}\n", "datasets.yaml:2:34 $.defaults.source.csv.path[0]: must be a string, is 1"),
+        ("version: 1\ndefaults: {lisence: mit}\n", "datasets.yaml:2:12 $.defaults.lisence: unknown key 'lisence' (did you mean 'license'?)"),
+    ],
+)  # fmt: skip
+def test_an_invalid_index_has_one_problem(text: str, problem: str) -> None:
+    document = parse_yaml(text, file="datasets.yaml")
+    assert [str(one) for one in validate(document, "index")] == [problem]
+
+
+def test_long_values_are_shortened_in_messages() -> None:
+    text = f"datasets: {{a: {{extends: b, limit: {'x' * 5000}}}}}"
+    (problem,) = validate(parse_yaml(text, file="m.yaml"), "manifest")
+    assert len(str(problem)) < 200
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "datasets: {}",
+        "datasets: {a: {extends: b}}",
+        "datasets: {a: {extends: b, source: {path: x}}}",
+        "datasets: {a: {extends: b, fields: {target: null, metadata: null}, limit: null, tags: null}}",
+        "datasets: {a: {extends: b, source: {fs_options: {key: null, a: [1, {b: c}]}}}}",
+        "datasets: {a: {extends: b, fields: {metadata: {topic: null}}}}",
+        "datasets: {a: {extends: b, expect: null}}",
+        "datasets: {a: {extends: b, join: {source: {type: csv, path: c}, on: d, into: e, missing: null}}}",
+    ],
+)
+def test_a_child_may_remove_inherited_keys(manifest: str) -> None:
+    assert validate(parse_yaml(manifest, file="m.yaml"), "manifest") == []
+
+
+@pytest.mark.parametrize("manifest", ["tags: [a, a]", "tags: [a, b, a]"])
+def test_a_repeated_item_is_reported(manifest: str) -> None:
+    (problem,) = validate(parse_yaml(DATASET % manifest, file="m.yaml"), "manifest")
+    assert problem.message.startswith("must not repeat an item, is ['a', ")
+
+
+def test_an_error_as_a_string_has_path_message_and_hint() -> None:
+    assert (
+        str(SchemaError(("a", 0, "b"), "is odd", "make it even")) == "a.0.b: is odd (make it even)"
+    )
+    assert str(SchemaError((), "is odd")) == "is odd"
+
+
+@pytest.mark.parametrize("value", [10.0, 1e300, math.inf, math.nan, True, "1"])
+def test_only_an_int_is_an_integer(value: Any) -> None:
+    dataset = {"extends": "b", "limit": value}
+    (error,) = schema_errors({"datasets": {"a": dataset}}, "manifest")
+    assert (error.path[-1], error.rule) == ("limit", "wrong-type")
+    (error,) = schema_errors(dataset, "manifest", "dataset")
+    assert (error.path, error.rule) == (("limit",), "wrong-type")
+
+
+def test_a_float_is_valid_where_the_type_does_not_matter() -> None:
+    fields = {"target": {"const": 10.0}, "metadata": {"n": {"const": math.nan}}}
+    assert not is_surely_valid(fields, "manifest", "fields"), "left to jsonschema"
+    assert schema_errors(fields, "manifest", "fields") == []
+
+
+def test_an_invalid_value_nested_deeper_than_jsonschema_can_follow_is_one_error() -> None:
+    value: Any = 5
+    for _ in range(40):
+        value = [value]
+    assert [error.rule for error in schema_errors({"target": value}, "manifest", "fields")] == [
+        "yaml-limit"
+    ]
+
+
+def test_a_valid_value_of_that_depth_is_valid() -> None:
+    value: Any = "column"
+    for _ in range(40):
+        value = [value]
+    assert schema_errors({"target": value}, "manifest", "fields") == []

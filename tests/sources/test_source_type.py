@@ -1,0 +1,244 @@
+"""A new type of source is a model with its row, a reader and a definition in the schema.
+
+The type `lines` (a text file, one record per line) is defined here and used through the real entry
+points. A branch on the type of a source anywhere in the package makes this fail.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import pytest
+
+from registry import get_dataset, sources
+from registry.cli import main
+from registry.decode.frame import Frame, NotColumnarError, Wanted
+from registry.decode.stream import SourceBytes
+from registry.errors import MappingError, SourceError
+from registry.manifest import schema, source_models, validation
+from registry.manifest.source_models import CsvSource, FileSource, HfSource
+from registry.sources import files, hub
+from registry.sources.source_type import SourceType, reader_of
+
+# --- The new type: model and reader ---
+
+
+class LinesSource(FileSource, frozen=True, kw_only=True, tag="lines"):
+    """Text files: a record with the column `line` for each line."""
+
+    type = "lines"
+    reader = f"{__name__}:LinesReader"
+    suffixes = (".txt",)
+
+    comment: str | None = None
+    """Lines that start with this are left out."""
+
+
+class LinesReader(files.FileReader):
+    """Pins and fetches as for all files."""
+
+    def __init__(self, source: LinesSource) -> None:
+        super().__init__(source)
+        self._comment = source.comment
+
+    def decode(self, file: SourceBytes, *, strict: bool = True) -> Iterator[dict[str, Any]]:
+        """Yield a record for each line."""
+        with file.open() as opened:
+            for line in opened.read().decode().splitlines():
+                if self._comment is None or not line.startswith(self._comment):
+                    yield {"line": line}
+
+    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[Frame]:
+        """Leave all records to `decode`."""
+        raise NotColumnarError("lines are read one by one")
+
+
+DEFINITION = {
+    "description": "Text files.",
+    "additionalProperties": False,
+    "properties": {
+        "type": {"description": "Lines of text.", "const": "lines"},
+        "columns": {"$ref": "#/$defs/columns"},
+        "path": {"$ref": "#/$defs/path"},
+        "fs_options": {"$ref": "#/$defs/fs_options"},
+        "comment": {"description": "Lines to leave out.", "type": ["string", "null"]},
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def lines_type(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Register the type: a row of the table, and a definition in the schema of manifests."""
+    monkeypatch.setitem(source_models.SOURCE_TYPES, "lines", LinesSource)
+    shipped = schema.schema_text
+
+    def text(name: Literal["index", "lock", "manifest"]) -> str:
+        whole = json.loads(shipped(name))
+        if name == "manifest":
+            definitions = whole["$defs"]
+            definitions["linesSource"] = DEFINITION
+            definitions["source"]["properties"]["type"]["enum"].append("lines")
+            condition = {"properties": {"type": {"const": "lines"}}, "required": ["type"]}
+            definition = {"$ref": "#/$defs/linesSource"}
+            definitions["source"]["allOf"].append({"if": condition, "then": definition})
+        return json.dumps(whole)
+
+    monkeypatch.setattr(schema, "schema_text", text)
+    forget(schema, validation)
+    yield
+    monkeypatch.undo()
+    forget(schema, validation)
+
+
+def forget(*modules: ModuleType) -> None:
+    """Clear what modules have compiled of the schemas."""
+    for module in modules:
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+
+
+# --- Its life, through the real entry points ---
+
+MANIFEST = """\
+version: 1
+datasets:
+  sayings:
+    description: Sayings.
+    license: mit
+    source: {type: lines, path: data/*.txt, comment: "#"}
+    fields: {input: line, target: {const: yes}}
+  more: {extends: sayings, source: {columns: {lang: en}}, fields: {metadata: [lang]}}
+  both:
+    description: Both.
+    license: mit
+    source: {type: lines, path: data/a.txt}
+    concat: [{}, {path: data/b.txt}]
+    fields: {input: line, target: {const: yes}}
+"""
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process: exit code, and all that it prints."""
+
+    def call(*arguments: object) -> tuple[int, str]:
+        code = main([str(one) for one in arguments])
+        return code, "".join(capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return catalog(tmp_path / "head")
+
+
+def catalog(folder: Path, manifest: str = MANIFEST, **texts: str) -> Path:
+    (folder / "data").mkdir(parents=True)
+    for name, text in {"a": "one\n# two\nthree\n", "b": "four\n", **texts}.items():
+        (folder / "data" / f"{name}.txt").write_text(text, encoding="utf-8")
+    (folder / "datasets.yaml").write_text(manifest, encoding="utf-8")
+    return folder
+
+
+def inputs(name: str, root: Path, **arguments: Any) -> list[str]:
+    return [str(sample.input) for sample in get_dataset(name, root=root, **arguments)]
+
+
+def test_a_valid_manifest_has_no_problems(run: Run, root: Path) -> None:
+    code, printed = run("validate", "--strict", "--root", root)
+    assert code == 0, printed
+
+
+def test_a_wrong_key_is_reported_at_its_line(run: Run, tmp_path: Path) -> None:
+    wrong = MANIFEST.replace('comment: "#"', "coment: 1")
+    code, printed = run("validate", "--root", catalog(tmp_path / "wrong", wrong))
+    assert code == 1
+    assert "datasets.yaml:6:" in printed
+    assert "unknown key 'coment' (did you mean 'comment'?)" in printed
+
+
+def test_it_is_locked_synced_and_opened_cold_and_warm(run: Run, root: Path) -> None:
+    code, printed = run("lock", "--root", root)
+    assert code == 0, printed
+    pinned = (root / "datasets.lock").read_text(encoding="utf-8")
+    assert "data/a.txt" in pinned
+    assert str(root) not in pinned
+    assert run("sync", "--locked", "--root", root)[0] == 0
+    assert run("lock", "--check", "--root", root)[0] == 0
+    for _ in range(2):
+        assert inputs("sayings", root, locked=True, offline=True) == ["one", "three", "four"]
+    assert inputs("more", root, locked=True) == ["one", "three", "four"]
+    assert inputs("both", root, frozen=True) == ["one", "# two", "three", "four"]
+
+
+def test_a_changed_file_is_refused_by_its_pin_and_built_anew_without(run: Run, root: Path) -> None:
+    assert inputs("sayings", root) == ["one", "three", "four"]
+    assert run("lock", "--root", root)[0] == 0
+    (root / "data" / "b.txt").write_text("five\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"b\.txt"):
+        inputs("sayings", root)
+    (root / "datasets.lock").unlink()
+    assert inputs("sayings", root) == ["one", "three", "five"]
+
+
+def test_views_count_and_shuffle_it_as_any_file(root: Path) -> None:
+    assert inputs("sayings", root, limit=1) == ["one"]
+    shuffled = inputs("sayings", root, shuffle=True, seed=3)
+    assert sorted(shuffled) == ["four", "one", "three"]
+
+
+def test_another_file_of_its_suffix_can_stand_in(root: Path) -> None:
+    (root / "other.txt").write_text("six\n", encoding="utf-8")
+    assert inputs("sayings", root, source=str(root / "other.txt")) == ["six"]
+
+
+def test_an_error_names_the_record(root: Path, tmp_path: Path) -> None:
+    with pytest.raises(MappingError, match=r"record 1"):
+        inputs("d", catalog(tmp_path / "x", "version: 1\ndatasets: {d: {source: {type: lines, path: data/a.txt}, fields: {input: nothing, target: line}}}\n"))  # fmt: skip
+
+
+def test_show_says_that_no_loader_reads_it(run: Run, root: Path) -> None:
+    code, printed = run("show", "sayings", "--call", "--root", root)
+    assert code == 0, printed
+    assert "no loader reads the type lines" in printed
+
+
+def test_diff_compares_two_states_of_it(run: Run, root: Path, tmp_path: Path) -> None:
+    base = catalog(tmp_path / "base", b="before\n")
+    code, printed = run("diff", "--build", base, root)
+    assert code == 1
+    assert "data/b.txt" in printed
+    assert "before" in printed
+    assert "four" in printed
+    assert run("diff", root, root)[0] == 0
+
+
+# --- The table and the protocol ---
+
+
+def test_every_row_has_a_reader_that_keeps_the_protocol() -> None:
+    readers: list[SourceType] = [  # mypy holds these to the protocol
+        files.FileReader(CsvSource(path=("x",))),
+        hub.HubReader(HfSource(path="a/b", split="test")),
+        LinesReader(LinesSource(path=("x",))),
+    ]
+    found = {type(reader_of(model(path=("x",), **{"split": "s"} if name == "hf" else {}))) for name, model in source_models.SOURCE_TYPES.items()}  # type: ignore[call-arg]  # fmt: skip
+    assert found == {type(reader) for reader in readers}
+
+
+def test_the_package_exports_no_name_that_hides_its_module() -> None:
+    # `import registry.sources.pin as m` gave a function when a module had that name.
+    names = [module.name for module in pkgutil.iter_modules(sources.__path__)]
+    for name in names:
+        importlib.import_module(f"registry.sources.{name}")
+    assert [name for name in names if not isinstance(vars(sources)[name], ModuleType)] == []

@@ -1,0 +1,109 @@
+"""A document knows the position of each value, and words problems about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from registry.yamldoc.document import DataPath, Document, Position, Positions, json_path, unparsed
+from registry.yamldoc.reader import parse_yaml
+
+NESTED = """\
+datasets:
+  mmlu:
+    tags: [knowledge, mcq]
+    fields:
+      'a b': question
+      do:
+      - x
+      -   y: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ((), (1, 1)),
+        (("datasets",), (1, 1)),
+        (("datasets", "mmlu"), (2, 3)),
+        (("datasets", "mmlu", "tags"), (3, 5)),
+        (("datasets", "mmlu", "tags", 0), (3, 12)),
+        (("datasets", "mmlu", "tags", 1), (3, 23)),
+        (("datasets", "mmlu", "fields", "a b"), (5, 7)),
+        (("datasets", "mmlu", "fields", "do", 0), (7, 9)),
+        (("datasets", "mmlu", "fields", "do", 1), (8, 11)),
+        (("datasets", "mmlu", "fields", "do", 1, "y"), (8, 11)),
+        (("datasets", "mmlu", "nothing", "here"), (2, 3)),
+    ],
+)
+def test_values_stand_at_their_keys_and_items_at_themselves(
+    path: DataPath, place: tuple[int, int]
+) -> None:
+    assert parse_yaml(NESTED, file="m.yaml").position(path) == place
+
+
+@pytest.mark.parametrize("text", [NESTED, "a: &x {k: 1, l: [2]}\nb: *x\nc: {m: 0, <<: *x}\n", "~"])
+def test_places_stand_in_the_order_of_the_values(text: str) -> None:
+    def paths(value: Any, path: DataPath) -> list[DataPath]:
+        items: list[tuple[str | int, Any]] = []
+        if isinstance(value, dict):
+            items = list(value.items())
+        elif isinstance(value, list):
+            items = list(enumerate(value))
+        return [path, *(one for key, item in items for one in paths(item, (*path, key)))]
+
+    document = parse_yaml(text, file="m.yaml")
+    assert list(document.positions) == paths(document.value, ())
+
+
+def test_a_problem_has_place_path_and_hint() -> None:
+    document = parse_yaml(NESTED, file="m.yaml")
+    path = ("datasets", "mmlu", "fields", "a b")
+    problem = document.problem(path, "is odd", "make it even", rule="wrong-value")
+    assert str(problem) == "m.yaml:5:7 $.datasets.mmlu.fields['a b']: is odd (make it even)"
+    assert problem.to_dict() == {
+        "message": "is odd",
+        "file": "m.yaml",
+        "line": 5,
+        "column": 7,
+        "path": "$.datasets.mmlu.fields['a b']",
+        "hint": "make it even",
+        "rule": "wrong-value",
+        "severity": "error",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ((), "$"),
+        (("a", "b-c", 0), "$.a.b-c[0]"),
+        (("a b",), "$['a b']"),
+        (("it's",), '$["it\'s"]'),
+        (("1",), "$['1']"),
+    ],
+)
+def test_json_paths_quote_what_is_no_plain_key(path: DataPath, text: str) -> None:
+    assert json_path(path) == text
+
+
+def test_positions_are_paired_with_values_only_when_one_is_requested() -> None:
+    numbers = json.dumps([1, 1, 2, 3, 2, 5]).encode()
+    positions = Positions({"a": [1]}, numbers)
+    assert positions.numbers == [1, 1, 2, 3, 2, 5]
+    assert dict(positions) == {(): (1, 1), ("a",): (2, 3), ("a", 0): (2, 5)}
+    assert len(positions) == 3
+
+
+def test_the_position_of_a_missing_value_is_that_of_what_is_around_it() -> None:
+    document = Document({"a": [1]}, "m.yaml", Positions({"a": [1]}, [1, 1, 2, 3, 2, 5]))
+    assert document.position(("a", 7, "b")) == (2, 3)
+    assert document.position(("b",)) == (1, 1)
+
+
+def test_a_file_that_cannot_be_parsed_is_a_manifest_error() -> None:
+    error = unparsed("m.yaml", "not YAML", "close it", Position(3, 4))
+    assert str(error) == "m.yaml:3:4 $: not YAML (close it)"
+    assert error.problems[0].rule == "yaml-syntax"

@@ -1,0 +1,443 @@
+"""Text becomes a document, or problems with positions; hostile text ends at a bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry.errors import ManifestError, Problem
+from registry.yamldoc.document import DataPath
+from registry.yamldoc.parser import MAX_NODES, compose
+from registry.yamldoc.scalars import plain_scalar
+
+SHIPPED = [
+    path
+    for path in sorted((Path(__file__).parents[2] / "registry").rglob("*.yaml"))
+    if "&" not in path.read_text(encoding="utf-8")  # no anchors: PyYAML would expand them
+]
+
+
+def value_of(text: str) -> Any:
+    return compose(text, file="m.yaml").value
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(ManifestError) as caught:
+        compose(text, file="m.yaml")
+    return [str(problem) for problem in caught.value.problems]
+
+
+def places_of(text: str) -> list[tuple[int, int]]:
+    with pytest.raises(ManifestError) as caught:
+        compose(text, file="m.yaml")
+    return [(problem.line, problem.column) for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("no", "no"),
+        ("010", 10),
+        ("'no'", "no"),
+        ("'10'", "10"),
+        ('"null"', "null"),
+        ('"\\u00e9"', "é"),
+        ("|\n  10\n", "10\n"),
+        (">-\n  a\n  b\n", "a b"),
+    ],
+)
+def test_only_plain_scalars_are_anything_but_strings(text: str, value: Any) -> None:
+    found = value_of(f"a: {text}")["a"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing", "---", "~"])
+def test_an_empty_file_is_null(text: str) -> None:
+    assert value_of(text) is None
+
+
+def test_a_version_directive_does_not_bring_yaml_1_1_back() -> None:
+    assert value_of("%YAML 1.1\n---\na: no\nb: 010") == {"a": "no", "b": 10}
+
+
+def test_aliases_do_not_multiply_text() -> None:
+    text = "- &x " + "y" * 200_000 + "\n" + "- *x\n" * 30
+    assert problems_of(text)[0].startswith("m.yaml:21:3 $: more than 4,194,304 characters")
+    keys = "- &x {? " + "y" * 200_000 + "\n   : 1}\n" + "- *x\n" * 30
+    assert "more than 4,194,304 characters" in problems_of(keys)[0]
+
+
+def test_columns_count_characters() -> None:
+    assert places_of('{"é😀": 1, "é😀": 2}') == [(1, 11)]
+
+
+def test_duplicate_keys_are_reported_all_at_once() -> None:
+    assert problems_of("a: 1\nb:\n  c: 1\n  c: 2\na: 2\na: 3\n") == [
+        "m.yaml:4:3 $: the key 'c' is repeated (the first is on line 3)",
+        "m.yaml:5:1 $: the key 'a' is repeated (the first is on line 1)",
+        "m.yaml:6:1 $: the key 'a' is repeated (the first is on line 1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("1: x", "m.yaml:1:1 $: a key must be a string, this is 1 (quote it)"),
+        ("a:\n  true: x", "m.yaml:2:3 $: a key must be a string, this is True (quote it)"),
+        (
+            "? [a]\n: x",
+            "m.yaml:1:3 $: a key must be a string, this is a list or mapping (quote it)",
+        ),
+        (
+            "? {a: 1}\n: x",
+            "m.yaml:1:3 $: a key must be a string, this is a list or mapping (quote it)",
+        ),
+    ],
+)
+def test_keys_must_be_text(text: str, problem: str) -> None:
+    assert problems_of(text) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("!!str 1", "tag:yaml.org,2002:str"),
+        ("!!python/object/apply:os.system [id]", "tag:yaml.org,2002:python/object/apply:os.system"),
+        ("!mine {a: 1}", "!mine"),
+        ("!!binary aGk=", "tag:yaml.org,2002:binary"),
+    ],
+)
+def test_tags_are_refused(text: str, shown: str) -> None:
+    assert problems_of(f"a: {text}") == [
+        f"m.yaml:1:4 $: the tag {shown} is not allowed (write plain values)"
+    ]
+
+
+def test_every_tag_of_a_file_is_reported() -> None:
+    assert places_of("a: !x 1\nb: [!y 2, !!int 3]") == [(1, 4), (2, 5), (2, 11)]
+
+
+def test_the_non_specific_tag_makes_text() -> None:
+    # YAML 1.2.2, example 6.28: `! 12` is the text 12.
+    assert value_of("a: ! 12") == {"a": "12"}
+
+
+@pytest.mark.parametrize("text", [".nan", ".NaN", ".inf", "-.Inf", "+.INF", "1e400", "-1e400"])
+def test_numbers_must_be_finite(text: str) -> None:
+    assert problems_of(f"a: {text}") == [
+        f"m.yaml:1:4 $: {text} is not a finite number (quote it: '{text}')"
+    ]
+    assert value_of(f"a: '{text}'") == {"a": text}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9223372036854775808",
+        "-9223372036854775809",
+        "0x8000000000000000",
+        "9" * 5000,
+        "-" + "9" * 5000,
+        "0o" + "7" * 5000,
+        "0x" + "f" * 5000,
+    ],
+)
+def test_whole_numbers_must_fit_in_64_bits(text: str) -> None:
+    assert problems_of(f"a: {text}") == [
+        "m.yaml:1:4 $: the number needs more than 64 bits (quote it)"
+    ]
+
+
+def test_aliases_are_values() -> None:
+    assert value_of("a: &x [1, 2]\nb: *x\nc: {d: *x}") == {
+        "a": [1, 2],
+        "b": [1, 2],
+        "c": {"d": [1, 2]},
+    }
+
+
+def test_an_aliased_value_stands_where_it_is_used() -> None:
+    document = compose("a: &x\n  k: 1\nb:\n- *x\n", file="m.yaml")
+    assert document.value == {"a": {"k": 1}, "b": [{"k": 1}]}
+    assert document.position(("b",)) == (3, 1)
+    assert document.position(("b", 0, "k")) == (2, 3)
+
+
+def test_an_anchor_must_come_first() -> None:
+    assert problems_of("a: 1\nb: *x") == ["m.yaml:2:4 $: the anchor 'x' is not defined above"]
+    assert problems_of("a: &x [*x]") == ["m.yaml:1:8 $: the anchor 'x' is not defined above"]
+
+
+def test_aliases_are_counted() -> None:
+    few = "x: &x 1\nl:\n" + "- *x\n" * 32
+    assert value_of(few)["l"] == [1] * 32
+    assert problems_of(f"{few}- *x\n") == ["m.yaml:35:3 $: more than 32 aliases (use `extends`)"]
+
+
+def test_an_alias_bomb_ends_at_once() -> None:
+    levels = [f"a{level}: &a{level} [*a{level - 1}, *a{level - 1}]" for level in range(1, 17)]
+    text = "\n".join(["a0: &a0 [x, x, x, x, x, x, x, x, x, x]", *levels])
+    started = time.perf_counter()
+    (problem,) = problems_of(text)
+    assert "more than 200,000 values" in problem
+    assert time.perf_counter() - started < 5
+
+
+def test_aliases_do_not_nest_deeper_than_the_bound() -> None:
+    opened, closed = "[" * 60, "]" * 60
+    levels = [f"a{level}: &a{level} {opened}*a{level - 1}{closed}" for level in range(1, 30)]
+    (problem,) = problems_of("\n".join([f"a0: &a0 {opened}1{closed}", *levels]))
+    assert "nested deeper than 64 levels" in problem
+
+
+@pytest.mark.parametrize("text", ["- " * 70, "[" * 70 + "]" * 70, "[" * 20_000, "{a: " * 70])
+def test_depth_is_bounded(text: str) -> None:
+    (problem,) = problems_of(text)
+    assert "$: nested deeper than 64 levels" in problem
+
+
+def test_depth_below_the_bound_is_read() -> None:
+    value = value_of("[" * 64 + "]" * 64)
+    for _ in range(63):
+        (value,) = value
+    assert value == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("b: &b {a: 1, c: 2}\nd: {<<: *b, a: 3}", {"a": 3, "c": 2}),
+        ("b: &b {a: 1, c: 2}\nd: {a: 3, <<: *b}", {"a": 3, "c": 2}),
+        ("d: {<<: [{a: 1}, {a: 2, b: 3}]}", {"a": 1, "b": 3}),
+        ("d: {<<: {a: 1}, <<: {a: 2, b: 3}}", {"a": 1, "b": 3}),
+        ("d: {<<: {a: 1, <<: {b: 2}}}", {"a": 1, "b": 2}),
+        ("d: {'<<': {a: 1}}", {"<<": {"a": 1}}),
+    ],
+)
+def test_double_angle_merges_what_is_not_there(text: str, value: Any) -> None:
+    assert value_of(text)["d"] == value
+
+
+def test_a_merged_key_stands_where_it_is_written() -> None:
+    document = compose("b: &b\n  a: 1\nd:\n  <<: *b\n", file="m.yaml")
+    assert document.position(("d", "a")) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("d: {<<: 3}", (1, 9)), ("d: {<<: [{a: 1}, 3]}", (1, 9)), ("<<: ~", (1, 5))]
+)
+def test_double_angle_merges_mappings_only(text: str, place: tuple[int, int]) -> None:
+    line, column = place
+    assert problems_of(text) == [f"m.yaml:{line}:{column} $: `<<` merges mappings only"]
+
+
+def test_a_second_document_is_refused() -> None:
+    assert problems_of("a: 1\n---\nb: 2\n") == [
+        "m.yaml:2:1 $: a second document (keep one document per file)"
+    ]
+    assert value_of("---\na: 1\n...\n") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("a: b: c", (1, 5), "mapping values are not allowed"),
+        ("a:\n  b: 1\n c: 2\n", (3, 2), "did not find expected key"),
+        ("a: 1\nb: @x\n", (2, 4), "cannot start any token"),
+        ("a: 1\nb:\n\t- c\n", (3, 1), "cannot start any token"),
+        ("a: 1\nb: [1, 2\n", (3, 1), "did not find expected ',' or ']'"),
+        ('a: 1\nb: "\\q"\n', (2, 5), "unknown escape character"),
+        ("a: 1\nb: 'x\n", (3, 1), "unexpected end of stream"),
+    ],
+)
+def test_syntax_errors_have_line_and_column(text: str, place: tuple[int, int], words: str) -> None:
+    (problem,) = problems_of(text)
+    assert problem.startswith(f"m.yaml:{place[0]}:{place[1]} $: not YAML: ")
+    assert words in problem
+
+
+def test_control_characters_are_refused_where_they_stand() -> None:
+    assert problems_of("a: 1\nb: x\x07\n") == [
+        "m.yaml:2:5 $: not YAML text: control characters are not allowed"
+    ]
+
+
+class _TextQuoted(yaml.SafeDumper):
+    """Quotes text, so that what YAML 1.1 and 1.2 read differently does not matter."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_TextQuoted.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
+
+NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+MARKUP = st.text(st.sampled_from("ab01-:?,[]{}#&*!|>'\"%@`~<.é \n\t\r\0\x07\ufeff"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(PLAIN)
+def test_plain_data_comes_back_from_what_pyyaml_writes(data: Any) -> None:
+    text = yaml.dump(data, Dumper=_TextQuoted, sort_keys=False, allow_unicode=True)
+    found = value_of(text)
+    assert found == data
+    assert repr(found) == repr(data)  # True is not 1, 1 is not 1.0, keys keep their order
+
+
+def _all_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _all_finite(item) for key, item in value.items())
+    if isinstance(value, list):
+        return all(map(_all_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text() | MARKUP)
+def test_any_text_is_plain_data_or_a_manifest_error(text: str) -> None:
+    value, problems = _read(text)
+    assert all(map(_is_placed, problems))
+    assert problems or _all_finite(value)
+
+
+def _read(text: str) -> tuple[Any, tuple[Problem, ...]]:
+    try:
+        return value_of(text), ()
+    except ManifestError as error:
+        return None, error.problems
+
+
+def _is_placed(problem: Problem) -> bool:
+    return bool(problem.message) and problem.line > 0 and problem.column > 0
+
+
+def test_half_a_surrogate_pair_is_a_manifest_error() -> None:
+    (problem,) = problems_of("a: '\ud800'")
+    assert "not YAML text" in problem
+
+
+def test_an_alias_in_a_list_stands_where_it_is_used() -> None:
+    document = compose("a: &x {k: 1}\nb:\n- *x\n- *x\n", file="m.yaml")
+    assert document.position(("b", 1)) == (4, 3)
+    assert document.position(("b", 1, "k")) == (1, 8)
+
+
+MERGED = """\
+base: &base
+  a: [1, {b: 2}]
+  c: 3
+kid:
+  <<: [*base, {c: 4, d: &d [5]}]
+  e: *d
+"""
+
+
+def test_merged_keys_follow_with_the_positions_of_what_is_in_them() -> None:
+    document = compose(MERGED, file="m.yaml")
+    assert document.value["kid"] == {"e": [5], "a": [1, {"b": 2}], "c": 3, "d": [5]}
+    kid = {path[1:]: place for path, place in document.positions.items() if path[0:1] == ("kid",)}
+    assert list(kid.items()) == [
+        ((), (4, 1)),
+        (("e",), (6, 3)),
+        (("e", 0), (5, 29)),
+        (("a",), (2, 3)),
+        (("a", 0), (2, 7)),
+        (("a", 1), (2, 10)),
+        (("a", 1, "b"), (2, 11)),
+        (("c",), (3, 3)),
+        (("d",), (5, 22)),
+        (("d", 0), (5, 29)),
+    ]
+
+
+def test_a_file_without_aliases_has_a_bound_of_values() -> None:
+    assert len(value_of(f"[{'a,' * (MAX_NODES - 1)}]")) == MAX_NODES - 1
+    assert problems_of(f"[{'a,' * MAX_NODES}]") == [
+        f"m.yaml:1:{2 * MAX_NODES} $: more than 200,000 values"
+    ]
+
+
+def test_merged_mappings_count_as_values() -> None:
+    keys = ", ".join(f"k{number}: 1" for number in range(10_000))
+    text = f"a: &a {{{keys}}}\nb:\n" + "- {<<: *a}\n" * 25
+    assert "more than 200,000 values" in problems_of(text)[0]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_manifest_has_the_values_and_positions_of_pyyaml(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert read(text) == reference(text)
+
+
+Read = tuple[str, list[tuple[DataPath, tuple[int, int]]]]
+"""The repr of a value, which tells True from 1, and the positions of all that is in it."""
+
+
+def read(text: str) -> Read:
+    document = compose(text, file="m.yaml")
+    return repr(document.value), list(document.positions.items())
+
+
+def reference(text: str) -> Read:
+    """Return what PyYAML's composer reads; it has no position of an alias in a list."""
+    places: list[tuple[DataPath, tuple[int, int]]] = []
+
+    def visit(node: yaml.Node, at: yaml.Node, path: DataPath) -> Any:
+        places.append((path, (at.start_mark.line + 1, at.start_mark.column + 1)))
+        if isinstance(node, yaml.ScalarNode):
+            return node.value if node.style else plain_scalar(node.value)
+        if isinstance(node, yaml.SequenceNode):
+            return [visit(item, item, (*path, place)) for place, item in enumerate(node.value)]
+        return {key.value: visit(item, key, (*path, key.value)) for key, item in node.value}
+
+    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    assert root is not None
+    return repr(visit(root, root, ())), places
+
+
+DATA = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text() | st.sampled_from(["no", "0o1"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(DATA, st.sampled_from([True, False, None]))
+def test_positions_are_those_of_pyyaml(data: Any, flow: bool | None) -> None:
+    text = yaml.dump(data, Dumper=_TextQuoted, default_flow_style=flow, sort_keys=False, allow_unicode=True)  # fmt: skip
+    assert read(text) == reference(text)
+
+
+PIECES = [
+    *("a: ", "b: ", "- ", "\n", "\n  ", "\n    ", "&x ", "*x", "<<: ", "!!str ", "! ", "1", ".5", "~", "'q'"),
+    *("{", "}", "[", "]", ", ", "? ", "x", "---\n", "...\n", "|\n  ", ">-\n  ", "# c\n", '"\\n"', "é", "\0"),
+    *("a: &x {b: 1, c: [1, 2]}\n", "<<: *x\n", "<<: [*x, {d: 1}]\n", "{a: 1, a: 2}"),
+]  # fmt: skip
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_every_value_of_any_document_has_one_position(text: str) -> None:
+    value, problems = _read(text)
+    assert all(map(_is_placed, problems))
+    if not problems:
+        document = compose(text, file="m.yaml")
+        assert document.value == value
+        # A list of another length, or of paths that differ, can't be paired with the values.
+        assert all(line > 0 and column > 0 for line, column in document.positions.values())
