@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from registry.base.digest import digest_of
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.cache import Cache, CacheEntry
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.errors import (
     DecodeError,
     ExpectationError,
@@ -124,7 +124,9 @@ def _pinned_sources(
             raise LockStaleError(name, f"{message} (leave it out, or `locked` and `frozen`)")
         return None
     own = catalog.resolve(name) if overrides else spec
-    pin = read_pin(settings.lock_file, name, settings.cache_dir, shown_as=shown(settings.lock_file))
+    pin = read_pin(
+        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
+    )
     lock = pin_sources(own, pin, locked=settings.locked, frozen=settings.frozen)
     return replace(lock, samples=None) if lock is not None and own != spec else lock
 

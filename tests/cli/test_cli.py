@@ -285,7 +285,7 @@ def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.Monke
 def test_add_writes_a_manifest_that_is_valid(run: Run, own: Path) -> None:
     said = run("add", "mine", "--file", "qa.csv")
     assert said.code == 0, said.err
-    assert said.lines[0] == "wrote m/mine.yaml: read it, and give it a description"
+    assert said.lines[0] == "wrote m/mine.yaml: review it, and add a description"
     assert run("validate").code == 0
     assert [sample.input for sample in get_dataset("mine")] == ["One?", "Two?", "Three?"]
     again = run("add", "mine", "--file", "qa.csv")
@@ -303,8 +303,8 @@ def test_add_dry_run_writes_nothing(run: Run, own: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "give either --hf PATH --split S, or --file URL"),
-        (["--hf", "a/b", "--file", "qa.csv"], "give either --hf PATH --split S, or --file URL"),
+        ([], "pass either --hf PATH --split S, or --file URL"),
+        (["--hf", "a/b", "--file", "qa.csv"], "pass either --hf PATH --split S, or --file URL"),
         (["--hf", "a/b"], "--hf needs --split, such as test"),
         (["--file", "datasets.yaml"], "can't tell the type of datasets.yaml"),
     ],
@@ -320,7 +320,7 @@ def test_add_refuses_a_name_that_is_none(run: Run, own: Path, name: str) -> None
     before = sorted(own.rglob("*"))
     said = run("add", name, "--file", "qa.csv")
     assert said.code in (1, 2)
-    assert "is no name for a dataset" in said.err
+    assert "is not a valid name for a dataset" in said.err
     assert sorted(own.rglob("*")) == before
 
 
