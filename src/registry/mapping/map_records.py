@@ -27,7 +27,7 @@ def map_records(
         values = map_values(records, mapper, dataset=dataset)
         yield from ((number, Sample(**fields)) for number, fields in values)
         return
-    number, record = 0, None
+    number, record = 0, None  # for an error before the first record
     try:
         for number, record in records:
             result = mapper(record)

@@ -52,7 +52,7 @@ def _target(expression: Expression, view: RecordBatchView) -> FieldColumns:
     if is_text_list(column.type):
         texts = _as_lists(column)
         if texts.null_count or texts.flatten().null_count:
-            raise NoKernelError
+            raise NoKernelError  # a null list is "", a null item "None" or an error
         return {"target": pa.nulls(view.count, pa.large_string()), "targets": texts}
     return {"target": pc.fill_null(to_large_string(column), string_scalar(""))}
 
@@ -66,7 +66,7 @@ def _choices(expression: Expression, view: RecordBatchView) -> FieldColumns:
     texts = _as_lists(column)
     items = texts.flatten()
     if items.null_count:
-        raise NoKernelError
+        raise NoKernelError  # "None", or an error where the manifest makes the list
     # Nearly every choice begins with a visible ASCII character; Python is asked about the others.
     blank = ~starts_with_visible_ascii(items)
     unsure = np.flatnonzero(blank)
@@ -112,7 +112,7 @@ def _id(expression: Expression, view: RecordBatchView) -> FieldColumns:
         return {"id": to_large_string(column)}
     if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
         return {"id_number": column.cast(pa.int64())}
-    raise NoKernelError
+    raise NoKernelError  # `to_id` accepts floats that are integers, value by value
 
 
 def _absent(expression: Expression, view: RecordBatchView) -> FieldColumns:

@@ -32,16 +32,12 @@ def _map(argument: Any, _: Any) -> Apply:
         if value is None or isinstance(value, int | float):
             key = json.dumps(value)  # true, null and 1.5 as YAML writes them
         if key in argument:
-            return copy.deepcopy(argument[key])
+            return copy.deepcopy(argument[key])  # a sample may change its own list or dict
         if "*" in argument:
             return copy.deepcopy(argument["*"])
         raise MappingError(f"no entry among {', '.join(argument)}", value=value)
 
     return apply
-
-
-def _default(argument: Any, _: Any) -> Apply:
-    return lambda value, row: copy.deepcopy(argument) if is_empty(value) else value
 
 
 def _coalesce(argument: Any, compiler: Compiler) -> Apply:
@@ -73,7 +69,9 @@ OPERATIONS = (
     Operation(
         "default",
         "A constant in place of a value that is missing, null or empty.",
-        _default,
+        lambda argument, _: (
+            lambda value, row: copy.deepcopy(argument) if is_empty(value) else value
+        ),
         OperationExample({"default": "none"}, None, "none"),
         takes_missing=True,
     ),
