@@ -49,7 +49,7 @@ def _check_samples(result: Any) -> list[Sample]:
     for sample in samples:
         if isinstance(sample, Sample):
             continue
-        # Inspect's own Sample is told by its fields, as Inspect need not be installed.
+        # Inspect's own Sample is recognized by its fields: Inspect need not be installed.
         fields = type(sample).model_fields if isinstance(sample, BaseModel) else {}
         if not Sample.model_fields.keys() <= fields.keys():
             what = "None" if sample is None else f"a {type(sample).__name__}"

@@ -122,7 +122,7 @@ def _nested_column(column: pa.Array, path: str) -> pa.Array | None:
 
 
 def _prefixes(name: str) -> list[str]:
-    """Return what stands before each dot of a path, shortest first."""
+    """Return the part of a path before each of its dots, shortest first."""
     parts = name.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 

@@ -23,9 +23,9 @@ __all__ = ["OPERATIONS"]
 
 def _map(argument: Any, _: Any) -> Apply:
     if not isinstance(argument, dict) or not argument:
-        raise ValueError("takes a dict from value to result")
+        raise ValueError("takes a mapping from value to result")
     if not all(isinstance(key, str) for key in argument):
-        raise ValueError("the keys of the dict are strings, as YAML writes the value")
+        raise ValueError("the keys of the mapping are strings, as YAML writes the value")
 
     def apply(value: Any, row: Any) -> Any:
         key = value if isinstance(value, str) else None
@@ -62,7 +62,7 @@ def _keep(argument: Any, compiler: Compiler) -> Apply:
 OPERATIONS = (
     Operation(
         "map",
-        "Look the value up in a table; the key `*` stands for all others.",
+        "Look the value up in a table; the key `*` matches any other value.",
         _map,
         OperationExample({"map": {"0": "No", "1": "Yes"}}, 1, "Yes"),
     ),
