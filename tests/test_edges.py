@@ -29,7 +29,7 @@ EDGES = {
     "catalog": "errors settings base yamldoc manifest",
     "lockfile": "errors settings base yamldoc manifest catalog",
     "decode": "errors base samples manifest",
-    "scaffold": "errors samples yamldoc manifest",
+    "scaffold": "errors yamldoc manifest",
     "sources": "errors progress base cache manifest decode",
     "mapping": "errors base samples manifest store decode",
     "build": "errors progress base samples cache manifest store decode sources mapping",

@@ -1,12 +1,13 @@
-"""The rules: each one found at its exact place, and nothing else beside it."""
+"""The rules: each one is reported at its exact place, alone, and not for a correct neighbour."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,40 +16,44 @@ from registry.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.runner import check
-from registry.rules import ALL, RULE_FAMILIES, RULES
+from registry.manifest.merge import Layer, Merged
+from registry.rules import ALL, RULE_FAMILIES, RULES, run_checks
 from registry.sources.pins import Pins, SourceContext
 
 SOURCE = Path(__file__).parents[1] / "src"
 INDEX = "version: 1\ninclude: [m.yaml]\n"
 COMMIT = "c30699e8356da336a370243923dbaf21066bb9fe"
 CSV = "source: {type: csv, path: x.csv}"
-TOLD = "description: Questions., license: mit"
+DESCRIBED = "description: Questions., license: mit"
 MARK = "▸"
-"""Stands before the place of each expected problem, and is in no file."""
+"""Precedes the place of each expected problem; removed before a file is written."""
 
 NO_PATH = "-"
-"""The path of what is no part of a document yet, or never: `$`."""
+"""The path of a problem that the parser or a comment has: `$`."""
 
 Found = Callable[..., list[Problem]]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A catalog with the mistakes that the marks show."""
+    """A catalog with one mistake, at the mark."""
 
     rule: str
     manifest: str
     path: str
     index: str = INDEX
     others: Mapping[str, str] = field(default_factory=dict)
-    select: tuple[str, ...] = ()
+    also_select: tuple[str, ...] = ()
     used: str = "d"
-    """The dataset that can't be used for it."""
+    """The dataset that the mistake makes unusable, if it does."""
+
+    def files(self) -> dict[str, str]:
+        return {"datasets.yaml": self.index, "m.yaml": self.manifest, **self.others}
 
 
 def one(rule: str, keys: str, path: str = "", **more: object) -> Case:
-    """Return a case of a dataset `d` whose keys are those."""
-    manifest = f"datasets:\n  d: {{{TOLD}, {keys}}}\n"
+    """Return a case of a dataset `d` with these keys."""
+    manifest = f"datasets:\n  d: {{{DESCRIBED}, {keys}}}\n"
     return Case(rule, manifest, f"$.datasets.d{path}", **more)  # type: ignore[arg-type]
 
 
@@ -61,7 +66,7 @@ DIGITS = "0123456789abcdef" * 4
 
 
 def lock_with(name: str) -> dict[str, str]:
-    """Return a lockfile with a pin of no manifest that there is."""
+    """Return a lockfile with a pin that fits no manifest."""
     return {
         "datasets.lock": f"""\
 version: 1
@@ -90,12 +95,12 @@ CASES = [
     one("yaml-number", f"{CSV}, limit: {MARK}.inf", NO_PATH),
     one("duplicate-key", f"{CSV}, limit: 1, {MARK}limit: 2", NO_PATH),
     one("unknown-key", f"{CSV}, {MARK}limitt: 1", ".limitt"),
-    Case("missing-key", f"datasets:\n  {MARK}d: {{{TOLD}}}\n", "$.datasets.d"),
+    Case("missing-key", f"datasets:\n  {MARK}d: {{{DESCRIBED}}}\n", "$.datasets.d"),
     one("missing-key", f"{MARK}source: {{type: hf, path: a/b, revision: {COMMIT}}}", ".source"),
     one("wrong-type", f"{CSV}, {MARK}limit: few", ".limit"),
     one("wrong-value", f"{CSV}, {MARK}limit: -1", ".limit"),
     one("wrong-value", f"source: {{{MARK}type: cvs, path: x}}", ".source.type"),
-    Case("bad-name", f"datasets:\n  {MARK}D: {{{TOLD}, {CSV}}}\n", "$.datasets.D", used="D"),
+    Case("bad-name", f"datasets:\n  {MARK}D: {{{DESCRIBED}, {CSV}}}\n", "$.datasets.D", used="D"),
     Case(
         "include-nothing",
         "datasets: {}\n",
@@ -104,10 +109,10 @@ CASES = [
     ),
     Case(
         "duplicate-name",
-        f"datasets:\n  {MARK}d: {{{TOLD}, {CSV}}}\n  e: {{{TOLD}, {CSV}}}\n",
+        f"datasets:\n  {MARK}d: {{{DESCRIBED}, {CSV}}}\n  e: {{{DESCRIBED}, {CSV}}}\n",
         "$.datasets.d",
         index="version: 1\ninclude: [a.yaml, m.yaml]\n",
-        others={"a.yaml": f"datasets:\n  d: {{{TOLD}, {CSV}}}\n"},
+        others={"a.yaml": f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n"},
         used="e",
     ),
     one("unknown-parent", f"{MARK}extends: dd", ".extends"),
@@ -186,22 +191,20 @@ CASES = [
     ),
     Case(
         "missing-license",
-        f"datasets:\n  d: {{{TOLD}, {CSV}}}\n  e: {{extends: d, {MARK}license: null}}\n",
+        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n  e: {{extends: d, {MARK}license: null}}\n",
         "$.datasets.e.license",
     ),
     Case(
         "schema-line",
-        f"{MARK}datasets: {{d: {{{TOLD}, {CSV}}}}}\n",
+        f"{MARK}datasets: {{d: {{{DESCRIBED}, {CSV}}}}}\n",
         "$",
         index=f"# yaml-language-server: $schema=x\n{INDEX}",
-        select=("style",),
     ),
     Case(
         "key-order",
-        f"# yaml-language-server: $schema=x\ndatasets: {{d: {{{CSV}, {MARK}{TOLD}}}}}\n",
+        f"# yaml-language-server: $schema=x\ndatasets: {{d: {{{CSV}, {MARK}{DESCRIBED}}}}}\n",
         "$.datasets.d.description",
         index=f"# yaml-language-server: $schema=x\n{INDEX}",
-        select=("style",),
     ),
     one("unknown-rule", f"{CSV}}}  {MARK}# registry: ignore plain-htp -- why\n#", NO_PATH),
     Case(
@@ -225,13 +228,13 @@ CASES = [
     ),
     Case(
         "stale-lock",
-        f"datasets:\n  {MARK}d: {{{TOLD}, {CSV}}}\n",
+        f"datasets:\n  {MARK}d: {{{DESCRIBED}, {CSV}}}\n",
         "$.datasets.d",
         others=lock_with("d"),
     ),
     Case(
         "stale-lock",
-        f"datasets:\n  d: {{{TOLD}, {CSV}}}\n",
+        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n",
         "$.datasets.gone",
         others=lock_with(f"{MARK}gone"),
     ),
@@ -242,7 +245,7 @@ CASES = [
         others={"datasets.lock": f"version: 1\ndatasets: {{{MARK}d: 1}}\n"},
     ),
     one("ignore-without-reason", f"{CSV}}}  {MARK}# registry: ignore plain-http\n#", NO_PATH),
-    one("unused-ignore", f"{CSV}}}  {MARK}# registry: ignore plain-http -- why\n#", NO_PATH),
+    one("unused-ignore", f"{CSV}}}  {MARK}# registry: ignore plain-http -- why\n#", NO_PATH, also_select=("plain-http",)),
 ]  # fmt: skip
 
 
@@ -272,10 +275,57 @@ def marks(files: Mapping[str, str]) -> list[tuple[str, int, int]]:
     ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
-def test_a_mistake_is_found_where_it_stands_and_nothing_else(found: Found, case: Case) -> None:
-    files = {"datasets.yaml": case.index, "m.yaml": case.manifest, **case.others}
-    problems = found(files, case.select)
+NEIGHBOURS = {
+    "unreadable-file": ("\udcff", "ÿ"),
+    "yaml-syntax": ("{a: b, ]", "{}"),
+    "yaml-limit": ("*a, " * 32, "*a, " * 20),
+    "yaml-tag": ("!!map ", ""),
+    "yaml-key": ("{1: {}}", "{}"),
+    "yaml-number": (".inf", "1"),
+    "duplicate-key": ("limit: 2", "seed: 2, shuffle: true"),
+    "unknown-key": ("limitt", "limit"),
+    "missing-key": ("license: mit", f"license: mit, {CSV}"),
+    "wrong-type": ("few", "1"),
+    "wrong-value": ("-1", "1"),
+    "bad-name": ("D:", "d:"),
+    "include-nothing": ("gone/*.yaml", "m*.yaml"),
+    "duplicate-name": ("[a.yaml, m.yaml]", "[m.yaml]"),
+    "unknown-parent": ("extends: dd", CSV),
+    "extends-cycle": ("extends: d", CSV),
+    "unseeded-shuffle": ("shuffle: true", "shuffle: true, seed: 1"),
+    "seed-without-shuffle": ("seed: 1", "seed: 1, shuffle: true"),
+    "literal-secret": ("secret: hush", "secret: {env: HUSH}"),
+    "secret-in-url": ("?X-Amz-Signature=abc", "?X-Amz-Date=abc"),
+    "bad-expression": ("regex: '('", "regex: '(.)'"),
+    "mapper-and-fields": ("mapper: 'p:f', ", ""),
+    "untrusted-mapper": ("version: 1", "version: 1\ntrust: [p]"),
+    "unknown-column": ("target: [a]", "target: [q]"),
+    "plain-http": ("http://", "https://"),
+    "unpinned-revision": ("split: t", f"split: t, revision: {COMMIT}"),
+    "missing-license": ("{description", "{license: mit, description"),
+    "missing-description": ("{license", "{description: Questions., license"),
+    "schema-line": ("datasets:", "# yaml-language-server: $schema=x\ndatasets:"),
+    "key-order": (f"{CSV}, {DESCRIBED}", f"{DESCRIBED}, {CSV}"),
+    "bad-lock": ("{d: 1}", "{}"),
+    "stale-lock": ("  d:\n    spec", "# no pin\n"),
+    "unknown-rule": ("plain-htp", "plain-http"),
+    "rule-not-ignorable": ("literal-secret", "plain-http"),
+    "ignore-without-reason": ("plain-http", "plain-http -- why"),
+    "unused-ignore": ("type: csv, path: x.csv", "type: csv, path: 'http://h/x.csv'"),
+}
+"""For each rule, how to correct the mistake of its first case: a text and its replacement."""
+
+
+@pytest.mark.parametrize(
+    ("case", "selecting"),
+    [(case, on) for case in CASES for on in (False, True) if on or RULES[case.rule].default],
+    ids=lambda value: getattr(value, "rule", "selected" if value else "default"),
+)
+def test_mistake_is_the_only_problem_and_at_its_place(
+    found: Found, case: Case, selecting: bool
+) -> None:
+    files = case.files()
+    problems = found(files, (case.rule, *case.also_select) if selecting else ())
     assert [(one.file, one.line, one.column) for one in problems] == marks(files)
     (problem,) = problems
     assert problem.rule == case.rule, problem
@@ -283,8 +333,20 @@ def test_a_mistake_is_found_where_it_stands_and_nothing_else(found: Found, case:
     assert problem.path == ("$" if case.path.endswith(NO_PATH) else case.path)
 
 
-def test_every_rule_has_a_case() -> None:
-    assert {case.rule for case in CASES} == set(RULES)
+@pytest.mark.parametrize("rule", RULES)
+def test_corrected_mistake_is_not_reported(found: Found, rule: str) -> None:
+    case = next(case for case in CASES if case.rule == rule)
+    old, new = NEIGHBOURS[rule]
+    before = {name: text.replace(MARK, "") for name, text in case.files().items()}
+    after = {name: text.replace(old, new) for name, text in before.items()}
+    assert after != before
+    select = (rule, *case.also_select)
+    assert rule in {problem.rule for problem in found(before, select)}
+    assert rule not in {problem.rule for problem in found(after, select)}
+
+
+def test_every_rule_has_a_case_and_a_neighbour() -> None:
+    assert {case.rule for case in CASES} == NEIGHBOURS.keys() == set(RULES)
 
 
 @pytest.mark.parametrize(
@@ -296,8 +358,8 @@ def test_every_rule_has_a_case() -> None:
     ],
     ids=lambda case: case.rule,
 )
-def test_what_stops_is_refused_where_the_dataset_is_used(found: Found, case: Case) -> None:
-    found({"datasets.yaml": case.index, "m.yaml": case.manifest, **case.others})
+def test_dataset_with_a_blocking_problem_can_not_be_used(found: Found, case: Case) -> None:
+    found(case.files())
     catalog = Catalog.open()
     with pytest.raises(ManifestError) as caught:
         use(catalog, case.used)
@@ -313,8 +375,8 @@ def use(catalog: Catalog, name: str) -> None:
 @pytest.mark.parametrize(
     "case", [case for case in CASES if not RULES[case.rule].blocking], ids=lambda case: case.rule
 )
-def test_what_does_not_stop_leaves_the_dataset_usable(found: Found, case: Case) -> None:
-    found({"datasets.yaml": case.index, "m.yaml": case.manifest, **case.others})
+def test_dataset_with_an_advisory_problem_can_be_used(found: Found, case: Case) -> None:
+    found(case.files())
     assert Catalog.open()["d"].name == "d"
 
 
@@ -337,12 +399,12 @@ CLEAN = [
 
 
 @pytest.mark.parametrize("keys", CLEAN)
-def test_what_is_meant_so_is_no_problem(found: Found, keys: str) -> None:
-    manifest = f"datasets:\n  d: {{{TOLD}, {keys}}}\n"
+def test_valid_manifest_has_no_problems(found: Found, keys: str) -> None:
+    manifest = f"datasets:\n  d: {{{DESCRIBED}, {keys}}}\n"
     assert found({"datasets.yaml": INDEX, "m.yaml": manifest}) == []
 
 
-def test_a_problem_that_is_inherited_is_reported_once_where_it_was_written(found: Found) -> None:
+def test_inherited_problem_is_reported_once_where_it_was_written(found: Found) -> None:
     manifest = (
         f"datasets:\n  base:\n    source: {{type: hf, {MARK}path: a/b, split: t}}\n"
         "  kid: {extends: base, source: {name: x}}\n  other: {extends: base, limit: 3}\n"
@@ -352,24 +414,24 @@ def test_a_problem_that_is_inherited_is_reported_once_where_it_was_written(found
     assert [(one.file, one.line, one.column) for one in problems] == marks(files)
 
 
-def test_a_signed_url_that_is_given_in_python_is_taken(found: Found) -> None:
-    files = {"datasets.yaml": INDEX, "m.yaml": f"datasets:\n  d: {{{TOLD}, {CSV}}}\n"}
+def test_signed_url_given_in_python_is_accepted(found: Found) -> None:
+    files = {"datasets.yaml": INDEX, "m.yaml": f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n"}
     assert found(files) == []
     signed = "https://h/x.csv?X-Amz-Signature=abc"
     assert Catalog.open().resolve("d", source=signed).source.path == (signed,)
 
 
-def test_no_message_says_the_secret(found: Found) -> None:
+def test_messages_do_not_contain_the_secret(found: Found) -> None:
     for case in CASES:
         if case.rule in ("secret-in-url", "literal-secret"):
-            files = {"datasets.yaml": case.index, "m.yaml": case.manifest}
+            files = case.files()
             assert not re.search("hush|=abc|=t", "".join(map(str, found(files))))
 
 
 # --- the table ---
 
 
-def test_ids_and_families_are_plain_words_that_do_not_clash() -> None:
+def test_ids_and_families_are_distinct_lower_case_names() -> None:
     names = [*RULES, *RULE_FAMILIES, ALL]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in names)
@@ -377,13 +439,93 @@ def test_ids_and_families_are_plain_words_that_do_not_clash() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_a_rule_says_why_in_one_line(rule: object) -> None:
+def test_reason_of_a_rule_is_one_sentence(rule: object) -> None:
     reason = str(getattr(rule, "reason", ""))
     assert re.fullmatch(r"[A-Z`].{20,80}\.", reason), reason
 
 
-def test_what_stops_is_an_error() -> None:
+def test_blocking_rules_are_errors() -> None:
     assert all(rule.severity == "error" for rule in RULES.values() if rule.blocking)
+
+
+# --- the checks that the table names ---
+
+SUBJECTS = {
+    "text": "ManifestFile",
+    "document": "Document",
+    "merged": "Merged",
+    "spec": "DatasetSpec",
+    "lock": "PinnedDataset",
+}
+CHECKS = [(rule, check) for rule in RULES.values() for check in rule.checks]
+
+
+def public_functions() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield every public function with its module."""
+    for path in sorted((SOURCE / "registry").rglob("*.py")):
+        module = ".".join(path.relative_to(SOURCE / "registry").with_suffix("").parts)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                yield module, node
+
+
+def test_every_rule_is_checked_once_per_stage() -> None:
+    for rule in RULES.values():
+        stages = [check.stage for check in rule.checks]
+        assert stages, rule.id
+        assert len(set(stages)) == len(stages), rule.id
+
+
+def test_every_check_is_named_by_its_rule_and_takes_what_its_stage_gives() -> None:
+    defined = {
+        (module, node.name, ast.unparse(node.args.args[0].annotation or ast.Constant(None)))
+        for module, node in public_functions()
+        if node.returns and ast.unparse(node.returns) == "Iterator[Finding]"
+    }
+    named = {
+        (check.module, rule.id.replace("-", "_"), SUBJECTS[check.stage])
+        for rule, check in CHECKS
+        if check.stage != "read"
+    }
+    assert defined == named
+
+
+@pytest.mark.parametrize(
+    ("rule", "module"),
+    [(rule.id, check.module) for rule, check in CHECKS if check.stage == "read"],
+)
+def test_rule_without_a_function_is_named_in_the_module_that_reports_it(
+    rule: str, module: str
+) -> None:
+    path = SOURCE / "registry" / f"{module.replace('.', '/')}.py"
+    assert f'"{rule}"' in path.read_text(encoding="utf-8")
+
+
+def test_checks_that_every_use_runs_are_below_lint() -> None:
+    modules = {check.module for _, check in CHECKS if check.stage == "merged"}
+    assert {module.partition(".")[0] for module in modules} == {"manifest"}
+
+
+def problems_of(value: dict[str, Any], **options: Any) -> set[str]:
+    """Return the rules that the merged keys of a dataset violate."""
+    merged = Merged(value, {(): Layer("own", value)})
+    return {problem.rule for problem in run_checks("merged", merged, merged, **options)}
+
+
+def test_findings_in_invalid_keys_and_of_the_whole_dataset_can_be_dropped() -> None:
+    value = {"shuffle": True}
+    rules = {"unseeded-shuffle", "missing-license", "missing-description"}
+    assert problems_of(value) == {"missing-key", *rules}
+    assert problems_of(value, unchecked_keys=[]) == rules
+    assert problems_of(value, unchecked_keys=["shuffle"]) == rules - {"unseeded-shuffle"}
+
+
+def test_advisory_checks_can_be_left_out() -> None:
+    assert problems_of({}) == {"missing-key", "missing-license", "missing-description"}
+    assert problems_of({}, blocking_only=True) == {"missing-key"}
+
+
+# --- the problems that modules make themselves ---
 
 
 def problem_calls() -> list[tuple[str, ast.Call]]:
@@ -406,9 +548,9 @@ def test_every_problem_of_a_manifest_names_a_rule_of_the_table() -> None:
         for place, call in calls
         if not any(keyword.arg == "rule" for keyword in call.keywords)
     }
-    # What these refuse is to write a file; no manifest is at fault.
+    # These report that a file can't be written, which is not a problem of a manifest.
     writers = {"add.py", "apply.py"}
-    # These read problems that were kept, with their rules; a lockfile is no manifest.
+    # These restore cached problems, which contain their rules; a lockfile is not a manifest.
     kept = {"cached_files.py", "cache.py", "result_cache.py"}
     assert without == writers | kept | {"models.py"}
     literal = {

@@ -24,12 +24,12 @@ __all__ = ["command_line_page", "operations_page", "rules_page"]
 
 _HEAD = """# Operations
 
-What `do:` may list, in `{from: expression, do: [operations]}`. Made of the table in
-`src/registry/mapping/operations/` by `make docs`; a test runs every example.
+The operations that `do:` takes, in `{from: expression, do: [operations]}`. Generated from the
+tables in `src/registry/mapping/operations/` by `make docs`; a test runs every example.
 
-An operation that can't work on a value is an error that names dataset, record, field, operation
-and value. Comparisons, for `test`, `keep` and `letters_where`, are `equals not_equals in not_in
-less at_most greater at_least regex empty`.
+An operation that can't process a value raises an error that names dataset, record, field, operation
+and value. `test`, `keep` and `letters_where` take the comparisons `equals not_equals in not_in less
+at_most greater at_least regex empty`.
 """
 
 _RULES_HEAD = """# Rules
@@ -100,7 +100,7 @@ def operations_page() -> str:
 
 
 def _family(title: str, operations: tuple[Operation, ...]) -> Iterator[str]:
-    yield f"\n## {title}\n\n| operation | what it does | example | of | gives |\n"
+    yield f"\n## {title}\n\n| operation | what it does | example | input | result |\n"
     yield "|---|---|---|---|---|\n"
     for operation in operations:
         example = operation.example

@@ -383,7 +383,7 @@ def test_a_local_file_that_changed_is_an_error_until_it_is_upgraded(
             get_dataset("data", root=root, **how)
     capsys.readouterr()
     assert lock(root, "--check") == 1
-    assert "own.jsonl is not as it was pinned" in capsys.readouterr().out
+    assert "own.jsonl differs from its pin" in capsys.readouterr().out
     assert lock(root, "--upgrade", "data") == 0
     now = pin_of(root)
     line = f"data: {was.sources[0].short} → {now.sources[0].short}, 20 samples, 3 changed"
@@ -513,7 +513,7 @@ def test_an_upgrade_says_what_moved(
     [
         (OLD[:18], "18 samples (20 before), 2 changed"),
         ([*OLD, {"q": "New?", "a": "yes"}], "21 samples (20 before), 1 changed"),
-        (OLD[::-1], "20 samples, in another order"),
+        (OLD[::-1], "20 samples, in a different order"),
         ([{**row, "unread": "x"} for row in OLD], "20 samples, none changed"),
     ],
 )
@@ -559,7 +559,7 @@ def test_an_upgrade_that_can_not_be_had_keeps_the_pin(
     assert lock(pinned, "--upgrade", "data") == 1, "it was named"
     assert "(its old pin is kept)" in capsys.readouterr().err
     assert lock(pinned, "--upgrade") == 0, "it was not"
-    assert "1 out of reach and kept as they were (data)" in capsys.readouterr().out
+    assert "1 unreachable and kept their pins (data)" in capsys.readouterr().out
     assert (pinned / "datasets.lock").read_bytes() == before
 
 

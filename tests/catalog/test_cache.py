@@ -21,17 +21,17 @@ from hypothesis import strategies as st
 from registry import DatasetNotFoundError, ManifestError, list_datasets
 from registry.base.best_effort import best_effort_path, write_best_effort
 from registry.base.file_state import FileState
-from registry.catalog.cache import _load
+from registry.catalog.cache import load_compiled
 from registry.catalog.cached_files import (
     CachedFile,
-    _may_hold_secret,
     compact_json,
+    contains_secret,
     document_from,
-    holds_secret,
+    may_contain_secret,
 )
-from registry.catalog.catalog import Catalog, _read
-from registry.catalog.discovery import Files, included
-from registry.catalog.reader import Reader
+from registry.catalog.catalog import Catalog, read_uncached
+from registry.catalog.discovery import GlobMatches, find_included
+from registry.catalog.reader import CatalogReader
 from registry.errors import Problem
 from registry.lint.result_cache import check_catalog
 from registry.lint.runner import check
@@ -251,7 +251,7 @@ def test_a_file_that_has_just_changed_is_read_again(
 ) -> None:
     write(root / "m/a.yaml", dataset("one"), age=age)
     Catalog.open()
-    compiled = _load(best_effort_path(root / "datasets.yaml", cache_dir, "catalog"))
+    compiled = load_compiled(best_effort_path(root / "datasets.yaml", cache_dir, "catalog"))
     assert compiled is not None
     assert compiled.is_current() != racy
     assert [one.path for one in compiled.records() if one.racy] == (
@@ -421,12 +421,12 @@ VALUES = st.recursive(
 @settings(max_examples=500, deadline=None)
 @given(VALUES)
 def test_what_has_nothing_that_each_secret_needs_holds_none(value: Any) -> None:
-    assert _may_hold_secret(compact_json(value)) or not holds_secret(value)
+    assert may_contain_secret(compact_json(value)) or not contains_secret(value)
 
 
 @pytest.mark.parametrize("value", ["https://host/x", "a@b?", {"x": "s3://a/b"}, [1, None]])
 def test_most_documents_are_not_searched_for_secrets(value: Any) -> None:
-    assert not _may_hold_secret(compact_json(value))
+    assert not may_contain_secret(compact_json(value))
 
 
 def test_references_to_secrets_are_kept(root: Path, parsed: list[str]) -> None:
@@ -564,9 +564,9 @@ def test_a_warm_catalog_says_what_a_cold_one_and_a_reader_say(root: Path, seed: 
     defaults = chance.choice(["", "defaults: {tags: [d], source: {hf: {name: n}}}\n"])
     inline = chance.choice(["", dataset("a"), dataset("inline")])
     write(root / "datasets.yaml", f"{INDEX}trust: [pkg]\n{defaults}{inline}")
-    reader = Reader(_read)
+    reader = CatalogReader(read_uncached)
     reader.read_index(root / "datasets.yaml")
-    problems = tuple(one.shown(str) for one in reader.found)
+    problems = tuple(one.displayed(str) for one in reader.problems)
     expected = Catalog(root / "datasets.yaml", reader.entries, problems, frozenset({"pkg"}))
     cold, warm = Catalog.open(), Catalog.open()
     assert all_of(cold) == all_of(expected)
@@ -576,7 +576,7 @@ def test_a_warm_catalog_says_what_a_cold_one_and_a_reader_say(root: Path, seed: 
 def test_the_built_in_catalog_is_the_same_cold_and_warm() -> None:
     cold = Catalog.open(builtin_root())
     specs = {name: cold[name] for name in cold}
-    reader = Reader(_read)
+    reader = CatalogReader(read_uncached)
     reader.read_index(builtin_root())
     direct = Catalog(builtin_root(), reader.entries)
     warm = Catalog.open(builtin_root())
@@ -610,8 +610,8 @@ def test_patterns_mean_what_they_mean_to_glob(tmp_path: Path, pattern: str) -> N
     (root / "broken.yaml").symlink_to("nowhere")
     for one in (pattern, f"{root}/{pattern}"):
         expected = sorted(glob.glob(one, root_dir=root, recursive=True))
-        (found,) = included([one], root)
-        assert isinstance(found, Files)
+        (found,) = find_included([one], root)
+        assert isinstance(found, GlobMatches)
         assert [path for path, _ in found] == [root / path for path in expected]
 
 

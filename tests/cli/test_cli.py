@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,100 +18,18 @@ import click
 import pytest
 import yaml
 
-import registry
 from registry import get_dataset
-from registry.catalog.catalog import Catalog
 from registry.cli import command, main
-from registry.manifest.merge import Entry, Layer
-from registry.manifest.models import DatasetSpec
-from registry.manifest.resolve import resolve
 from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
+from tests.cli.invocation import BAD_KEY, HUB, INDEX, MISSING_FILE, SYNTAX, Invocation, Run, write
 
 ROOT = Path(__file__).parents[2]
 DEMO = ("demo-chat", "demo-mcq", "demo-mcq-small")
 VERBS = command.list_commands(click.Context(command))
 
 
-@dataclass(frozen=True)
-class Said:
-    """How an invocation ended, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def lines(self) -> list[str]:
-        return self.out.splitlines()
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process."""
-
-    def call(*arguments: str) -> Said:
-        code = main(list(arguments))
-        said = Said(code, *capsys.readouterr())
-        assert "Traceback" not in said.err
-        return said
-
-    return call
-
-
-@pytest.fixture
-def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Take the demo datasets alone, in the current folder: the whole catalog takes its time."""
-    folder = tmp_path / "demo"
-    shutil.copytree(ROOT / "registry" / "data", folder / "registry" / "data")
-    shutil.copy(ROOT / "registry" / "demo.yaml", folder / "registry")
-    shutil.copy(ROOT / "datasets.yaml", folder)
-    monkeypatch.chdir(folder)
-    return folder
-
-
-INDEX = "version: 1\ninclude: [m/*.yaml]\ntrust: [os]\nvalidate: {ignore: [description]}\n"
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Take a small catalog, in the current folder; more manifests can be written to `m/`."""
-    folder = tmp_path / "catalog"
-    (folder / "m").mkdir(parents=True)
-    (folder / "datasets.yaml").write_text(INDEX, encoding="utf-8")
-    (folder / "qa.csv").write_text("q,a\nOne?,1\nTwo?,2\nThree?,3\n", encoding="utf-8")
-    write(folder, "qa", QA)
-    monkeypatch.chdir(folder)
-    return folder
-
-
-QA = """\
-datasets:
-  qa:
-    description: Questions.
-    tags: [small, text]
-    source: {type: csv, path: qa.csv}
-    fields: {input: q, target: a}
-  qa-one: {extends: qa, limit: 1, tags: [small]}
-"""
-MISSING_FILE = "datasets:\n  gone: {tags: [small], source: {type: csv, path: gone.csv}}\n"
-BAD_KEY = "datasets:\n  bad: {tags: [small], source: {type: csv, path: qa.csv}, bogus: 1}\n"
-SYNTAX = "datasets: [\n"
-HUB = "datasets:\n  hub: {source: {type: hf, path: org/name, split: test}}\n"
-
-
-def write(folder: Path, name: str, text: str) -> None:
-    (folder / "m" / f"{name}.yaml").write_text(text, encoding="utf-8")
-
-
-def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> Said:
+def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> Invocation:
     """Run `python -m registry` in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "registry", *arguments],
@@ -126,7 +41,7 @@ def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> Said:
         check=False,
     )
     assert "Traceback" not in done.stderr
-    return Said(done.returncode, done.stdout, done.stderr)
+    return Invocation(done.returncode, done.stdout, done.stderr)
 
 
 # --- help ---
@@ -162,304 +77,6 @@ def test_the_version_is_that_of_the_package(run: Run) -> None:
     from importlib.metadata import version
 
     assert version("eval-registry") in run("--version").out
-
-
-# --- list ---
-
-
-def test_list_prints_a_table(run: Run, own: Path) -> None:
-    said = run("list")
-    assert (said.code, said.err) == (0, "")
-    assert said.lines == [
-        "dataset  tags         description",
-        "qa       small, text  Questions.",
-        "qa-one   small        Questions.",
-    ]
-
-
-def test_list_takes_tags_and_a_root(run: Run, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir("/")
-    assert [line.split()[0] for line in run("list", "--root", str(own)).lines[1:]] == [
-        "qa",
-        "qa-one",
-    ]
-    said = run("list", "--tag", "small", "--tag", "text", "--root", str(own / "datasets.yaml"))
-    assert [line.split()[0] for line in said.lines[1:]] == ["qa"]
-
-
-def test_list_as_json_has_no_path(run: Run, own: Path) -> None:
-    assert run("list", "--json").json == [
-        {
-            "name": name,
-            "description": "Questions.",
-            "homepage": None,
-            "license": None,
-            "tags": tags,
-        }
-        for name, tags in (("qa", ["small", "text"]), ("qa-one", ["small"]))
-    ]
-
-
-@pytest.mark.parametrize("text", [BAD_KEY, SYNTAX], ids=["a bad key", "no YAML"])
-def test_list_says_what_is_broken_and_lists_the_rest(run: Run, own: Path, text: str) -> None:
-    write(own, "broken", text)
-    said = run("list")
-    assert said.code == 1
-    assert [line.split()[0] for line in said.lines[1:]] == ["qa", "qa-one"]
-    assert said.err.startswith("error: m/broken.yaml:2:")
-
-
-def test_list_has_the_shipped_datasets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    said = run("list", "--tag", "demo")
-    assert [line.split()[0] for line in said.lines[1:]] == list(DEMO)
-
-
-# --- show ---
-
-
-def assert_is_manifest_of(text: str, spec: DatasetSpec) -> None:
-    document = parse_yaml(text, file="show")
-    assert validate(document, "manifest") == []
-    entry = Entry(spec.name, document, spec.folder, Layer("default", {}))
-    assert resolve(spec.name, {spec.name: entry}) == spec
-
-
-@pytest.mark.parametrize("name", DEMO)
-def test_show_prints_a_manifest_of_the_same_dataset(run: Run, demo: Path, name: str) -> None:
-    said = run("show", name)
-    assert said.code == 0
-    assert_is_manifest_of(said.out, Catalog.open(demo)[name])
-
-
-EVERYTHING = """\
-datasets:
-  everything:
-    source: {type: csv, path: [qa.csv, b.csv], encoding: latin-1, columns: {part: 1}}
-    concat: [{skip_rows: 1}, {columns: {part: 2}}]
-    join: {source: {type: json, path: side.jsonl}, on: q, into: side, missing: 'null'}
-    explode: side.items
-    where: {any: [{value: q, equals: 1}, {not: {value: a, empty: true}}]}
-    fields:
-      input: {template: "{q}{?hint} {hint}{/}"}
-      target: {from: a, do: [{split: ","}, {index: -1}, strip]}
-      choices: null
-      id: {hash: [q], prefix: x, length: 8}
-      metadata: {"*": side, kind: {if: {value: a, less: 3}, then: q}}
-    on_duplicate: suffix
-    sample: {n: 2, seed: 1}
-    expect: {samples: 2, unique_ids: true}
-    auto_id: true
-    shuffle: true
-    seed: 0
-    shuffle_choices: 0
-    limit: 0
-"""
-
-
-def test_show_leaves_nothing_out(run: Run, own: Path) -> None:
-    write(own, "everything", EVERYTHING)
-    said = run("show", "everything")
-    assert said.code == 0, said.err
-    assert_is_manifest_of(said.out, Catalog.open(own)["everything"])
-
-
-def test_show_says_whether_it_is_cached(run: Run, own: Path, cache_dir: Path) -> None:
-    assert run("show", "qa").lines[-1] == "# not cached (python -m registry sync qa)"
-    assert run("show", "qa", "--json").json["cache"] is None
-    run("sync", "qa")
-    last = run("show", "qa").lines[-1]
-    assert last.startswith("# cached: 3 samples, ")
-    assert str(cache_dir) in last
-    cache = run("show", "qa-one", "--json").json["cache"]
-    assert cache["samples"] == 3
-    assert Path(cache["folder"]).is_relative_to(cache_dir)
-
-
-def test_show_as_json_has_spec_and_cache(run: Run, own: Path) -> None:
-    shown = run("show", "qa-one", "--json").json
-    assert set(shown) == {"spec", "cache", "pin"}
-    assert shown["spec"]["limit"] == 1
-    assert shown["spec"]["source"]["path"] == [str(own / "qa.csv")]
-
-
-def names_a_difference(code: str) -> bool:
-    """Tell whether the printed call says what no loader can do."""
-    return "# get_dataset also does: " in code
-
-
-def executed(code: str) -> Any:
-    names: dict[str, Any] = {}
-    exec(code, names)
-    return names["dataset"]
-
-
-@pytest.mark.parametrize("name", DEMO)
-def test_the_call_that_show_prints_gives_the_same_samples(run: Run, demo: Path, name: str) -> None:
-    said = run("show", name, "--call")
-    assert said.code == 0
-    assert not names_a_difference(said.out)
-    dataset = executed(said.out)
-    assert list(dataset) == list(get_dataset(name))
-    assert len(dataset) > 0
-
-
-CALLS = {
-    "fields of the language": "fields: {input: {from: q, do: [upper]}, target: a, id: {hash: [q]}}",
-    "a field without a value": "fields: {input: q, target: null, id: a}",
-    "dotted columns": "fields: {input: q, target: a.b, metadata: [q, a.b]}",
-    "no metadata": "fields: {input: q, metadata: []}",
-    "a view": "fields: {input: q, target: a}, auto_id: true, shuffle: true, seed: 5, limit: 2",
-}
-
-
-@pytest.mark.parametrize("keys", CALLS.values(), ids=CALLS)
-def test_a_call_of_any_fields_gives_the_same_samples(run: Run, own: Path, keys: str) -> None:
-    records = [{"q": f"Q{number}", "a": str(number), "metadata": {"m": 1}} for number in range(5)]
-    (own / "d.json").write_text(json.dumps(records), encoding="utf-8")
-    write(own, "d", f"datasets:\n  d: {{source: {{type: json, path: d.json}}, {keys}}}\n")
-    said = run("show", "d", "--call")
-    assert names_a_difference(said.out) or list(executed(said.out)) == list(get_dataset("d"))
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "{type: csv, path: qa.csv, fieldnames: [q, a]}",
-        "{type: csv, path: qa.csv, encoding: latin-1, delimiter: ';', fieldnames: [q]}",
-    ],
-)
-def test_a_call_of_any_csv_gives_the_same_samples(run: Run, own: Path, source: str) -> None:
-    write(own, "d", f"datasets:\n  d: {{source: {source}, fields: {{input: q}}}}\n")
-    said = run("show", "d", "--call")
-    assert names_a_difference(said.out) or list(executed(said.out)) == list(get_dataset("d"))
-
-
-@pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
-def test_a_call_of_parquet_gives_the_same_order(run: Run, own: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"q": [f"Q{number}" for number in range(9)]}), own / "d.parquet")
-    keys = "source: {type: parquet, path: d.parquet}, fields: {input: q}, shuffle: true, seed: 1"
-    write(own, "d", f"datasets:\n  d: {{{keys}}}\n")
-    said = run("show", "d", "--call")
-    inputs = [sample.input for sample in get_dataset("d")]
-    assert names_a_difference(said.out) or [one.input for one in executed(said.out)] == inputs
-
-
-def test_the_call_names_what_no_loader_does(run: Run, own: Path) -> None:
-    write(own, "everything", EVERYTHING)
-    out = run("show", "everything", "--call").out
-    for words in ("concat, join, explode, where, sample", "number the ids", "1 more paths"):
-        assert words in out
-
-
-def test_the_call_reads_secrets_from_the_environment(run: Run, own: Path) -> None:
-    source = "{type: csv, path: s3://b/x.csv, fs_options: {key: {env: QA_KEY}, anon: false}}"
-    write(own, "d", f"datasets:\n  d: {{source: {source}}}\n")
-    out = run("show", "d", "--call").out
-    assert "fs_options={'key': __import__('os').environ['QA_KEY'], 'anon': False}" in out
-
-
-# --- preview ---
-
-
-def test_preview_is_for_people(run: Run, own: Path) -> None:
-    said = run("preview", "qa", "-n", "2")
-    assert said.code == 0
-    assert said.out == "── sample 1\nOne?\n\ntarget    1\n\n── sample 2\nTwo?\n\ntarget    2\n\n"
-
-
-def test_preview_shows_conversations_and_lettered_choices(run: Run, demo: Path) -> None:
-    chat = run("preview", "demo-chat", "-n", "1").lines
-    assert chat[1] == "system: Answer with a number only."
-    assert chat[2].startswith("user: ")
-    mcq = run("preview", "demo-mcq", "-n", "1").lines
-    assert [line[:5] for line in mcq if line.startswith("  ")] == [
-        "  A) ",
-        "  B) ",
-        "  C) ",
-        "  D) ",
-    ]
-
-
-@pytest.mark.parametrize(("count", "shown"), [("0", 0), ("2", 2), ("99", 3)])
-def test_preview_as_json_is_a_sample_a_line(run: Run, own: Path, count: str, shown: int) -> None:
-    said = run("preview", "qa", "-n", count, "--json")
-    samples = [registry.Sample(**json.loads(line)) for line in said.lines]
-    assert samples == list(get_dataset("qa"))[:shown]
-
-
-RECORDS = [{"q": "Four?", "a": "4"}, {"q": "Five, or six?", "a": "5"}]
-
-
-def records_file(folder: Path, suffix: str) -> str:
-    path = folder / f"other{suffix}"
-    if suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist(RECORDS), path)
-    else:
-        path.write_text(
-            {
-                ".jsonl": "\n".join(map(json.dumps, RECORDS)),
-                ".json": json.dumps(RECORDS),
-                ".csv": 'q,a\nFour?,4\n"Five, or six?",5\n',
-                ".tsv": "q\ta\nFour?\t4\nFive, or six?\t5\n",
-            }[suffix],
-            encoding="utf-8",
-        )
-    return str(path)
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".tsv", ".parquet"])
-@pytest.mark.parametrize("name", ["qa", "hub"])
-def test_preview_maps_local_records_without_a_request(
-    run: Run, own: Path, cache_dir: Path, suffix: str, name: str
-) -> None:
-    fields = "fields: {input: q, target: a}, expect: {samples: 1000}"
-    write(own, "hub", HUB.replace("}}", f"}}, {fields}}}"))
-    said = run("preview", name, "--from", records_file(own, suffix), "--json", "--offline")
-    assert said.code == 0, said.err
-    assert [json.loads(line) for line in said.lines] == [
-        {"input": "Four?", "target": "4"},
-        {"input": "Five, or six?", "target": "5"},
-    ]
-    assert not (cache_dir / "v1" / "samples").exists()
-
-
-def test_preview_from_a_file_that_does_not_map_names_the_record(run: Run, own: Path) -> None:
-    (own / "other.jsonl").write_text('{"q": "a"}\n{"p": "b"}\n', encoding="utf-8")
-    said = run("preview", "qa", "--from", "other.jsonl")
-    assert said.code == 1
-    assert said.err == "error: qa: record 2, field input: no column 'q' (columns: p)\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["--from", "none.csv"], 2, "File 'none.csv' does not exist"),
-        (["--from", "m"], 2, "'m' is a directory"),
-        (
-            ["--from", "datasets.yaml"],
-            1,
-            "can't tell the type of datasets.yaml (known suffixes: .csv",
-        ),
-        (["-n", "-1"], 2, "-1 is not in the range x>=0"),
-        (["-n", "many"], 2, "'many' is not a valid integer"),
-    ],
-)
-def test_preview_says_what_it_can_not_take(
-    run: Run, own: Path, arguments: list[str], code: int, words: str
-) -> None:
-    said = run("preview", "qa", *arguments)
-    assert said.code == code
-    assert words in said.err
-    assert said.out == ""
 
 
 # --- validate ---
@@ -542,47 +159,10 @@ def test_validate_of_a_broken_index_is_json_too(run: Run, own: Path) -> None:
     assert [problem["path"] for problem in said.json] == ["$.version"]
 
 
-# --- cache ---
-
-
-def test_cache_dir_is_that_of_the_environment(run: Run, cache_dir: Path) -> None:
-    assert run("cache", "dir").lines == [str(cache_dir)]
-
-
-def test_cache_list_and_clear(run: Run, own: Path, cache_dir: Path) -> None:
-    assert run("cache", "list").lines == ["built for  samples  size  fingerprint  source"]
-    assert run("cache", "list", "--json").json == []
-    run("sync", "qa", "qa-one")
-    (entry,) = run("cache", "list", "--json").json
-    assert (entry["samples"], entry["source"]) == (3, str(own / "qa.csv"))
-    assert entry["name"] in ("qa", "qa-one")
-    assert entry["bytes"] > 0
-    _, row = run("cache", "list").lines
-    assert row.split()[1] == "3"
-    assert entry["fingerprint"].removeprefix("sha256:").startswith(row.split()[4])
-    cleared = run("cache", "clear", "--yes", "--json").json
-    assert cleared["folder"] == str(cache_dir)
-    assert cleared["bytes"] >= entry["bytes"]
-    assert run("cache", "list", "--json").json == []
-    assert run("cache", "clear", "--yes").lines == [f"removed 0 B under {cache_dir}"]
-
-
-@pytest.mark.parametrize(("answer", "is_left"), [("y\n", False), ("n\n", True), ("", True)])
-def test_cache_clear_asks(
-    run: Run, own: Path, monkeypatch: pytest.MonkeyPatch, answer: str, is_left: bool
-) -> None:
-    import io
-
-    run("sync", "qa")
-    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
-    run("cache", "clear")
-    assert bool(run("cache", "list", "--json").json) is is_left
-
-
 # --- sync ---
 
 
-def statuses(said: Said) -> dict[str, str]:
+def statuses(said: Invocation) -> dict[str, str]:
     return {line.split()[0]: line.split()[1] for line in said.lines[1:]}
 
 
@@ -705,7 +285,7 @@ def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.Monke
 def test_add_writes_a_manifest_that_is_valid(run: Run, own: Path) -> None:
     said = run("add", "mine", "--file", "qa.csv")
     assert said.code == 0, said.err
-    assert said.lines[0] == "wrote m/mine.yaml: read it, and give it a description"
+    assert said.lines[0] == "wrote m/mine.yaml: review it, and add a description"
     assert run("validate").code == 0
     assert [sample.input for sample in get_dataset("mine")] == ["One?", "Two?", "Three?"]
     again = run("add", "mine", "--file", "qa.csv")
@@ -723,8 +303,8 @@ def test_add_dry_run_writes_nothing(run: Run, own: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "give either --hf PATH --split S, or --file URL"),
-        (["--hf", "a/b", "--file", "qa.csv"], "give either --hf PATH --split S, or --file URL"),
+        ([], "pass either --hf PATH --split S, or --file URL"),
+        (["--hf", "a/b", "--file", "qa.csv"], "pass either --hf PATH --split S, or --file URL"),
         (["--hf", "a/b"], "--hf needs --split, such as test"),
         (["--file", "datasets.yaml"], "can't tell the type of datasets.yaml"),
     ],
@@ -740,7 +320,7 @@ def test_add_refuses_a_name_that_is_none(run: Run, own: Path, name: str) -> None
     before = sorted(own.rglob("*"))
     said = run("add", name, "--file", "qa.csv")
     assert said.code in (1, 2)
-    assert "is no name for a dataset" in said.err
+    assert "is not a valid name for a dataset" in said.err
     assert sorted(own.rglob("*")) == before
 
 

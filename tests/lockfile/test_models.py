@@ -110,7 +110,9 @@ pins = st.builds(
 )
 
 
-@hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.settings(
+    deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+)
 @hypothesis.given(st.dictionaries(names, pins, max_size=4))
 def test_written_pins_are_read_unchanged(tmp_path: Path, found: dict[str, Pin]) -> None:
     path = tmp_path / "datasets.lock"

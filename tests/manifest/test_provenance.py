@@ -8,7 +8,7 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.lockfile.models import read_documents
-from registry.lockfile.provenance import lock_origins
+from registry.lockfile.provenance import pin_provenance
 from registry.manifest.provenance import Origin, origins_of
 from tests.conftest import CatalogRoot
 
@@ -129,7 +129,7 @@ datasets:
 def test_pins_have_lines(tmp_path: Path) -> None:
     path = tmp_path / "datasets.lock"
     path.write_text(LOCK, encoding="utf-8")
-    origins = lock_origins(read_documents(path, shown_as="datasets.lock"))["child"]
+    origins = pin_provenance(read_documents(path, shown_as="datasets.lock"))["child"]
     assert {one.place.partition(":")[0] for one in origins} == {"datasets.lock"}
     assert {one.key: (one.value, one.line) for one in origins} == {
         "pin.spec": (f"sha256:{DIGITS}", 4),
@@ -145,4 +145,4 @@ def test_pins_have_lines(tmp_path: Path) -> None:
 
 
 def test_no_lockfile_is_no_pins(tmp_path: Path) -> None:
-    assert lock_origins(read_documents(tmp_path / "datasets.lock")) == {}
+    assert pin_provenance(read_documents(tmp_path / "datasets.lock")) == {}

@@ -208,7 +208,7 @@ def test_a_lock_that_is_stale_fails(job: Job) -> None:
     job.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
     done = job.run(only="lock")
     assert done.codes == {"lock": 1}
-    assert "data/qa.csv is not as it was pinned" in done.logs["lock"]
+    assert "data/qa.csv differs from its pin" in done.logs["lock"]
     assert "::error title=registry lock::" in done.logs["lock"]
 
 

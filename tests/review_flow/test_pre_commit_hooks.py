@@ -126,7 +126,7 @@ def test_a_data_file_that_changed_fails_against_the_lock_alone(user: User) -> No
     user.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
     code, out = user.run()
     assert (code, outcomes(out)) == (1, ["Skipped", "Failed"]), out
-    assert "data/qa.csv is not as it was pinned (`python -m registry lock --upgrade qa`" in out
+    assert "data/qa.csv differs from its pin (`python -m registry lock --upgrade qa`" in out
 
 
 def test_a_repository_without_a_lock_is_told_to_make_one(user: User) -> None:

@@ -1,4 +1,4 @@
-"""What is kept of each file of a catalog: its state, its problems, its document as JSON."""
+"""What the cache has of each file of a catalog: its state, its problems, its document as JSON."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ __all__ = [
     "Key",
     "cached_file_from",
     "compact_json",
+    "contains_secret",
     "document_from",
-    "holds_secret",
+    "may_contain_secret",
 ]
 
 _PROSE = {"description", "homepage"}
@@ -40,7 +41,7 @@ _PROSE = {"description", "homepage"}
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 Key = tuple[str, "SchemaName"]
-"""A file may be read as an index and as a manifest."""
+"""Path and schema: a file may be read as an index and as a manifest."""
 
 
 def compact_json(value: Any) -> bytes:
@@ -59,123 +60,116 @@ class CachedFile:
     racy: bool
     """Whether the content may change while the state stays, so that it is read each time."""
     digest: str
-    """sha256 of its bytes, empty where it can't be read."""
+    """sha256 of its bytes, empty if it can't be read."""
     secret: bool
-    """Whether it may hold a secret, so that what it says is kept in memory only."""
+    """Whether it may contain a secret, so that its content stays in memory."""
     problems: tuple[Problem, ...]
     body: bytes
-    """Two lines of JSON: the value, and the places in it; empty where it can't be parsed."""
+    """Two lines of JSON: the value, and its positions; empty if it can't be parsed."""
 
-    def withheld(self) -> CachedFile:
-        """Return the record without what the file says, so that it is parsed each time."""
+    def without_content(self) -> CachedFile:
+        """Return the record without the file's content, so that it is parsed each time."""
         return replace(self, digest="", racy=True, problems=(), body=b"")
 
     def to_bytes(self) -> bytes:
         """Return the record as lines of JSON."""
-        head = {**vars(self), "problems": [one.to_dict() for one in self.problems]}
+        head = {**vars(self), "problems": [problem.to_dict() for problem in self.problems]}
         del head["body"]
         return compact_json(head) + self.body
+
+    def parsed(self) -> ParsedFile:
+        """Return what parsing the file gave."""
+        document = document_from(self, self.path) if self.body else None
+        return ParsedFile(document, self.problems)
 
 
 def cached_file_from(data: bytes | memoryview) -> CachedFile:
     """Return the record that `to_bytes` wrote."""
     head, _, body = bytes(data).partition(b"\n")
     fields = json.loads(head)
-    problems = tuple(Problem(**one) for one in fields.pop("problems"))
+    problems = tuple(Problem(**problem) for problem in fields.pop("problems"))
     state = FileState(*fields.pop("state"))
     return CachedFile(**fields, state=state, problems=problems, body=body)
 
 
-def document_from(record: CachedFile, shown_as: str) -> Document:
-    """Return the document of a record that has a body."""
-    text, places = record.body.splitlines()
-    value = json.loads(text)
-    return Document(value, shown_as, Positions(value, places))
+def document_from(record: CachedFile, file: str) -> Document:
+    """Return the document of a record that has a body, with `file` as its name in messages."""
+    value_line, positions_line = record.body.splitlines()
+    value = json.loads(value_line)
+    return Document(value, file, Positions(value, positions_line))
 
 
-def holds_secret(value: Any, *, options: bool = False) -> bool:
-    """Return whether a document may hold a secret: in a URL, or literally in `fs_options`."""
+def may_contain_secret(body: bytes) -> bool:
+    """Return whether a document as JSON has what every secret needs; most have nothing of it."""
+    return b'"fs_options"' in body or (b"://" in body and (b"@" in body or b"?" in body))
+
+
+def contains_secret(value: Any, *, in_options: bool = False) -> bool:
+    """Return whether a document may contain a secret: in a URL, or literally in `fs_options`."""
     if isinstance(value, dict):
         return any(
-            holds_secret(item, options=(options and key != "env") or key == "fs_options")
+            contains_secret(item, in_options=(in_options and key != "env") or key == "fs_options")
             for key, item in value.items()
             if key not in _PROSE
         )
     if isinstance(value, list):
-        return any(holds_secret(item, options=options) for item in value)
+        return any(contains_secret(item, in_options=in_options) for item in value)
     if isinstance(value, str) and "://" in value:
         return has_secret(value)
-    return options and isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-def _body(document: Document) -> bytes:
-    return compact_json(document.value) + compact_json(document.positions.numbers)
+    return in_options and isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 class CachedFiles:
-    """Reads the files of a catalog, and keeps a record of each."""
+    """Reads the files of a catalog, and collects a record of each."""
 
     def __init__(self, known: Iterable[CachedFile] = ()) -> None:
-        """Begin with what is known of the files; what has not changed is not parsed again."""
+        """Start with earlier records; files that have not changed since are not parsed again."""
         self.read: dict[Key, CachedFile] = {}
         self._known = {(record.path, record.schema): record for record in known}
 
     def __call__(self, path: Path, schema: SchemaName, listed: FileState) -> ParsedFile:
-        """Return what a file says, which had the state `listed` when it was found."""
+        """Return the content of a file, which had the state `listed` when it was found."""
         key = (str(path), schema)
         known = self._known.get(key)
-        if known is not None and not known.racy and known.state == listed:
-            self.read[key] = known
-            return _content(known)
-        self.read[key], content = _read(path, schema, listed, known)
-        return content
+        if known is None or known.racy or known.state != listed:
+            known, parsed = _read(path, schema, listed, known)
+        else:
+            parsed = known.parsed()
+        self.read[key] = known
+        return parsed
 
 
 def _read(
     path: Path, schema: SchemaName, listed: FileState, known: CachedFile | None
 ) -> tuple[CachedFile, ParsedFile]:
-    """Read a file; where its bytes are those that are known, they are not parsed."""
-    racy = listed.is_racy()
-    file = str(path)
+    """Read a file; if its bytes are those of `known`, they are not parsed."""
+    file, racy = str(path), listed.is_racy()
     try:
         with path.open("rb") as opened:
             state = FileState.of(os.fstat(opened.fileno()))
-            # A byte more than it has: to ask for a megabyte would take longer than to read it.
+            # One byte more than its size: asking for MAX_BYTES would take longer than reading.
             data = opened.read(min(state.size, MAX_BYTES) + 1)
-            if len(data) > state.size:  # it grew, or is no file that has a size
+            if len(data) > state.size:  # it grew, or is a device or pipe, which has no size
                 data += opened.read(MAX_BYTES + 1 - len(data))
-        # One that changed since it was found is looked at again the next time.
-        racy = racy or state != listed
     except OSError as error:
-        # What may be read can change without a trace in the state, so it is read each time.
-        content = ParsedFile(None, unreadable(file, error).problems)
-        return _record(file, schema, content, state=ABSENT, racy=True, digest=""), content
+        # Permissions can change without a trace in the state, so it is read each time.
+        parsed = ParsedFile(None, unreadable(file, error).problems)
+        return _record(file, schema, parsed, state=ABSENT, racy=True, digest=""), parsed
+    racy = racy or state != listed  # if it changed since it was listed, read it next time, too
     digest = hashlib.sha256(data).hexdigest()
     if known is not None and known.digest == digest:
-        again = replace(known, state=listed, racy=racy)
-        return again, _content(again)
-    content = parse_file(lambda: parse_bytes(data, file=file), schema)
-    return _record(file, schema, content, state=listed, racy=racy, digest=digest), content
+        unchanged = replace(known, state=listed, racy=racy)
+        return unchanged, unchanged.parsed()
+    parsed = parse_file(lambda: parse_bytes(data, file=file), schema)
+    return _record(file, schema, parsed, state=listed, racy=racy, digest=digest), parsed
 
 
-def _record(path: str, schema: SchemaName, content: ParsedFile, **fields: Any) -> CachedFile:
-    document = content.document
-    body = b"" if document is None else _body(document)
+def _record(path: str, schema: SchemaName, parsed: ParsedFile, **fields: Any) -> CachedFile:
+    document, body, secret = parsed.document, b"", False
+    if document is not None:
+        body = compact_json(document.value) + compact_json(document.positions.numbers)
+        secret = may_contain_secret(body) and contains_secret(document.value)
+    problems = parsed.problems
     return CachedFile(
-        path=path,
-        schema=schema,
-        secret=_may_hold_secret(body) and document is not None and holds_secret(document.value),
-        problems=content.problems,
-        body=body,
-        **fields,
+        path=path, schema=schema, secret=secret, problems=problems, body=body, **fields
     )
-
-
-def _may_hold_secret(body: bytes) -> bool:
-    """Return whether a document as JSON has what each secret needs; most have none of it."""
-    return b'"fs_options"' in body or (b"://" in body and (b"@" in body or b"?" in body))
-
-
-def _content(record: CachedFile) -> ParsedFile:
-    document = document_from(record, record.path) if record.body else None
-    return ParsedFile(document, record.problems)

@@ -1,4 +1,4 @@
-"""Which files an index brings and in what state they are, found without reading any."""
+"""Which files an index includes and in what state they are, found without reading any."""
 
 from __future__ import annotations
 
@@ -18,20 +18,13 @@ from msgspec import Struct
 from registry.base.file_state import ABSENT, INODE_MASK, FileState
 from registry.settings import INDEX_NAME, builtin_root
 
-__all__ = [
-    "PACKAGE",
-    "Files",
-    "IndexFiles",
-    "included",
-    "listing_digest",
-    "look_at",
-]
+__all__ = ["PACKAGE", "GlobMatches", "IndexFiles", "find_included", "list_files", "listing_digest"]
 
 PACKAGE = "package:"
 
 
-class Files(Struct, frozen=True):
-    """The files that one glob of an index stands for, in order of their names."""
+class GlobMatches(Struct, frozen=True):
+    """The files that one glob of an index matches, sorted by name."""
 
     folder: str
     """What the names are relative to."""
@@ -52,110 +45,96 @@ class IndexFiles(Struct, frozen=True):
     state: FileState
     patterns: Sequence[str] = ()
     """Its `include`."""
-    included: Sequence[Files | str | None] = ()
-    """What each pattern stands for: files, or the index of a package, or no such package."""
+    included: Sequence[GlobMatches | str | None] = ()
+    """For each pattern: matching files, or the index of a package, or None for no such package."""
 
 
-def look_at(path: str, patterns: Sequence[str]) -> IndexFiles:
+def list_files(path: str, patterns: Sequence[str]) -> IndexFiles:
     """List the files of an index whose `include` is known."""
-    return IndexFiles(
-        path, FileState.or_absent(path), patterns, included(patterns, Path(path).parent)
-    )
+    included = find_included(patterns, Path(path).parent)
+    return IndexFiles(path, FileState.or_absent(path), patterns, included)
 
 
-def included(patterns: Iterable[str], folder: Path) -> list[Files | str | None]:
-    """Return what each `include` of an index in `folder` stands for."""
+def find_included(patterns: Iterable[str], folder: Path) -> list[GlobMatches | str | None]:
+    """Return what each `include` of an index in `folder` matches."""
     return [
-        _package_index(pattern.removeprefix(PACKAGE))
+        _find_package_index(pattern.removeprefix(PACKAGE))
         if pattern.startswith(PACKAGE)
-        else _find(pattern, folder)
+        else _glob(pattern, folder)
         for pattern in patterns
     ]
 
 
 def listing_digest(indexes: Iterable[IndexFiles]) -> str:
-    """Return a digest that is another one as soon as any file is another one."""
+    """Return a digest that changes when any file changes, appears or disappears."""
     hashed = hashlib.sha256()
     for index in indexes:
-        found = [
-            [one.folder, len(one.names)] if isinstance(one, Files) else one
-            for one in index.included
+        included = [
+            [matches.folder, len(matches.names)] if isinstance(matches, GlobMatches) else matches
+            for matches in index.included
         ]
-        hashed.update(json.dumps([index.path, index.state, index.patterns, found]).encode())
-        for files in index.included:
-            if isinstance(files, Files):
-                # No name holds a NUL, and how many there are stands above.
-                hashed.update(os.fsencode("\0".join([*files.names, ""])))
-                hashed.update(files.states)
+        hashed.update(json.dumps([index.path, index.state, index.patterns, included]).encode())
+        for matches in index.included:
+            if isinstance(matches, GlobMatches):
+                # No name contains a NUL, and the number of names is hashed above.
+                hashed.update(os.fsencode("\0".join([*matches.names, ""])))
+                hashed.update(matches.states)
     return hashed.hexdigest()
 
 
-def _find(pattern: str, folder: Path) -> Files:
-    """Return what `glob` finds, with states; ordered as whole paths are."""
-    above, last = os.path.split(pattern)
-    if "\0" in pattern:  # is in no name
-        place, names = str(folder), list[str]()
-    elif glob.has_magic(above) or not glob.has_magic(last) or last == "**":
-        place, names = str(folder), glob.glob(pattern, root_dir=folder, recursive=True)
-    else:  # the common form: files of one folder
-        place = str(folder / above)
-        names = _find_in(place, last)
+def _glob(pattern: str, folder: Path) -> GlobMatches:
+    """Return what `glob` finds, sorted by whole path, with states."""
+    parent, last = os.path.split(pattern)
+    if "\0" in pattern:  # no name contains it, and `os` refuses it
+        base, names = str(folder), list[str]()
+    elif glob.has_magic(parent) or not glob.has_magic(last) or last == "**":
+        base, names = str(folder), glob.glob(pattern, root_dir=folder, recursive=True)
+    else:
+        # The common form, files of one folder, in half the time that the generators of `glob`
+        # take. As there, only a pattern that starts with a dot matches hidden names.
+        base, names = str(folder / parent), []
+        not_hidden = "" if last.startswith(".") else r"(?!\.)"
+        matches = re.compile(not_hidden + fnmatch.translate(last)).match
+        with contextlib.suppress(OSError):
+            names = list(filter(matches, os.listdir(base)))
     names.sort()
-    return Files(place, names, _states(place, names))
-
-
-def _find_in(folder: str, pattern: str) -> list[str]:
-    """Return what `glob` finds in one folder; its generators take as long again."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    # `fnmatch.filter`, which leaves out hidden names in the same step.
-    not_hidden = "" if pattern.startswith(".") else r"(?!\.)"
-    return list(filter(re.compile(not_hidden + fnmatch.translate(pattern)).match, names))
+    return GlobMatches(base, names, _states(base, names))
 
 
 def _states(folder: str, names: Sequence[str]) -> array[int]:
-    """Return the states of files; ten thousand of them are most of what a lookup takes."""
+    """Return the states of files, flattened; for ten thousand they are most of a warm lookup."""
     numbers: list[int] = []
     stat = os.stat
-    with _opened(folder) as descriptor:
-        # Names as bytes, encoded all at once, because `stat` encodes each by itself.
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # it was just deleted, or its files may be opened but not listed
+        paths = (os.path.join(folder, name) for name in names)
+        return array("q", [number for path in paths for number in FileState.or_absent(path)])
+    try:
+        # Relative to an open folder, so that the kernel does not resolve each whole path. Names
+        # are encoded all at once, because `stat` encodes each by itself.
         for name in os.fsencode("\0".join(names)).split(b"\0") if names else ():
             try:
                 one = stat(name, dir_fd=descriptor)
-            except OSError:  # a link that leads nowhere, or a file that has just gone
+            except OSError:  # a broken link, or a file that was just deleted
                 numbers += ABSENT
-            else:  # `FileState.of`, whose call would take a tenth of the time
+            else:  # `FileState.of` inlined, because calls would add a tenth of the time
                 numbers += (one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino & INODE_MASK)
+    finally:
+        os.close(descriptor)
     return array("q", numbers)
 
 
-@contextlib.contextmanager
-def _opened(folder: str) -> Iterator[int | None]:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # then no name was found in it either
-        yield None
-        return
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _package_index(name: str) -> str | None:
+def _find_package_index(name: str) -> str | None:
     """Return the index that an installed package ships, without importing the package."""
     if name == "registry":
         return str(builtin_root())
-    import importlib.util  # most catalogs are of no other package
+    import importlib.util  # most catalogs include no other package
 
     try:
         spec = importlib.util.find_spec(name) if name.isidentifier() else None
-    except ValueError:  # a module that is no package
+    except ValueError:  # a module without a spec, such as `__main__`
         return None
-    places = spec.submodule_search_locations if spec else None
-    for place in places or ():
-        if (Path(place) / INDEX_NAME).is_file():
-            return str(Path(place) / INDEX_NAME)
-    return None
+    folders = spec.submodule_search_locations if spec else None
+    indexes = (os.path.join(folder, INDEX_NAME) for folder in folders or ())
+    return next(filter(os.path.isfile, indexes), None)

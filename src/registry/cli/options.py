@@ -8,7 +8,7 @@ import sys
 import click
 
 from registry.cache import Cache
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.lockfile.models import Pin, read_lock
 from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import SourcePinner, source_pinner
@@ -86,14 +86,14 @@ def open_catalog(
 
 def source_pinner_of(settings: Settings) -> SourcePinner:
     """Return the function that looks up a dataset's pins, for the lockfile and the settings."""
-    lock = read_lock(settings.lock_file, shown_as=shown(settings.lock_file))
+    lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file))
     return source_pinner(lock, locked=settings.locked, frozen=settings.frozen)
 
 
 def pin_of(settings: Settings, name: str) -> Pin | None:
     """Return a dataset's pin, or None."""
     return read_pin(
-        settings.lock_file, name, settings.cache_dir, shown_as=shown(settings.lock_file)
+        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
     )
 
 

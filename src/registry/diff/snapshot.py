@@ -19,7 +19,7 @@ from registry.diff.local_files import digest_of_file, local_patterns
 from registry.diff.models import Snapshot
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.models import Lock, lock_of, read_documents
-from registry.lockfile.provenance import lock_origins
+from registry.lockfile.provenance import pin_provenance
 from registry.manifest.models import DatasetSpec
 from registry.manifest.provenance import Origin, origins_of
 from registry.settings import lock_file_of
@@ -131,7 +131,7 @@ def _read(checkout: Checkout) -> _Contents:
         tuple(checkout.portable_problem(one) for one in dict.fromkeys(problems)),
         specs,
         lock_of(documents),
-        lock_origins(documents),
+        pin_provenance(documents),
         {
             name: {
                 file: digest(Path(file))

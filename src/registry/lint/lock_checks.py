@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from registry.catalog.catalog import shown
+from registry.catalog.catalog import display_path
 from registry.errors import LockError, Problem
 from registry.lockfile.models import Lock, Pin, lock_of, read_documents
 from registry.lockfile.pinned import changes
@@ -43,7 +43,7 @@ class PinnedDataset:
 def read_lock_content(path: Path) -> LockContent:
     """Read a lockfile; without a file there are no pins."""
     try:
-        documents = read_documents(path, shown_as=shown(path))
+        documents = read_documents(path, shown_as=display_path(path))
     except LockError as error:
         rule = RULES["bad-lock"]
         repair = "fix it, or delete the file and run `python -m registry lock`"

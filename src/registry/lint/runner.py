@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from registry.base.gc import gc_paused
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.errors import ManifestError, Problem
 from registry.lint.layout_checks import layout_files
 from registry.lint.lock_checks import (
@@ -56,7 +56,7 @@ def check(
     """
     wanted = files_under(paths)
     catalog = catalog.including(wanted)
-    index = read_yaml(catalog.index, shown_as=shown(catalog.index))
+    index = read_yaml(catalog.index, shown_as=display_path(catalog.index))
     base, config_problems = configured(index)
     selection = selected(base, select=select, ignore=ignore)
     if locked:

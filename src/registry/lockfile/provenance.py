@@ -1,4 +1,4 @@
-"""Where each value of a lockfile stands, in the words of `origins`."""
+"""Provenance of pins: the file and line of each value of a lockfile."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ from typing import Any
 from registry.manifest.provenance import Origin
 from registry.yamldoc.reader import DataPath, Document, json_path
 
-__all__ = ["lock_origins"]
+__all__ = ["pin_provenance"]
 
 
-def lock_origins(documents: Iterable[Document]) -> dict[str, tuple[Origin, ...]]:
-    """Return the values of each pin of a lockfile, by dataset, with their lines."""
-    return {
-        name: tuple(_origins(name, pin, document))
-        for document in documents
-        for name, pin in document.value["datasets"].items()
-    }
+def pin_provenance(documents: Iterable[Document]) -> dict[str, tuple[Origin, ...]]:
+    """Return the values of each pin by dataset, each with its key, as `pin.samples`, and line."""
+    found: dict[str, tuple[Origin, ...]] = {}
+    for document in documents:
+        for name, pin in document.value["datasets"].items():
+            found[name] = tuple(
+                Origin(
+                    key=json_path(("pin", *path)).removeprefix("$."),
+                    value=value,
+                    layer="lock",
+                    file=document.file,
+                    line=document.position(("datasets", name, *path)).line,
+                    dataset=name,
+                )
+                for path, value in _flatten((), pin)
+            )
+    return found
 
 
-def _origins(name: str, pin: Any, document: Document) -> Iterator[Origin]:
-    for path, value in _flat((), pin):
-        line = document.position(("datasets", name, *path)).line
-        key = json_path(("pin", *path)).removeprefix("$.")
-        file = document.file
-        yield Origin(key=key, value=value, layer="lock", file=file, line=line, dataset=name)
-
-
-def _flat(path: DataPath, value: Any) -> Iterator[tuple[DataPath, Any]]:
-    """Yield each value by its path; a list of plain values is one."""
+def _flatten(path: DataPath, value: Any) -> Iterator[tuple[DataPath, Any]]:
+    """Yield each value with its path; a list of scalars is one value."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            yield from _flat((*path, key), item)
+            yield from _flatten((*path, key), item)
     elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
         for number, item in enumerate(value):
-            yield from _flat((*path, number), item)
+            yield from _flatten((*path, number), item)
     else:
         yield path, value

@@ -1,280 +1,249 @@
-"""Propose the manifest of a dataset from its records: what `registry add` writes.
+"""Infer the manifest of a dataset from its records: what `registry add` writes.
 
-Every guess is one a reviewer can see: it stands in the manifest with the reason as a comment.
+Every inference is visible to a reviewer: the manifest has its reason as a comment.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from registry.errors import DecodeError, ManifestError
-from registry.samples.letters import index_of
 from registry.yamldoc.reader import parse_yaml
 
-__all__ = ["Proposal", "manifest_text", "propose"]
+__all__ = ["Inference", "InferredMapping", "infer_fields", "manifest_text"]
 
-_INPUTS = ("input", "question", "prompt", "query", "problem", "messages", "instruction", "goal")
-_MORE_INPUTS = ("task", "text", "sentence", "premise", "context", "story")
-_TARGETS = ("target", "answer", "answerkey", "answer_key", "label", "gold", "correct_answer")
-_MORE_TARGETS = (
-    "correct",
-    "solution",
-    "canonical_solution",
-    "expected",
-    "output",
-    "response",
-    "answer_index",
+# Names of columns, the most specific first: `text` is an input only where there is no `question`.
+_INPUTS = (
+    *("input", "question", "prompt", "query", "problem", "messages", "instruction", "goal"),
+    *("task", "text", "sentence", "premise", "context", "story"),
+)
+_TARGETS = (
+    *("target", "answer", "answerkey", "answer_key", "label", "gold", "correct_answer", "correct"),
+    *("solution", "canonical_solution", "expected", "output", "response", "answer_index"),
     "answers",
 )
 _CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_choices")
 _IDS = ("id", "uid", "task_id", "question_id", "sample_id", "example_id", "idx", "qid", "index")
-_LETTERED = (("A", "B", "C", "D", "E"), ("a", "b", "c", "d", "e"))
-_NUMBERED = ("option", "choice", "answer", "opt", "sol", "ending")
-_SHORT = 60
-_MOST_METADATA = 6
+_CHOICE_LETTERS = (("A", "B", "C", "D", "E"), ("a", "b", "c", "d", "e"))
+_CHOICE_STEMS = ("option", "choice", "answer", "opt", "sol", "ending")
+_MAX_METADATA_LENGTH = 60
+_MAX_METADATA_COLUMNS = 6
 
 
 @dataclass(frozen=True)
-class Guess:
-    """An expression for a field, and why."""
+class Inference:
+    """An expression for a field, and the reason for it."""
 
     expression: Any
     reason: str
 
 
 @dataclass(frozen=True)
-class Proposal:
+class InferredMapping:
     """Expressions for the fields of a sample."""
 
-    fields: Mapping[str, Guess]
-    """Field → guess, in the order of a manifest."""
+    fields: Mapping[str, Inference]
+    """In the order of a manifest."""
     repeated: bool = False
     """Whether several records get the same id."""
 
 
-def propose(name: str, records: Sequence[Mapping[str, Any]]) -> Proposal:
-    """Propose the mapping of a dataset.
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of records, each of which is used for one field at most."""
+
+    records: Sequence[Mapping[str, Any]]
+    used: set[str] = field(default_factory=set)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.records[0])
+
+    def find(self, names: Iterable[str]) -> str | None:
+        """Return the unused column with the first of the names, in any case of letters."""
+        folded = {column.casefold(): column for column in reversed(self.names)}
+        found = (folded[name] for name in names if name in folded)
+        return next((column for column in found if column not in self.used), None)
+
+    def values(self, column: str) -> list[Any]:
+        return [record.get(column) for record in self.records]
+
+
+def infer_fields(name: str, records: Sequence[Mapping[str, Any]]) -> InferredMapping:
+    """Infer the fields of a dataset.
 
     Args:
-        name: Name of the dataset; the prefix of ids that are made.
-        records: Records of the source, all of them or the first many.
+        name: The dataset's name; the prefix of derived ids.
+        records: All records of the source, or the first of them.
 
     Raises:
         DecodeError: there are no records.
     """
     if not records:
-        raise DecodeError("the source has no records to look at", file=name)
-    columns = list(records[0])
-    taken: set[str] = set()
-    question = _input(columns, records, taken)
-    choices = _choices(columns, records, taken)
-    guesses = {
+        raise DecodeError("the source has no records", file=name)
+    columns = _Columns(records)
+    column, reason = columns.find(_INPUTS), "known column name"
+    if column is None:
+        column = max(columns.names, key=lambda one: len(str(records[0].get(one))))
+        reason = "the longest value of the first record: please check"
+    columns.used.add(column)
+    question = Inference(column, reason)
+    choices = _infer_choices(columns)
+    target = _infer_target(columns, choices)
+    identifier = _infer_id(name, columns, question, choices)
+    metadata = _infer_metadata(columns)
+    fields = {
         "input": question,
         "choices": choices,
-        "target": _target(columns, records, taken, choices),
-        "id": _id(name, columns, records, taken, [question, choices]),
-        "metadata": _metadata(columns, records, taken),
+        "target": target,
+        "id": identifier,
+        "metadata": metadata,
     }
-    found = {field: guess for field, guess in guesses.items() if guess is not None}
-    return Proposal(found, repeated=_has_repeats(found["id"].expression, records))
+    repeated = False
+    if isinstance(identifier.expression, dict):  # a column is only taken if its values are unique
+        hashed = [one.partition(".")[0] for one in identifier.expression["hash"]]
+        distinct = {repr([record.get(one) for one in hashed]) for record in records}
+        repeated = len(distinct) < len(records)
+    inferred = {key: one for key, one in fields.items() if one is not None}
+    return InferredMapping(inferred, repeated)
 
 
-def _has_repeats(expression: Any, records: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a hash of columns is the same for several records; a column is not."""
-    if isinstance(expression, str):
-        return False
-    columns = [column.partition(".")[0] for column in expression["hash"]]
-    seen = {repr([record.get(column) for column in columns]) for record in records}
-    return len(seen) < len(records)
-
-
-def _named(columns: Iterable[str], names: Iterable[str], taken: set[str]) -> str | None:
-    """Return the first free column with one of the names, in the order of the names."""
-    folded = {column.casefold(): column for column in reversed(list(columns))}
-    found = (folded[name] for name in names if name in folded)
-    return next((column for column in found if column not in taken), None)
-
-
-def _values(records: Sequence[Mapping[str, Any]], column: str) -> list[Any]:
-    return [record.get(column) for record in records]
-
-
-def _input(columns: list[str], records: Sequence[Mapping[str, Any]], taken: set[str]) -> Guess:
-    column = _named(columns, (*_INPUTS, *_MORE_INPUTS), taken)
-    reason = "by its name"
-    if column is None:
-        column = max(columns, key=lambda name: len(str(records[0].get(name))))
-        reason = "the longest text of the first record: please check"
-    taken.add(column)
-    return Guess(column, reason)
-
-
-def _choices(
-    columns: list[str], records: Sequence[Mapping[str, Any]], taken: set[str]
-) -> Guess | None:
-    column = _named(columns, _CHOICES, taken)
+def _infer_choices(columns: _Columns) -> Inference | None:
+    column = columns.find(_CHOICES)
     if column is not None:
-        first = records[0].get(column)
+        first = columns.records[0].get(column)
         if isinstance(first, dict) and isinstance(first.get("text"), list):
-            taken.add(column)
-            return Guess(f"{column}.text", "the texts of its labels")
+            columns.used.add(column)
+            return Inference(f"{column}.text", "the texts of its labels")
         if isinstance(first, list) and all(isinstance(item, str) for item in first):
-            taken.add(column)
-            return Guess(column, "a list of texts")
-    return _choice_columns(columns, taken)
+            columns.used.add(column)
+            return Inference(column, "a list of strings")
+    found = next(_columns_of_choices(columns.names), None)
+    if found is None:
+        return None
+    columns.used.update(found)
+    return Inference(found, "one column per choice")
 
 
-def _choice_columns(columns: list[str], taken: set[str]) -> Guess | None:
-    for letters in _LETTERED:
-        found = [letter for letter in letters if letter in columns]
+def _columns_of_choices(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield groups of columns that may be choices, such as `A`, `B` or `option1`, `option_2`."""
+    for letters in _CHOICE_LETTERS:
+        found = [letter for letter in letters if letter in names]
         if found[:2] == list(letters[:2]):
-            taken.update(found)
-            return Guess(found, "a column a choice")
-    for stem in _NUMBERED:
-        found = [column for column in columns if _is_numbered(column, stem)]
+            yield found
+    for stem in _CHOICE_STEMS:
+        numbered = re.compile(rf"{stem}_?(\d+|[a-e])")
+        found = [name for name in names if numbered.fullmatch(name.casefold())]
         if len(found) > 1:
-            taken.update(found)
-            return Guess(sorted(found), "a column a choice")
-    return None
+            yield sorted(found)
 
 
-def _is_numbered(column: str, stem: str) -> bool:
-    rest = column.casefold().removeprefix(stem).removeprefix("_")
-    return column.casefold().startswith(stem) and (rest.isdigit() or rest in tuple("abcde"))
-
-
-def _target(
-    columns: list[str],
-    records: Sequence[Mapping[str, Any]],
-    taken: set[str],
-    choices: Guess | None,
-) -> Guess | None:
-    column = _named(columns, (*_TARGETS, *_MORE_TARGETS), taken)
+def _infer_target(columns: _Columns, choices: Inference | None) -> Inference | None:
+    column = columns.find(_TARGETS)
     if column is None:
         return None
-    taken.add(column)
-    values = _values(records, column)
+    columns.used.add(column)
+    values = columns.values(column)
     if choices is None:
-        return _open_target(column, values)
-    return _choice_target(column, values, choices, records)
-
-
-def _open_target(column: str, values: list[Any]) -> Guess:
-    if all(isinstance(value, str) and "####" in value for value in values):
-        steps = [{"split": "####"}, {"index": -1}, "strip"]
-        return Guess({"from": column, "do": steps}, "what stands behind ####")
-    return Guess(column, "by its name")
-
-
-def _choice_target(
-    column: str, values: list[Any], choices: Guess, records: Sequence[Mapping[str, Any]]
-) -> Guess:
+        if all(isinstance(value, str) and "####" in value for value in values):  # as in GSM8K
+            operations: list[Any] = [{"split": "####"}, {"index": -1}, "strip"]
+            return Inference({"from": column, "do": operations}, "the text after ####")
+        return Inference(column, "known column name")
     if isinstance(choices.expression, str) and choices.expression.endswith(".text"):
         labels = choices.expression.removesuffix(".text") + ".label"
-        operation = {"letter_in": labels}
-        return Guess({"from": column, "do": [operation]}, "its place among the labels")
-    numbers = [_number(value) for value in values]
-    found = [number for number in numbers if number is not None]
-    if len(found) == len(values):
-        base = 1 if min(found) == 1 and max(found) > 1 else 0
-        step: Any = {"letter": {"base": 1}} if base else "letter"
-        seen = f"indexes from {min(found)} to {max(found)}"
-        return Guess({"from": column, "do": [step]}, f"{seen}, so the first choice is {base}")
-    if all(isinstance(value, str) and _is_letter(value) for value in values):
-        return Guess(column, "letters already")
-    operation = {"letter_in": choices.expression}
-    return Guess({"from": column, "do": [operation]}, "its place among the choices")
+        operations = [{"letter_in": labels}]
+        return Inference({"from": column, "do": operations}, "its position among the labels")
+    numbers = [int(value) for value in values if _is_index(value)]
+    if len(numbers) == len(values):
+        # Only a 0 proves base 0; a column of ones says nothing.
+        base = 1 if min(numbers) == 1 and max(numbers) > 1 else 0
+        operations = [{"letter": {"base": 1}}] if base else ["letter"]
+        reason = f"indexes from {min(numbers)} to {max(numbers)}, so the first choice is {base}"
+        return Inference({"from": column, "do": operations}, reason)
+    if all(isinstance(value, str) and re.fullmatch("[A-Z]", value) for value in values):
+        return Inference(column, "letters of choices")
+    operations = [{"letter_in": choices.expression}]
+    return Inference({"from": column, "do": operations}, "its position among the choices")
 
 
-def _number(value: Any) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else None
+def _is_index(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.isascii() and value.isdigit()
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_letter(value: str) -> bool:
-    try:
-        return index_of(value) < 26 and value.isupper()
-    except ValueError:
-        return False
-
-
-def _id(
-    name: str,
-    columns: list[str],
-    records: Sequence[Mapping[str, Any]],
-    taken: set[str],
-    hashed: list[Guess | None],
-) -> Guess:
-    column = _named(columns, _IDS, taken)
+def _infer_id(
+    name: str, columns: _Columns, question: Inference, choices: Inference | None
+) -> Inference:
+    column = columns.find(_IDS)
     if column is not None:
-        values = _values(records, column)
+        values = columns.values(column)
         usable = all(isinstance(value, int | str) and value != "" for value in values)
         if usable and len(set(values)) == len(values):
-            taken.add(column)
-            return Guess(column, f"different in all {len(values):,} records")
-    parts = [guess.expression for guess in hashed if guess is not None]
-    fields = [part for guess in parts for part in (guess if isinstance(guess, list) else [guess])]
-    return Guess(
-        {"hash": fields, "prefix": name, "length": 8}, "no column is an id, so one is made"
-    )
+            columns.used.add(column)
+            return Inference(column, f"unique in all {len(values):,} records")
+    found = [] if choices is None else choices.expression
+    hashed = [question.expression, *(found if isinstance(found, list) else [found])]
+    expression = {"hash": hashed, "prefix": name, "length": 8}
+    return Inference(expression, "no column has unique ids, so they are derived")
 
 
-def _metadata(
-    columns: list[str], records: Sequence[Mapping[str, Any]], taken: set[str]
-) -> Guess | None:
-    found = [column for column in columns if column not in taken and _is_short(records, column)]
+def _infer_metadata(columns: _Columns) -> Inference | None:
+    found = []
+    for column in columns.names:
+        first = (record.get(column) for record in columns.records[:100])
+        values = [value for value in first if value is not None]
+        is_short = all(
+            isinstance(value, str | int | float) and len(str(value)) <= _MAX_METADATA_LENGTH
+            for value in values
+        )
+        if values and is_short and column not in columns.used:
+            found.append(column)
     if not found:
         return None
-    return Guess(found[:_MOST_METADATA], "short values; take out what nobody needs")
-
-
-def _is_short(records: Sequence[Mapping[str, Any]], column: str) -> bool:
-    values = _values(records[:100], column)
-    return any(value is not None for value in values) and all(
-        value is None or (isinstance(value, str | int | float) and len(str(value)) <= _SHORT)
-        for value in values
-    )
+    return Inference(found[:_MAX_METADATA_COLUMNS], "short values; remove what nobody needs")
 
 
 def manifest_text(
-    name: str, source: Mapping[str, Any], proposal: Proposal, *, samples: int, schema: str
+    name: str, source: Mapping[str, Any], mapping: InferredMapping, *, samples: int, schema: str
 ) -> str:
-    """Return the commented manifest of a proposal.
+    """Return the commented manifest of an inferred mapping.
 
     Args:
-        name: Name of the dataset.
+        name: The dataset's name.
         source: Keys of the source, in order.
-        proposal: The mapping.
-        samples: How many samples there are.
-        schema: The schema for editors, as the manifest names it.
+        mapping: The mapping.
+        samples: Number of samples to expect.
+        schema: The schema for editors, as the manifest refers to it.
     """
     lines = [
         f"# yaml-language-server: $schema={schema}",
         "datasets:",
         f"  {_flow(name)}:",
-        "    description: # one plain sentence: what is asked, of whom, judged how",
-        "    # license: as the dataset's page says; leave it out where that says nothing",
+        "    description: # one plain sentence: what is asked, of whom, how it is scored",
+        "    # license: from the dataset's page; omit it if the page names none",
         "    source:",
         *(f"      {key}: {_flow(value)}" for key, value in source.items()),
         "    fields:",
         *(
-            f"      {field}: {_flow(guess.expression)}  # {guess.reason}"
-            for field, guess in proposal.fields.items()
+            f"      {key}: {_flow(one.expression)}  # {one.reason}"
+            for key, one in mapping.fields.items()
         ),
+        # Written out, as a field that is left out reads the column of its name.
         *(
-            f"      {field}: null  # nothing found"
-            for field in ("choices", "target")
-            if field not in proposal.fields
+            f"      {key}: null  # nothing found"
+            for key in ("choices", "target")
+            if key not in mapping.fields
         ),
         *(
             ["    on_duplicate: suffix  # some records ask the same; `drop` keeps the first"]
-            if proposal.repeated
+            if mapping.repeated
             else []
         ),
         f"    expect: {{samples: {samples}}}",
@@ -289,11 +258,9 @@ def _flow(value: Any) -> str:
     )
     text = text.removesuffix("\n").removesuffix("\n...").strip()
     # PyYAML writes YAML 1.1, which leaves quotes off what YAML 1.2 reads as a number.
-    return text if _reads_as(text, value) else json.dumps(value, ensure_ascii=False)
-
-
-def _reads_as(text: str, value: Any) -> bool:
     try:
-        return bool(parse_yaml(text, file="").value == value)
+        if parse_yaml(text, file="").value == value:
+            return text
     except ManifestError:
-        return False
+        pass
+    return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Pin datasets: look at what their sources hold, build them, and take the digests."""
+"""Pin datasets: look up what their sources contain, build them and digest the samples."""
 
 from __future__ import annotations
 
@@ -37,69 +37,73 @@ if TYPE_CHECKING:
 
 __all__ = ["LockRequest", "LockResult", "lock_datasets", "new_lock"]
 
-_LOOKED_AT = 1000
-"""Records that tell which columns JSON has."""
+_JSON_COLUMN_RECORDS = 1000
+"""Records whose keys are taken as the columns of JSON, which has no header."""
 
-_THERE = (DigestMismatchError, MissingDependencyError)
-"""Errors of a source that is there."""
+# Errors of a source that was reached.
+_NOT_UNREACHABLE = (DigestMismatchError, MissingDependencyError)
 
-Status = Literal["kept", "pinned", "repinned", "moved", "unmoved", "unreachable", "failed"]
+LockStatus = Literal["kept", "pinned", "repinned", "moved", "unmoved", "unreachable", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LockResult:
-    """What became of the pin of one dataset."""
+    """The outcome of locking one dataset."""
 
     name: str
-    status: Status
-    """pinned: it had none; repinned: its manifest has changed; moved and unmoved: by an upgrade."""
+    status: LockStatus
+    """pinned: for the first time; repinned: its manifest changed; moved, unmoved: by an upgrade."""
     pin: Pin | None = None
-    """Its pin from now on: where it could not be pinned the old one, if it had one."""
+    """The pin to write: if pinning failed, the old one, if any."""
     change: str = ""
     """What moved: `c30699e → 1f2e3d4, 14,042 samples, 3 changed`."""
     stale: bool = False
-    """Whether the pin is of another manifest."""
+    """Whether the pin is for an older manifest."""
     error: RegistryError | None = None
-    """Why it could not be pinned."""
+    """Why pinning failed."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
-        shown = None
-        if self.error is not None:
-            shown = {"type": type(self.error).__name__, "message": str(self.error)}
-        samples = None if self.pin is None else self.pin.samples
-        kept = {"name": self.name, "status": self.status, "samples": samples}
-        return {**kept, "change": self.change or None, "stale": self.stale, "error": shown}
+        error = self.error
+        return {
+            "name": self.name,
+            "status": self.status,
+            "samples": None if self.pin is None else self.pin.samples,
+            "change": self.change or None,
+            "stale": self.stale,
+            "error": error and {"type": type(error).__name__, "message": str(error)},
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class LockRequest:
-    """Where to look, and what to do."""
+    """The inputs that all datasets of a `lock` run share."""
 
     catalog: Catalog
     cache: Cache
     old: Sequence[Lock] = ()
-    """The lock as it was: two after a merge that left a conflict, none where there is no file."""
+    """The present lock: both sides of a merge conflict, none if there is no file."""
     upgrade: Collection[str] = ()
-    """Datasets whose sources are looked at again though they are pinned."""
+    """Datasets whose sources are looked up again although they are pinned."""
     offline: bool = False
 
     def pins(self, name: str) -> Iterator[Pin]:
-        """Yield the pins that a dataset had."""
+        """Yield the present pins of a dataset."""
         return (lock.pins[name] for lock in self.old if name in lock.pins)
 
 
 def lock_datasets(
     names: Sequence[str], request: LockRequest, *, jobs: int, report: ReportNamed
 ) -> Iterator[LockResult]:
-    """Pin datasets, `jobs` at a time; yield what became of each as it comes."""
+    """Pin datasets, `jobs` at a time; yield each result as soon as it is ready."""
     return run_jobs(names, partial(_lock_one, request=request), jobs=jobs, report=report)
 
 
-def new_lock(old: Sequence[Lock], done: Iterable[LockResult], names: Collection[str]) -> Lock:
-    """Return the lock with new pins, and without those of datasets that are not among `names`."""
+def new_lock(old: Sequence[Lock], results: Iterable[LockResult], names: Collection[str]) -> Lock:
+    """Return the lock with the new pins, without datasets that are not in `names`."""
+    # Reversed, so that of both sides of a merge conflict the first one (ours) wins.
     pins = {name: pin for lock in reversed(old) for name, pin in lock.pins.items()}
-    pins |= {one.name: one.pin for one in done if one.pin is not None}
+    pins |= {one.name: one.pin for one in results if one.pin is not None}
     return Lock({name: pin for name, pin in pins.items() if name in names})
 
 
@@ -110,28 +114,28 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
     except ManifestError as error:
         return LockResult(name=name, status="failed", pin=old, error=error)
     digest = spec_digest(spec)
+    # After a merge conflict, the side that fits the merged manifest.
     old = next((pin for pin in request.pins(name) if pin.agrees(digest)), old)
     agrees = old is not None and old.agrees(digest)
     if agrees and name not in request.upgrade:
         return LockResult(name=name, status="kept", pin=old)
     try:
-        return _pin_anew(spec, old, request, report)
+        return _repin(spec, old, request, report)
     except RegistryError as error:
-        status = _failure(spec, error)
+        reached = not isinstance(error, SourceError) or isinstance(error, _NOT_UNREACHABLE)
+        status: LockStatus = "failed" if reached or not spec.is_remote else "unreachable"
         return LockResult(name=name, status=status, pin=old, stale=not agrees, error=error)
 
 
-def _failure(spec: DatasetSpec, error: RegistryError) -> Status:
-    is_away = isinstance(error, SourceError) and not isinstance(error, _THERE) and spec.is_remote
-    return "unreachable" if is_away else "failed"
-
-
-def _pin_anew(
-    spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report
-) -> LockResult:
-    """Pin a dataset; unless it is upgraded, sources that its old pin has stay what they were."""
+def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report) -> LockResult:
+    """Pin a dataset; without an upgrade, its sources stay at the versions of the old pin."""
     upgrade = spec.name in request.upgrade
-    lock = None if old is None or upgrade else _pinned_sources(spec, old)
+    old_sources = None
+    if old is not None:
+        old_sources = PinnedSources(
+            dataset=spec.name, folder=spec.folder, sources=old.sources, complete=False
+        )
+    lock = None if upgrade else old_sources
     context = SourceContext(cache=request.cache, offline=request.offline, lock=lock, report=report)
     opened = load(
         spec,
@@ -144,65 +148,56 @@ def _pin_anew(
     digest = digest_samples(opened.dataset.as_stored())
     pin = _pin_of(spec, opened, digest, context)
     remember_pinned(opened, pin, context.cache)
-    if old is None:
+    if old is None or old_sources is None:
         return LockResult(name=spec.name, status="pinned", pin=pin)
-    if _versions(pin) != _versions(old) or (upgrade and _samples(pin) != _samples(old)):
-        before = _old_samples(spec, old, request.cache)
-        change = _change(old, pin, before, digest)
-        return LockResult(name=spec.name, status="moved", pin=pin, change=change)
-    return LockResult(name=spec.name, status="unmoved" if upgrade else "repinned", pin=pin)
+    moved = _versions(pin) != _versions(old)
+    if not moved and (not upgrade or (pin.samples, pin.ordered) == (old.samples, old.ordered)):
+        return LockResult(name=spec.name, status="unmoved" if upgrade else "repinned", pin=pin)
+    # Found by the old pin alone: the files may contain other bytes by now.
+    cached = replace(old_sources, complete=True, any_branch=True, compare=False)
+    dataset = open_cached(spec, request.cache, cached)
+    before = None if dataset is None else digest_samples(dataset.as_stored())
+    changed = None
+    if before is not None and before.ordered == old.ordered:
+        changed = changed_samples(before, digest)
+    change = describe_move(old, pin, changed)
+    return LockResult(name=spec.name, status="moved", pin=pin, change=change)
 
 
 def _versions(pin: Pin) -> list[tuple[str, str | None]]:
     return [(one.location, one.revision or one.sha256) for one in pin.sources]
 
 
-def _samples(pin: Pin) -> tuple[int, str]:
-    return pin.samples, pin.ordered
+def describe_move(old: Pin, new: Pin, changed: int | None) -> str:
+    """Return what moved: `c30699e → 1f2e3d4, 14,042 samples, 3 changed`.
 
-
-def _pinned_sources(spec: DatasetSpec, pin: Pin) -> PinnedSources:
-    folder, sources = spec.folder, pin.sources
-    return PinnedSources(dataset=spec.name, folder=folder, sources=sources, complete=False)
-
-
-def _old_samples(spec: DatasetSpec, pin: Pin, cache: Cache) -> SamplesDigest | None:
-    """Return the digests of the samples that were pinned, if the cache still has these."""
-    lock = replace(_pinned_sources(spec, pin), complete=True, any_branch=True, compare=False)
-    dataset = open_cached(spec, cache, lock)
-    digest = None if dataset is None else digest_samples(dataset.as_stored())
-    return digest if digest is not None and digest.ordered == pin.ordered else None
-
-
-def _change(old: Pin, new: Pin, before: SamplesDigest | None, after: SamplesDigest) -> str:
-    """Say what moved: `c30699e → 1f2e3d4, 14,042 samples, 3 changed`."""
+    Args:
+        old: The pin before.
+        new: The pin now.
+        changed: Number of samples that differ; None if the old ones are not in the cache.
+    """
+    before, after = _short_digest(old.ordered), _short_digest(new.ordered)
+    versions = f"samples {before} → {after}"
+    for was, now in zip_longest(old.sources, new.sources):
+        if was is None or now is None or was.short != now.short:
+            versions = f"{was.short if was else 'none'} → {now.short if now else 'none'}"
+            break
     number = f"{new.samples:,} samples"
     if old.samples != new.samples:
         number += f" ({old.samples:,} before)"
-    return f"{_moved(old, new)}, {number}, {_difference(old, new, before, after)}"
-
-
-def _moved(old: Pin, new: Pin) -> str:
-    """Return old and new version of the first source that moved; else of the samples."""
-    pairs = zip_longest(old.sources, new.sources)
-    for was, now in pairs:
-        if was is None or now is None or was.short != now.short:
-            return f"{was.short if was else 'none'} → {now.short if now else 'none'}"
-    return f"samples {_short(old.ordered)} → {_short(new.ordered)}"
-
-
-def _short(digest: str) -> str:
-    return digest.removeprefix("sha256:")[:7]
-
-
-def _difference(old: Pin, new: Pin, before: SamplesDigest | None, after: SamplesDigest) -> str:
     if old.ordered == new.ordered:
-        return "none changed"
-    if old.unordered == new.unordered:
-        return "in another order"
-    if before is None:
-        return "not compared: the old ones are not in the cache"
-    return f"{changed_samples(before, after):,} changed"
+        difference = "none changed"
+    elif old.unordered == new.unordered:
+        difference = "in a different order"
+    elif changed is None:
+        difference = "not compared: the old ones are not in the cache"
+    else:
+        difference = f"{changed:,} changed"
+    return f"{versions}, {number}, {difference}"
+
+
+def _short_digest(digest: str) -> str:
+    return digest.removeprefix("sha256:")[:7]
 
 
 def _pin_of(
@@ -223,7 +218,7 @@ def _pin_of(
 
 
 def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[LockedSource]:
-    """Yield what a pin says of one source: its commit, or its files."""
+    """Yield the lock's rows for one source: its commit, or its files."""
     repository = source.repository
     if repository is not None and pinned.revision is not None:
         floats = not is_commit(repository.revision)
@@ -249,11 +244,11 @@ def _locked_file(file: PinnedFile, folder: Path) -> LockedSource:
 
 
 def _columns(source: Source, pinned: SourcePin, context: SourceContext) -> list[str]:
-    """Return the columns of the first records, in the order in which they come."""
+    """Return the columns of the first records, in order of appearance."""
     from registry.build.builder import records_of
 
     records = records_of(source, pinned, context)
-    looked_at = islice(records, _LOOKED_AT if source.columns_vary else 1)
-    names = dict.fromkeys(str(key) for record in looked_at for key in record)
-    # Half of a surrogate pair has no form in UTF-8, which the lockfile is written in.
+    first = islice(records, _JSON_COLUMN_RECORDS if source.columns_vary else 1)
+    names = dict.fromkeys(str(key) for record in first for key in record)
+    # A lone surrogate can't be encoded as UTF-8, which the lockfile is written in.
     return [name.encode("utf-8", "replace").decode() for name in names]

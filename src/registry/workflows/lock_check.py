@@ -1,4 +1,4 @@
-"""Compare a lockfile with the manifests that it is of, without a request."""
+"""Compare a lockfile with the manifests of its catalog, without any request."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ __all__ = ["Difference", "differences", "is_as_written"]
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing in a lockfile that is not as the manifests say."""
+    """One disagreement between a lockfile and the manifests."""
 
     name: str
-    """The dataset."""
+    """The dataset, or the lockfile itself."""
     message: str
-    """What is otherwise."""
     hint: str
     """What to do next."""
 
@@ -41,50 +40,44 @@ class Difference:
 def differences(
     catalog: Catalog, lock: Lock, cache: Cache, names: Collection[str] = ()
 ) -> Iterator[Difference]:
-    """Yield what of a lock is not as the manifests say, of all datasets or only of some.
+    """Yield the disagreements between a lock and the manifests, of all datasets or of `names`.
 
-    Local files are compared too. A dataset without a pin is a difference only where its sources
-    lie beside the manifest, as others may be out of reach for whoever writes the lock.
+    Local files are compared too. A missing pin counts only for a dataset with local sources, as
+    those of others may be unreachable for whoever writes the lock.
     """
     for name in sorted(names or {*lock.pins, *catalog}):
+        pin = lock.pins.get(name)
         if name not in catalog:
-            yield Difference(name, "is pinned and in no manifest", _hint())
+            hint = "`python -m registry lock` drops it"
+            yield Difference(name, "is pinned but in no manifest", hint)
             continue
         try:
             spec = catalog[name]
         except ManifestError as error:
-            yield Difference(name, str(error), "mend the manifest")
+            yield Difference(name, str(error), "fix the manifest")
             continue
-        yield from _of_dataset(spec, lock.pins.get(name), cache)
+        hint = f"`python -m registry lock {name}` pins it"
+        if pin is None:
+            if not spec.is_remote:
+                yield Difference(name, "is not pinned", hint)
+        elif pin.agrees(spec_digest(spec)):
+            yield from _changed_file(spec, pin, cache)
+        else:
+            message = f"is pinned for an older manifest: {changes(spec, pin)}"
+            yield Difference(name, message, hint)
 
 
-def _hint(name: str = "") -> str:
-    return f"`python -m registry lock{name and f' {name}'}` {'pins it' if name else 'drops it'}"
-
-
-def _of_dataset(spec: DatasetSpec, pin: Pin | None, cache: Cache) -> Iterator[Difference]:
-    if pin is None:
-        if not spec.is_remote:
-            yield Difference(spec.name, "is not pinned", _hint(spec.name))
-        return
-    if not pin.agrees(spec_digest(spec)):
-        message = f"is pinned for another manifest: {changes(spec, pin)}"
-        yield Difference(spec.name, message, _hint(spec.name))
-        return
-    yield from _of_files(spec, pin, cache)
-
-
-def _of_files(spec: DatasetSpec, pin: Pin, cache: Cache) -> Iterator[Difference]:
-    """Yield the local file that is not as it was pinned; remote ones are not asked for."""
+def _changed_file(spec: DatasetSpec, pin: Pin, cache: Cache) -> Iterator[Difference]:
+    """Yield the first local file that differs from its pin; nothing remote is requested."""
     try:
         pin_all(spec, SourceContext(cache=cache, offline=True, lock=pin_sources(spec, pin)))
     except DigestMismatchError as error:
-        hint = f"`python -m registry lock --upgrade {spec.name}` pins what is there"
-        yield Difference(spec.name, f"{error.location} is not as it was pinned", hint)
+        hint = f"`python -m registry lock --upgrade {spec.name}` pins its present content"
+        yield Difference(spec.name, f"{error.location} differs from its pin", hint)
     except SourceError as error:
-        yield Difference(spec.name, str(error), "is the file in its place?")
+        yield Difference(spec.name, str(error), "restore the file, or edit the manifest")
 
 
 def is_as_written(path: Path, lock: Lock) -> bool:
-    """Return whether a lockfile is, to the byte, what is written for its pins."""
+    """Return whether a lockfile has exactly the bytes that would be written for its pins."""
     return path.read_bytes() == lock_text(lock).encode()

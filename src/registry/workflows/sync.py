@@ -1,11 +1,10 @@
-"""Warm the cache for many datasets at once."""
+"""Build many datasets into the cache."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from registry.base.threads import ReportNamed, run_jobs
@@ -23,24 +22,24 @@ __all__ = ["SyncResult", "sync"]
 
 @dataclass(frozen=True, kw_only=True)
 class SyncResult:
-    """What became of one dataset."""
+    """The outcome of building one dataset."""
 
     name: str
     status: str
     """built, cached or failed."""
     samples: int | None = None
-    """How many samples the dataset has, after its limit."""
+    """Number of samples in the dataset, after its limit."""
     bytes: int | None = None
     """Size of its samples in the cache."""
     seconds: float = 0.0
     error: RegistryError | None = None
-    """Why it failed."""
+    """Why the build failed."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
         error = self.error
-        shown = None if error is None else {"type": type(error).__name__, "message": str(error)}
-        return {**vars(self), "seconds": round(self.seconds, 3), "error": shown}
+        data = error and {"type": type(error).__name__, "message": str(error)}
+        return {**vars(self), "seconds": round(self.seconds, 3), "error": data}
 
 
 def sync(
@@ -54,51 +53,35 @@ def sync(
     refresh: bool = False,
     report: ReportNamed,
 ) -> Iterator[SyncResult]:
-    """Build what is not cached, `jobs` datasets at a time; yield each result as it comes.
+    """Build what is not cached, `jobs` datasets at a time; yield each result when ready.
 
-    One failing dataset does not stop the others; `pin_sources` decides how each is held to its pin,
-    and without it none is.
+    A dataset that fails does not stop the others. `pin_sources` returns the pinned sources of
+    each dataset; without it all sources are looked up.
     """
-    work = partial(
-        _sync_one,
-        catalog=catalog,
-        cache=cache,
-        offline=offline,
-        refresh=refresh,
-        pin_sources=pin_sources,
-    )
-    yield from run_jobs(names, work, jobs=jobs, report=report)
 
-
-def _sync_one(
-    name: str,
-    report: Report,
-    *,
-    catalog: Catalog,
-    cache: Cache,
-    pin_sources: SourcePinner | None,
-    offline: bool,
-    refresh: bool,
-) -> SyncResult:
-    start = time.perf_counter()
-    try:
-        spec = catalog[name]
-        opened = load(
-            spec,
-            cache,
-            offline=offline,
-            refresh=refresh,
-            verify=True,
-            lock=None if pin_sources is None else pin_sources(spec),
-            report=report,
+    def build(name: str, report: Report) -> SyncResult:
+        start = time.perf_counter()
+        try:
+            spec = catalog[name]
+            opened = load(
+                spec,
+                cache,
+                offline=offline,
+                refresh=refresh,
+                # Whoever warms a cache for others wants damage found now, not in their runs.
+                verify=True,
+                lock=None if pin_sources is None else pin_sources(spec),
+                report=report,
+            )
+        except RegistryError as error:
+            seconds = time.perf_counter() - start
+            return SyncResult(name=name, status="failed", seconds=seconds, error=error)
+        return SyncResult(
+            name=name,
+            status="cached" if opened.cached else "built",
+            samples=len(opened.dataset),
+            bytes=opened.entry.size,
+            seconds=time.perf_counter() - start,
         )
-    except RegistryError as error:
-        seconds = time.perf_counter() - start
-        return SyncResult(name=name, status="failed", seconds=seconds, error=error)
-    return SyncResult(
-        name=name,
-        status="cached" if opened.cached else "built",
-        samples=len(opened.dataset),
-        bytes=opened.entry.size,
-        seconds=time.perf_counter() - start,
-    )
+
+    return run_jobs(names, build, jobs=jobs, report=report)

@@ -129,7 +129,7 @@ def test_only_what_a_manifest_changed_is_pinned_anew(own: Catalog) -> None:
     own.lock()
     before = own.pins
     own.write("qa", QA.replace("limit: 1", "limit: 2"))
-    assert own.lock().out[0] == "qa-one: pinned anew, 2 samples"
+    assert own.lock().out[0] == "qa-one: pinned again, 2 samples"
     assert own.pins["qa"] == before["qa"]
     assert own.pins["qa-one"].sources == before["qa-one"].sources
     assert own.pins["qa-one"].samples == 2
@@ -140,7 +140,7 @@ def test_names_leave_the_other_pins_alone(own: Catalog) -> None:
     own.write("qa", QA.replace("target: a", "target: q"))
     before = own.pins
     assert own.lock("qa-one").out == [
-        "qa-one: pinned anew, 1 samples",
+        "qa-one: pinned again, 1 samples",
         "datasets.lock: 1 of 1 datasets pinned",
     ]
     assert own.pins["qa"] == before["qa"]
@@ -208,7 +208,7 @@ def test_a_server_out_of_reach_is_counted_and_no_failure(own: Catalog) -> None:
     said = own.lock()
     assert (said.code, said.err) == (0, [])
     assert said.out[-1] == (
-        "datasets.lock: 2 of 3 datasets pinned, 1 out of reach and left without a pin (away)"
+        "datasets.lock: 2 of 3 datasets pinned, 1 unreachable and left without a pin (away)"
     )
     assert list(own.pins) == ["qa", "qa-one"]
 
@@ -307,9 +307,9 @@ def test_the_check_says_what_is_stale_and_writes_nothing(own: Catalog) -> None:
     assert said.code == 1
     assert said.out == [
         "new: is not pinned (`python -m registry lock new` pins it)",
-        "qa: is pinned and in no manifest (`python -m registry lock` drops it)",
+        "qa: is pinned but in no manifest (`python -m registry lock` drops it)",
         (
-            "qa-one: is pinned for another manifest: its sources are those that are pinned, its"
+            "qa-one: is pinned for an older manifest: its sources are those that are pinned, its"
             " mapping, steps or view have changed (`python -m registry lock qa-one` pins it)"
         ),
         "datasets.lock: 3 differences (2 pins)",
@@ -325,8 +325,8 @@ def test_the_check_compares_local_files(own: Catalog) -> None:
     said = own.lock("--check", "qa")
     assert said.code == 1
     assert said.out[0] == (
-        f"qa: {own.folder / 'qa.csv'} is not as it was pinned"
-        " (`python -m registry lock --upgrade qa` pins what is there)"
+        f"qa: {own.folder / 'qa.csv'} differs from its pin"
+        " (`python -m registry lock --upgrade qa` pins its present content)"
     )
 
 
@@ -335,7 +335,7 @@ def test_the_check_notices_a_hand_in_the_text(own: Catalog) -> None:
     own.path.write_text(own.path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     said = own.lock("--check")
     assert said.code == 1
-    assert said.out[0].startswith("datasets.lock: is not the text that is written for its pins")
+    assert said.out[0].startswith("datasets.lock: is not formatted as `lock` writes it")
     assert own.lock().code == 0
     assert own.lock("--check").code == 0
 

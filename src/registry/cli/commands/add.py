@@ -1,4 +1,4 @@
-"""`add`: write the manifest of a dataset after a look at its source."""
+"""`add`: write a manifest inferred from a source."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 import click
 
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
 from registry.cli.output import print_sample
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.lint.fixes.schema_comment import schema_reference
 from registry.load import SourceContext, inspect_source, load
 from registry.manifest.source_models import infer_source_keys
-from registry.scaffold.infer import manifest_text, propose
+from registry.scaffold.infer import infer_fields, manifest_text
 from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
 
@@ -31,10 +31,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
     epilog="Example: python -m registry add my-qa --file data/questions.csv",
 )
 @click.argument("name")
-@click.option("--hf", "path", metavar="PATH", help="A repository of the Hub: owner/name.")
+@click.option("--hf", "path", metavar="PATH", help="A dataset repository on the Hub: owner/name.")
 @click.option("--name", "config", metavar="C", help="Configuration of the repository.")
 @click.option("--split", metavar="S", help="Split of the repository.")
-@click.option("--revision", metavar="R", help="Branch, tag or commit; it is pinned.")
+@click.option("--revision", metavar="R", help="Branch, tag or commit; its commit is written.")
 @click.option("--file", metavar="URL", help="A file: csv, json, jsonl or parquet.")
 @click.option("--dry-run", is_flag=True, help="Print the manifest and write nothing.")
 @options.root
@@ -48,10 +48,10 @@ def command(
     dry_run: bool,
     root: str | None,
 ) -> int:
-    """Look at a source, propose a mapping, write the manifest and show two samples.
+    """Infer a mapping from a source, write the manifest and show two samples.
 
-    The manifest goes beside the others of the catalog; nothing is ever overwritten. Read it: the
-    proposal is a start, with its reasons as comments.
+    The manifest is written beside the others of the catalog; no file is ever overwritten. Review
+    it: the mapping is a starting point, with its reasons as comments.
     """
     catalog, cache, settings = options.open_catalog(root)
     source = _source(path, config, split, revision, file, catalog.index.parent)
@@ -59,57 +59,53 @@ def command(
     context = SourceContext(cache=cache, offline=settings.offline)
     pinned, records = inspect_source(source, catalog.index.parent, context)
     if not records:
-        raise DecodeError("the source has no records to look at", file=str(source["path"]))
+        raise DecodeError("the source has no records", file=str(source["path"]))
     if pinned.revision is not None:
         source = {**source, "revision": pinned.revision}
     schema = schema_reference("manifest", root=catalog.index.parent, folder=target.parent)
-    proposal = propose(name, records)
-    text = manifest_text(name, source, proposal, samples=len(records), schema=schema)
-    # Loaded before it is written, so that a file that appears is one that works.
-    whole = catalog.with_manifest(parse_yaml(text, file=shown(target)))
-    dataset = load(whole[name], cache, offline=settings.offline).dataset
+    mapping = infer_fields(name, records)
+    text = manifest_text(name, source, mapping, samples=len(records), schema=schema)
+    # Loaded before it is written, so that `add` never leaves a manifest that does not work.
+    extended = catalog.with_manifest(parse_yaml(text, file=display_path(target)))
+    dataset = load(extended[name], cache, offline=settings.offline).dataset
     if dry_run:
         print(text, end="")
         return CLEAN
-    _write(target, text)
-    print(f"wrote {shown(target)}: read it, and give it a description\n")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        # "x" follows no link and overwrites no file that was created since `_target` looked.
+        with target.open("x", encoding="utf-8") as file_:
+            file_.write(text)
+    except FileExistsError as error:
+        raise _exists(target) from error
+    print(f"wrote {display_path(target)}: review it, and add a description\n")
     for number, sample in enumerate(dataset[:2], 1):
         print_sample(sample, number)
     return CLEAN
 
 
-def _write(target: Path, text: str) -> None:
-    """Write a new file; one that is there already, a link too, stays as it is."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with target.open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except FileExistsError as error:
-        raise _taken(target) from error
-
-
 def _target(catalog: Catalog, name: str) -> Path:
-    """Return the file to write: where an `include` of the index finds it."""
+    """Return the file to write: one that an `include` of the index matches."""
     if not _NAME.fullmatch(name):
         hint = "use lower-case letters, digits, '.', '-' and '_'"
-        raise click.UsageError(f"'{name}' is no name for a dataset ({hint})")
+        raise click.UsageError(f"'{name}' is not a valid name for a dataset ({hint})")
     if name in catalog.entries:
         where = catalog.entries[name].document.file
-        raise _refusal(f"the catalog has a dataset '{name}' already, in {where}")
+        raise _refusal(f"the catalog already has a dataset '{name}', in {where}")
     if catalog.index == builtin_root() and catalog.index.parent != Path.cwd():
-        hint = "make a datasets.yaml of your own, with `include: [registry/*.yaml]`"
-        raise _refusal(f"the built-in catalog is not written to ({hint})")
-    target = catalog.place_for(name)
+        hint = "create a datasets.yaml of your own with `include: [registry/*.yaml]`"
+        raise _refusal(f"the built-in catalog is read-only ({hint})")
+    target = catalog.file_for(name)
     if target is None:
-        index = shown(catalog.index)
-        raise _refusal(f"{index} includes no folder of yours to write to (registry/*.yaml)")
+        index = display_path(catalog.index)
+        raise _refusal(f"{index} includes no folder to write to (add `include: [registry/*.yaml]`)")
     if os.path.lexists(target):
-        raise _taken(target)
+        raise _exists(target)
     return target
 
 
-def _taken(target: Path) -> ManifestError:
-    return _refusal(f"{shown(target)} is there already; nothing is overwritten")
+def _exists(target: Path) -> ManifestError:
+    return _refusal(f"{display_path(target)} already exists and is not overwritten")
 
 
 def _refusal(message: str) -> ManifestError:
@@ -125,23 +121,19 @@ def _source(
     folder: Path,
 ) -> Mapping[str, Any]:
     if (path is None) == (file is None):
-        raise click.UsageError("give either --hf PATH --split S, or --file URL")
+        raise click.UsageError("pass either --hf PATH --split S, or --file URL")
     if file is not None:
         if config or split or revision:
             raise click.UsageError("--name, --split and --revision go with --hf")
         inferred = infer_source_keys(file)
         if inferred is None:
             raise click.UsageError(f"can't tell the type of {file}: csv, json, jsonl or parquet")
-        return {"type": inferred.pop("type"), "path": _relative(file, folder), **inferred}
+        if "://" not in file:  # relative to the index, as manifests write it
+            local = Path(file).absolute()
+            inside = local.is_relative_to(folder)
+            file = local.relative_to(folder).as_posix() if inside else str(local)
+        return {"type": inferred.pop("type"), "path": file, **inferred}
     if split is None:
         raise click.UsageError("--hf needs --split, such as test")
     given = {"path": path, "name": config, "split": split, "revision": revision}
     return {"type": "hf", **{key: value for key, value in given.items() if value is not None}}
-
-
-def _relative(file: str, folder: Path) -> str:
-    """Return a local path relative to the index, as a manifest writes it."""
-    if "://" in file:
-        return file
-    path = Path(file).absolute()
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)

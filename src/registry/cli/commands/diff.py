@@ -1,4 +1,4 @@
-"""`diff`: what a reviewer of a change wants to know, in words and in samples."""
+"""`diff`: what a change does to datasets and to their samples."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ python -m registry diff origin/main --format markdown > comment.md
 @click.option(
     "--build",
     is_flag=True,
-    help="Build what is not cached, to compare samples: changed datasets, and new ones where there"
-    f" are at most {MAX_NEW_BUILDS} of them.",
+    help="Build what is not cached, to compare samples: changed datasets, and new ones if there are"
+    f" at most {MAX_NEW_BUILDS}.",
 )
 @click.option(
     "-n",
     "examples",
+    metavar="N",
     type=click.IntRange(min=0, max=1000),
     default=3,
     show_default=True,
-    help="Samples of each kind that are shown: changed, added, removed.",
+    help="Number of changed, of added and of removed samples to show.",
 )
 @click.option(
     "--format",
@@ -49,7 +50,7 @@ python -m registry diff origin/main --format markdown > comment.md
     type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
-    help="How it is printed; markdown is one comment of a pull request, 64 KiB at most.",
+    help="Output format; markdown is one comment for a pull request, 64 KiB at most.",
 )
 @options.as_json
 @options.offline
@@ -66,9 +67,9 @@ def command(
 ) -> int:
     """Show what differs between two states of the catalog.
 
-    BASE and HEAD are git revisions, or folders with a datasets.yaml. Without BASE it is where the
-    current branch left the main branch, without HEAD the folder as it is now. Ends with 0 where
-    nothing differs, and with 1 where something does or can't be compared.
+    BASE and HEAD are git revisions or folders with a datasets.yaml. BASE defaults to the commit
+    where the current branch left the main branch, HEAD to the folder in its present state. The
+    exit code is 0 if nothing differs, and 1 if something differs or can't be compared.
     """
     settings = Settings.from_environment(root=root, offline=offline)
     sampling = SamplingOptions(

@@ -1,30 +1,29 @@
-"""`lock`: pin what the sources of datasets hold."""
+"""`lock`: pin the contents of all sources."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 import registry
 from registry.cache import Cache
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_json
 from registry.cli.progress_bars import bars
 from registry.errors import LockError
 from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
-from registry.settings import Settings
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
 from registry.workflows.lock_check import Difference, differences, is_as_written
 
 __all__ = ["command"]
 
 _ALL = "*"
-_SHOWN_NAMES = 5
-_WORDS = {"pinned": "pinned", "repinned": "pinned anew"}
+_MAX_NAMES = 5
+_VERBS = {"pinned": "pinned", "repinned": "pinned again"}
 
 
 @click.command(
@@ -39,10 +38,10 @@ _WORDS = {"pinned": "pinned", "repinned": "pinned anew"}
     is_flag=False,
     flag_value=_ALL,
     multiple=True,
-    help="Let what floats move: a branch to its commit, a URL to its bytes. Of one dataset, else of"
-    " NAMES, else of all.",
+    help="Look up sources again and pin what they contain now: of one dataset, else of NAMES, else"
+    " of all.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where the lock is stale.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the lock is stale.")
 @options.jobs
 @options.offline
 @options.as_json
@@ -56,11 +55,11 @@ def command(
     as_json: bool,
     root: str | None,
 ) -> int:
-    """Write datasets.lock: what the sources of all datasets hold, or of NAMES.
+    """Pin the sources of all datasets, or of NAMES, in datasets.lock.
 
-    Pins of unchanged manifests are kept as they are. The exit code is 1 where a dataset could not
-    be pinned; one that was not named, has no pin of another manifest and lies on a server that
-    can't be reached is only counted.
+    Pins of unchanged manifests stay as they are. The exit code is 1 if a dataset could not be
+    pinned. A dataset whose server can't be reached is only counted, unless it was named or its pin
+    is for an older manifest.
     """
     catalog, cache, settings = options.open_catalog(root, offline=offline)
     single = [name for name in upgrades if name != _ALL]
@@ -68,103 +67,81 @@ def command(
         catalog.check_name(name)
     if check:
         return _check(catalog, cache, settings.lock_file, names, as_json)
-    _refuse_builtin(settings)
+    if settings.index.parent == Path(registry.__file__).parent:
+        hint = "create a datasets.yaml of your own with `include: [package:registry]`"
+        raise LockError(f"the built-in catalog is read-only ({hint})")
     named = tuple(dict.fromkeys((*names, *single)))
     path = settings.lock_file
     request = LockRequest(
         catalog=catalog,
         cache=cache,
-        old=read_sides(path, shown_as=shown(path)),
+        old=read_sides(path, shown_as=display_path(path)),
         upgrade={*single, *((names or catalog) if _ALL in upgrades else ())},
         offline=settings.offline,
     )
     with bars(as_json=as_json) as report:
         run = lock_datasets(named or tuple(catalog), request, jobs=jobs, report=report)
-        done = sorted(run, key=lambda one: one.name)
-    return _finish(path, request, done, named, as_json=as_json)
-
-
-def _finish(
-    path: Path,
-    request: LockRequest,
-    done: Sequence[LockResult],
-    named: Sequence[str],
-    *,
-    as_json: bool,
-) -> int:
-    """Write the lock, say what became of it, and return the exit code."""
-    catalog = request.catalog
-    # A file that can't be read may hold what seems to be gone.
+        results = sorted(run, key=lambda one: one.name)
+    # A file that can't be read may contain the datasets that seem to be gone.
     stray = options.print_stray_problems(catalog)
     pinned = {name for old in request.old for name in old.pins}
-    gone = [] if stray else sorted(pinned - set(catalog))
-    lock = new_lock(request.old, done, pinned.union(catalog).difference(gone))
-    # A file that says the same already is left alone.
+    dropped = [] if stray else sorted(pinned - set(catalog))
+    lock = new_lock(request.old, results, pinned.union(catalog).difference(dropped))
+    # Not rewritten with equal content, so that build tools see no change.
     if len(request.old) != 1 or not is_as_written(path, lock):
         write_lock(path, lock)
+    failed = [one for one in results if _is_failure(one, named)]
     if as_json:
-        print_json({"datasets": [one.to_dict() for one in done], "dropped": gone})
+        print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
     else:
-        _print(done, gone, path=shown(path), named=named)
-    return PROBLEMS if stray or any(_counts(one, named) for one in done) else CLEAN
+        _print(results, dropped, failed, path=display_path(path))
+    return PROBLEMS if stray or failed else CLEAN
 
 
-def _refuse_builtin(settings: Settings) -> None:
-    if settings.index.parent == Path(registry.__file__).parent:
-        hint = "make a datasets.yaml of your own, with `include: [package:registry]`"
-        raise LockError(f"the built-in catalog is not written to ({hint})")
-
-
-def _counts(one: LockResult, named: Sequence[str]) -> bool:
-    """Return whether what became of a dataset makes the exit code 1."""
+def _is_failure(one: LockResult, named: Sequence[str]) -> bool:
     if one.status == "unreachable":
         return one.name in named or (one.pin is not None and one.stale)
     return one.status == "failed"
 
 
 def _print(
-    done: Sequence[LockResult], gone: Sequence[str], *, path: str, named: Sequence[str]
+    results: Sequence[LockResult],
+    dropped: Sequence[str],
+    failed: Sequence[LockResult],
+    *,
+    path: str,
 ) -> None:
-    for one in done:
-        if one.status in _WORDS and one.pin is not None:
-            print(f"{one.name}: {_WORDS[one.status]}, {one.pin.samples:,} samples")
+    for one in results:
+        if one.status in _VERBS and one.pin is not None:
+            print(f"{one.name}: {_VERBS[one.status]}, {one.pin.samples:,} samples")
         elif one.status == "moved":
             print(f"{one.name}: {one.change}")
-    for name in gone:
+    for name in dropped:
         print(f"{name}: dropped, it is in no manifest")
-    for one in done:
-        if _counts(one, named):
-            kept = " (its old pin is kept)" if one.pin is not None else ""
-            print(f"error: {one.name}: {_without_name(one)}{kept}", file=sys.stderr)
-    print(f"{path}: {', '.join(_summary(done, named))}")
-
-
-def _without_name(one: LockResult) -> str:
-    return str(one.error).removeprefix(f"{one.name}: ")
-
-
-def _summary(done: Sequence[LockResult], named: Sequence[str]) -> Iterator[str]:
-    pinned = sum(one.pin is not None for one in done)
-    yield f"{pinned} of {len(done)} datasets pinned"
-    away = [one for one in done if one.status == "unreachable" and not _counts(one, named)]
-    for kept, text in ((True, "kept as they were"), (False, "left without a pin")):
-        names = [one.name for one in away if (one.pin is not None) == kept]
+    for one in failed:
+        message = str(one.error).removeprefix(f"{one.name}: ")
+        kept = " (its old pin is kept)" if one.pin is not None else ""
+        print(f"error: {one.name}: {message}{kept}", file=sys.stderr)
+    counts = [f"{sum(one.pin is not None for one in results)} of {len(results)} datasets pinned"]
+    unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
+    for has_pin, outcome in ((True, "kept their pins"), (False, "left without a pin")):
+        names = [one.name for one in unreachable if (one.pin is not None) == has_pin]
+        more = len(names) - _MAX_NAMES
+        listed = ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
         if names:
-            yield f"{len(names)} out of reach and {text} ({_listed(names)})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+            counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
+    print(f"{path}: {', '.join(counts)}")
 
 
 def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_json: bool) -> int:
-    """Say where the lockfile is not what would be written from the manifests."""
-    lock = read_lock(path, shown_as=shown(path))
+    """Print where the lockfile differs from what would be written for the manifests."""
+    lock = read_lock(path, shown_as=display_path(path))
     found = list(differences(catalog, lock or Lock(), cache, names))
     if lock is not None and not names and not is_as_written(path, lock):
-        message = "is not the text that is written for its pins"
-        found.append(Difference(shown(path), message, "`python -m registry lock` writes it"))
+        message = "is not formatted as `lock` writes it"
+        found.append(
+            Difference(display_path(path), message, "`python -m registry lock` rewrites it")
+        )
     if as_json:
         print_json([vars(one) for one in found])
         return PROBLEMS if found else CLEAN
@@ -172,5 +149,5 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
         print(one)
     state = f"{len(found)} differences" if len(found) > 1 else "1 difference" if found else "fresh"
     pins = "there is no such file" if lock is None else f"{len(lock.pins):,} pins"
-    print(f"{shown(path)}: {state} ({pins})")
+    print(f"{display_path(path)}: {state} ({pins})")
     return PROBLEMS if found else CLEAN

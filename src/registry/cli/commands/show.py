@@ -9,14 +9,14 @@ import click
 import yaml
 
 from registry.base.locations import public_location
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
 from registry.cli.output import print_json, print_table, size_text
 from registry.diff.escape import display_value, escape_control
 from registry.load import find_cached
 from registry.lockfile.models import read_documents
 from registry.lockfile.pinned import pin_sources
-from registry.lockfile.provenance import lock_origins
+from registry.lockfile.provenance import pin_provenance
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.provenance import origins_of
 from registry.manifest.serialize import data_of, is_said
@@ -105,7 +105,7 @@ def _pin_line(name: str, pin: Pin | None, *, stale: bool) -> str:
 def _print_origins(spec: DatasetSpec, catalog: Catalog, *, as_json: bool) -> None:
     """Print each value with the file, line and layer that it comes from."""
     lock = lock_file_of(catalog.index)
-    pins = lock_origins(read_documents(lock, shown_as=shown(lock)))
+    pins = pin_provenance(read_documents(lock, shown_as=display_path(lock)))
     origins = [*origins_of(spec, catalog.entries), *pins.get(spec.name, ())]
     if as_json:
         print_json([asdict(origin) for origin in origins])

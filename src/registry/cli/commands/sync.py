@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import click
 
@@ -25,7 +25,7 @@ __all__ = ["command"]
 @options.offline
 @options.locked
 @options.frozen
-@click.option("--refresh", is_flag=True, help="Look at the sources and build again.")
+@click.option("--refresh", is_flag=True, help="Look up the sources and build again.")
 @options.as_json
 @options.root
 def command(
@@ -39,9 +39,9 @@ def command(
     as_json: bool,
     root: str | None,
 ) -> int:
-    """Build datasets into the cache: all of the catalog, or those named.
+    """Build all datasets of the catalog, or NAMES, into the cache.
 
-    A dataset that is cached already is left alone. One that fails does not stop the others; the
+    Datasets that are already cached are skipped. One that fails does not stop the others, but the
     exit code is then 1.
     """
     catalog, cache, settings = options.open_catalog(
@@ -61,23 +61,20 @@ def command(
             refresh=refresh,
             report=report,
         )
-        results = list(_said(run, as_json=as_json))
-    _print_summary(sorted(results, key=lambda result: result.name), as_json=as_json)
+        results = []
+        for result in run:
+            results.append(result)
+            if not as_json and not sys.stderr.isatty():  # a log instead of progress bars
+                print(f"{result.name}: {result.status}", file=sys.stderr, flush=True)
+    results.sort(key=lambda result: result.name)
+    if as_json:
+        print_json([result.to_dict() for result in results])
+    else:
+        _print_table(results)
     return PROBLEMS if stray or any(result.error for result in results) else CLEAN
 
 
-def _said(results: Iterator[SyncResult], *, as_json: bool) -> Iterator[SyncResult]:
-    """Pass results on, with a plain line each where there are no progress bars."""
-    for result in results:
-        if not as_json and not sys.stderr.isatty():
-            print(f"{result.name}: {result.status}", file=sys.stderr, flush=True)
-        yield result
-
-
-def _print_summary(results: list[SyncResult], *, as_json: bool) -> None:
-    if as_json:
-        print_json([result.to_dict() for result in results])
-        return
+def _print_table(results: Sequence[SyncResult]) -> None:
     rows = [
         (
             result.name,
@@ -91,8 +88,5 @@ def _print_summary(results: list[SyncResult], *, as_json: bool) -> None:
     print_table(("dataset", "status", "samples", "size", "time"), rows, wide=0)
     for result in results:
         if result.error:
-            print(f"error: {result.name}: {_without_name(result)}", file=sys.stderr)
-
-
-def _without_name(result: SyncResult) -> str:
-    return str(result.error).removeprefix(f"{result.name}: ")
+            message = str(result.error).removeprefix(f"{result.name}: ")
+            print(f"error: {result.name}: {message}", file=sys.stderr)

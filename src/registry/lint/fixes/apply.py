@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from registry.catalog.catalog import Catalog, shown
+from registry.catalog.catalog import Catalog, display_path
 from registry.errors import ManifestError, Problem
 from registry.lint.fixes.key_order import order_keys
 from registry.lint.fixes.pin_revisions import pin_revisions
@@ -58,9 +58,9 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
         raise ManifestError([Problem(message=message, hint=hint, path="")])
     wanted = files_under(paths)
     places = {path.resolve() for path in wanted}
-    index = read_yaml(catalog.index, shown_as=shown(catalog.index))
+    index = read_yaml(catalog.index, shown_as=display_path(catalog.index))
     lock_file = lock_file_of(catalog.index)
-    lock = read_lock(lock_file, shown_as=shown(lock_file)) or Lock()
+    lock = read_lock(lock_file, shown_as=display_path(lock_file)) or Lock()
     broken = {problem.file for problem in catalog.problems}
     for file in list(layout_files(catalog.including(wanted), index, wanted)):
         if file.document.file in broken or (wanted and file.path.resolve() not in places):
@@ -81,5 +81,7 @@ def _write(file: ManifestFile) -> None:
         write_manifest_file(file)
     except OSError as error:
         message = f"can't write the file: {error.strerror}"
-        problem = Problem(message=message, file=shown(file.path), path="", rule="unreadable-file")
+        problem = Problem(
+            message=message, file=display_path(file.path), path="", rule="unreadable-file"
+        )
         raise ManifestError([problem]) from error

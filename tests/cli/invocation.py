@@ -1,0 +1,52 @@
+"""What tests of the command line share: how an invocation ended, and a small catalog."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["BAD_KEY", "HUB", "INDEX", "MISSING_FILE", "QA", "SYNTAX", "Invocation", "Run", "write"]
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """How an invocation ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Invocation]
+"""Runs the command line in this process."""
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\ntrust: [os]\nvalidate: {ignore: [description]}\n"
+QA = """\
+datasets:
+  qa:
+    description: Questions.
+    tags: [small, text]
+    source: {type: csv, path: qa.csv}
+    fields: {input: q, target: a}
+  qa-one: {extends: qa, limit: 1, tags: [small]}
+"""
+MISSING_FILE = "datasets:\n  gone: {tags: [small], source: {type: csv, path: gone.csv}}\n"
+BAD_KEY = "datasets:\n  bad: {tags: [small], source: {type: csv, path: qa.csv}, bogus: 1}\n"
+SYNTAX = "datasets: [\n"
+HUB = "datasets:\n  hub: {source: {type: hf, path: org/name, split: test}}\n"
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    """Write a manifest of the small catalog."""
+    (folder / "m" / f"{name}.yaml").write_text(text, encoding="utf-8")

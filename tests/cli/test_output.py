@@ -1,0 +1,134 @@
+"""Tables, sizes and samples: plain in a pipe, with rich on a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from registry import ChatMessageSystem, ChatMessageUser, Sample
+from registry.cli import output
+from registry.cli.output import print_json, print_sample, print_table, size_text
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the module see a terminal, of 40 columns; what it prints is captured as ever."""
+    stream = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=stream))
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (None, ""),
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (1_440_000, "1.4 MB"),
+        (999_949, "999.9 kB"),
+        (2 * 10**9, "2.0 GB"),
+        (3 * 10**15, "3000.0 TB"),
+    ],
+)
+def test_a_size_has_a_decimal_unit(size: int | None, text: str) -> None:
+    assert size_text(size) == text
+
+
+def test_json_keeps_letters_and_turns_unknown_values_into_str(capsys: Capture) -> None:
+    print_json({"city": "Zürich", "path": Path("a")})
+    out = capsys.readouterr().out
+    assert "Zürich" in out
+    assert json.loads(out) == {"city": "Zürich", "path": "a"}
+
+
+def test_a_table_in_a_pipe_is_aligned_and_never_cut(capsys: Capture) -> None:
+    long = "x" * 300
+    print_table(("name", "text"), [("a", long), ("longer", "")])
+    assert capsys.readouterr().out == f"name    text\na       {long}\nlonger\n"
+
+
+def test_a_table_without_rows_has_its_headers(capsys: Capture) -> None:
+    print_table(("name", "text"), [])
+    assert capsys.readouterr().out == "name  text\n"
+
+
+@pytest.mark.usefixtures("terminal")
+def test_on_a_terminal_the_wide_column_wraps(capsys: Capture) -> None:
+    words = " ".join(["word"] * 12)
+    print_table(("name", "text"), [("qa", words)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines).count("word") == 12
+
+
+@pytest.mark.usefixtures("terminal")
+def test_on_a_terminal_brackets_are_no_markup(capsys: Capture) -> None:
+    print_table(("name",), [("[red]qa[/red]",)])
+    assert "[red]qa[/red]" in capsys.readouterr().out
+
+
+SAMPLES: dict[str, tuple[Sample, list[str]]] = {
+    "text": (
+        Sample(input="2 + 2?\nBe brief.", target="4"),
+        ["2 + 2?", "Be brief.", "", "target    4"],
+    ),
+    "a conversation": (
+        Sample(input=[ChatMessageSystem(content="Be brief."), ChatMessageUser(content="2 + 2?")]),
+        ["system: Be brief.", "user: 2 + 2?", "", "target    "],
+    ),
+    "choices": (
+        Sample(input="2 + 2?", choices=["3", "4"], target="B"),
+        ["2 + 2?", "", "  A) 3", "  B) 4", "", "target    B"],
+    ),
+    "several targets": (
+        Sample(input="q", target=["4", "four"]),
+        ["q", "", 'target    ["4", "four"]'],
+    ),
+    "a target of two lines": (Sample(input="q", target="a\nb"), ["q", "", 'target    "a\\nb"']),
+    "everything else": (
+        Sample(input="q", metadata={"m": 1}, sandbox="docker", files={"a": "b"}, setup="true"),
+        [
+            *("q", "", "target    ", 'metadata  {"m": 1}'),
+            'sandbox   {"type": "docker", "config": null}',
+            *('files     {"a": "b"}', "setup     true"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("sample", "lines"), SAMPLES.values(), ids=SAMPLES)
+def test_a_sample_is_printed_by_its_parts(
+    capsys: Capture, sample: Sample, lines: list[str]
+) -> None:
+    print_sample(sample, 3)
+    assert capsys.readouterr().out.splitlines() == ["── sample 3", *lines, ""]
+
+
+@pytest.mark.parametrize(("id", "title"), [(0, "sample 1 · id 0"), ("a", "sample 1 · id a")])
+def test_the_title_has_the_id(capsys: Capture, id: Any, title: str) -> None:
+    print_sample(Sample(input="q", id=id), 1)
+    assert capsys.readouterr().out.startswith(f"── {title}\n")
+
+
+def test_long_metadata_is_cut(capsys: Capture) -> None:
+    print_sample(Sample(input="q", metadata={"long": "x" * 1000}), 1)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("metadata")]
+    assert line.endswith("x…")
+    assert len(line) == len("metadata  ") + 501
+
+
+@pytest.mark.usefixtures("terminal")
+def test_on_a_terminal_a_sample_has_a_frame(capsys: Capture) -> None:
+    print_sample(Sample(input="[bold]q[/bold]", id="a"), 1)
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith("╭─ sample 1 · id a ─")
+    assert any("[bold]q[/bold]" in line for line in rest)
