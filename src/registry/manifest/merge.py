@@ -12,7 +12,7 @@ from registry.errors import Problem
 from registry.rules import RULES
 from registry.yamldoc.reader import DataPath, Document, json_path
 
-__all__ = ["Entry", "Layer", "Merged", "defaults_of", "merge"]
+__all__ = ["Entry", "Layer", "Merged", "index_defaults", "merge"]
 
 # Mappings that a later layer adds to; everything else it replaces.
 _DEEP: frozenset[DataPath] = frozenset(
@@ -73,7 +73,7 @@ class Layer(Struct, frozen=True):
         )
 
 
-def defaults_of(index: Document) -> Layer:
+def index_defaults(index: Document) -> Layer:
     """Return the defaults of an index."""
     return Layer("default", index.value.get("defaults", {}), index, ("defaults",))
 

@@ -10,14 +10,14 @@ from msgspec import NODEFAULT, Struct
 
 from registry.manifest.source import Source
 
-__all__ = ["Keep", "data_of", "defaults_of", "is_given", "is_said"]
+__all__ = ["Keep", "data_of", "is_not_default", "is_set", "model_defaults"]
 
 Keep = Callable[[Any, Any], bool]
 """Decides by the value of a key, and its default, whether data has the key."""
 
 
 @functools.cache
-def defaults_of(kind: type[Struct]) -> dict[str, Any]:
+def model_defaults(kind: type[Struct]) -> dict[str, Any]:
     """Return the keys of a model with their defaults; NODEFAULT where one has to be given."""
     keys, defaults = kind.__struct_fields__, kind.__struct_defaults__
     required = (NODEFAULT,) * (len(keys) - len(defaults))
@@ -30,12 +30,12 @@ def _made(default: Any) -> Any:
     return default if make is None else make()
 
 
-def is_given(value: Any, default: Any) -> bool:
+def is_not_default(value: Any, default: Any) -> bool:
     """Return whether a value is another one than its default."""
     return bool(value != default)
 
 
-def is_said(value: Any, default: Any) -> bool:
+def is_set(value: Any, default: Any) -> bool:
     """Return whether there is a value."""
     return value is not None
 
@@ -59,7 +59,7 @@ def data_of(
     kind = model.__struct_config__.tag
     if kind is not None and "type" not in without and keep(kind, kind):
         data["type"] = kind
-    for key, default in defaults_of(model).items():
+    for key, default in model_defaults(model).items():
         value = getattr(part, key)
         if key not in without and keep(value, default):
             data[key] = _plain(value, keep)
