@@ -437,7 +437,7 @@ def test_a_changed_manifest_makes_its_pin_stale_until_it_is_locked(
     write(locked, "m/a.yaml", LOCKED + "    limit: 1\n")
     stale = (
         "m/a.yaml:2:3 $.datasets.qa: warning: pinned for an older manifest: its sources are those"
-        " that are pinned, its mapping, steps or view have changed (`python -m registry lock qa`"
+        " pinned, but its mapping, transforms or view changed (`python -m registry lock qa`"
         " updates the pin)"
     )
     said = run()
