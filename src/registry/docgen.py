@@ -14,7 +14,7 @@ import click
 import yaml
 
 from registry.cli import command as command_line
-from registry.mapping.operations import FAMILIES
+from registry.mapping.operations import OPERATION_FAMILIES
 from registry.rules import RULE_FAMILIES
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ scanning.
 def operations_page() -> str:
     """Return the page as Markdown."""
     return _HEAD + "".join(
-        line for title, family in FAMILIES.items() for line in _family(title, family.OPERATIONS)
+        line
+        for title, family in OPERATION_FAMILIES.items()
+        for line in _family(title, family.OPERATIONS)
     )
 
 

@@ -141,7 +141,7 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
         spec,
         context.cache,
         offline=context.offline,
-        whole=True,
+        full=True,
         lock=lock,
         report=report,
     )

@@ -309,8 +309,8 @@ def test_the_check_says_what_is_stale_and_writes_nothing(own: Catalog) -> None:
         "new: is not pinned (`python -m registry lock new` pins it)",
         "qa: is pinned but in no manifest (`python -m registry lock` drops it)",
         (
-            "qa-one: is pinned for an older manifest: its sources are those that are pinned, its"
-            " mapping, steps or view have changed (`python -m registry lock qa-one` pins it)"
+            "qa-one: is pinned for an older manifest: its sources are those pinned, but its"
+            " mapping, transforms or view changed (`python -m registry lock qa-one` pins it)"
         ),
         "datasets.lock: 3 differences (2 pins)",
     ]
@@ -390,7 +390,7 @@ def test_verbs_refuse_what_is_not_pinned_when_locked(
     monkeypatch.setenv("REGISTRY_LOCKED", "1")
     said = own.run(*verb)
     assert said.code == 1
-    assert any("datasets.lock is of another manifest" in line for line in said.err)
+    assert any("datasets.lock pins it for an older manifest" in line for line in said.err)
 
 
 def test_sync_holds_to_the_lock(own: Catalog) -> None:
