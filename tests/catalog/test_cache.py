@@ -583,35 +583,6 @@ def test_the_built_in_catalog_is_the_same_cold_and_warm() -> None:
     assert warm.problems == cold.problems == ()
 
 
-# --- which files a pattern stands for ---
-
-TREE = [
-    *("a.yaml", "b.yml", ".hidden.yaml", "B.yaml", "a[1].yaml", "é.yaml", "m.yaml/inner.yaml"),
-    *("s/a.yaml", "s/.h/a.yaml", "s/t/a.yaml", "s/t/u/b.yaml", ".d/a.yaml", "t/x.YAML"),
-]
-PATTERNS = [
-    *("*.yaml", "./*.yaml", "s/*.yaml", "s//*.yaml", "*", ".*", "**", "**/*.yaml", "s/**", "*/a.yaml"),
-    *("s/**/a.yaml", "none/*.yaml", "a.yaml", "none.yaml", "s/", "*/", "?.yaml", "[ab].y*", "a[[]1].yaml"),
-    *("../*/*.yaml", "s/../*.yaml", ".d/*.yaml", "s/.h/*", "*.yaml/*", "a.yaml/*", "**/", "", "l/*.yaml"),
-    *("**/**/b.yaml", "s/*", "s/t/**/*.yaml", "**.yaml", "s/**.yaml"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_mean_what_they_mean_to_glob(tmp_path: Path, pattern: str) -> None:
-    root = tmp_path / "root"
-    for name in TREE:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("", encoding="utf-8")
-    (root / "l").symlink_to("s")
-    (root / "broken.yaml").symlink_to("nowhere")
-    for one in (pattern, f"{root}/{pattern}"):
-        expected = sorted(glob.glob(one, root_dir=root, recursive=True))
-        (found,) = find_included([one], root)
-        assert isinstance(found, GlobMatches)
-        assert [path for path, _ in found] == [root / path for path in expected]
-
-
 # --- what is imported ---
 
 HEAVY = ("click", "datasets", "jsonschema", "pandas", "pyarrow", "rich", "s3fs")
