@@ -36,6 +36,6 @@ def folder(tmp_path: Path) -> Path:
         ("none.csv", []),
     ],
 )
-def test_a_path_stands_for_its_files(folder: Path, pattern: str, expected: list[str]) -> None:
+def test_files_of_a_local_path(folder: Path, pattern: str, expected: list[str]) -> None:
     found = local_files(os.path.join(folder, pattern) if pattern else str(folder))
     assert [os.path.relpath(path, folder) for path in found] == expected
