@@ -394,7 +394,7 @@ def test_references_and_plain_options_are_accepted(options: str) -> None:
 
 FORMS = (
     "an expression has one of const, template, hash, row_number, object, if, messages, from"
-    " did you mean 'from'?"
+    " (did you mean 'from'?)"
 )
 
 
@@ -403,12 +403,12 @@ FORMS = (
     [
         ("{target: {frm: a}}", "target", FORMS),
         ("{target: {const: 1, do: []}}", "target", "unknown key 'do' beside 'const'"),
-        ("{choices: [a, 5]}", "choices", "5 is no expression; write a constant as {const: 5}"),
-        ("{metadata: {k: {from: a, do: [{a: 1, b: 2}]}}}", "metadata.k", "{'a': 1, 'b': 2} is no operation; write a name, or {name: argument}"),
+        ("{choices: [a, 5]}", "choices", "5 is not an expression; write a constant as {const: 5}"),
+        ("{metadata: {k: {from: a, do: [{a: 1, b: 2}]}}}", "metadata.k", "{'a': 1, 'b': 2} is not an operation; write a name, or {name: argument}"),
         ("{metadata: {'a.b': {frm: c}}}", "metadata['a.b']", FORMS),
     ],
 )  # fmt: skip
-def test_an_expression_that_is_none_is_reported_at_its_field(
+def test_an_invalid_expression_is_reported_at_its_field(
     fields: str, path: str, message: str
 ) -> None:
     (found,) = problems_of(f"kid: {{{CSV}, fields: {fields}}}")

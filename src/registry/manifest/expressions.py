@@ -1,8 +1,8 @@
-"""The field language: expressions and conditions as a manifest writes them, parsed."""
+"""The abstract syntax of the field language, and its parser: expressions and conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -38,13 +38,13 @@ __all__ = [
 
 
 class Column(Struct, frozen=True):
-    """A column of the record: the exact name first, then a dotted path into it."""
+    """A column of the record: the exact name first, else a dotted path into it."""
 
     name: str
 
 
 class Const(Struct, frozen=True):
-    """A value that is the same in every sample."""
+    """The same value in every sample."""
 
     value: Any
 
@@ -56,27 +56,27 @@ class ListOf(Struct, frozen=True):
 
 
 class ObjectOf(Struct, frozen=True):
-    """A map of expressions; a column that is missing gives null."""
+    """A mapping of expressions; a missing column gives null."""
 
     items: tuple[tuple[str, Expression], ...]
 
 
 class Template(Struct, frozen=True):
-    """Text with columns put in."""
+    """A string with columns filled in."""
 
     parts: tuple[TemplatePart, ...]
     values: Mapping[str, Expression] = {}
-    """Expressions under names of their own, before columns."""
+    """Named expressions, which shadow columns."""
 
 
 class Hash(Struct, frozen=True, kw_only=True):
-    """An id made of fields: the digest of their texts joined with NUL, `prefix_` before it."""
+    """An id computed from fields: the digest of their strings joined with NUL, after `prefix_`."""
 
     fields: tuple[Expression, ...]
-    """What is hashed; empty means every column that holds text, by name."""
+    """What is hashed; empty means every column that holds a string, sorted by name."""
     prefix: Expression | None = None
     length: int | None = None
-    """Hex digits kept; None keeps all."""
+    """Number of hex digits; None is all of them."""
     algorithm: Literal["md5", "sha256"] = "md5"
 
 
@@ -86,11 +86,11 @@ class RowNumber(Struct, frozen=True):
     start: int = 1
     """Number of the first record."""
     width: int | None = None
-    """Digits of text with zeros in front; None gives a number."""
+    """Digits of a string padded with zeros; None gives an int."""
 
 
 class If(Struct, frozen=True):
-    """One expression or another."""
+    """One of two expressions, as a condition decides."""
 
     condition: Condition
     then: Expression
@@ -101,11 +101,11 @@ class Messages(Struct, frozen=True):
     """A conversation: roles with the expressions of their contents."""
 
     turns: tuple[tuple[str, tuple[tuple[str, Expression], ...]], ...]
-    """Role, and parts: kind (text, image, …) and expression. A turn without a value vanishes."""
+    """Role and parts: kind (text, image, …) and expression. A turn without a value is left out."""
 
 
 class OperationCall(Struct, frozen=True):
-    """One step of a pipe: the operation's name and its argument as the manifest gives it."""
+    """One step of a pipe: the operation's name and its argument as the manifest states it."""
 
     name: str
     arguments: Any = None
@@ -119,20 +119,20 @@ class Pipe(Struct, frozen=True):
 
 
 Expression = Column | Const | ListOf | ObjectOf | Template | Hash | RowNumber | If | Messages | Pipe
-"""What one field of a sample is made of."""
+"""How one field of a sample is computed."""
 
 
 class Comparisons(Struct, frozen=True):
     """Comparisons of one value with constants; all must hold."""
 
     tests: tuple[tuple[str, Any], ...]
-    """Name of the comparison and its operand."""
+    """Names of comparisons with their operands."""
     value: Expression | None = None
-    """What is compared; None where the context gives the value."""
+    """What is compared; None if the context gives the value."""
 
 
 class AllOf(Struct, frozen=True):
-    """Every one of several conditions."""
+    """All of several conditions."""
 
     conditions: tuple[Condition, ...]
 
@@ -144,13 +144,13 @@ class AnyOf(Struct, frozen=True):
 
 
 class Not(Struct, frozen=True):
-    """The opposite of a condition."""
+    """The negation of a condition."""
 
     condition: Condition
 
 
 Condition = Comparisons | AllOf | AnyOf | Not
-"""What `where` and `if` ask of a record."""
+"""What `where` and `if` require of a record."""
 
 COMPARISONS = (
     "equals",
@@ -165,100 +165,116 @@ COMPARISONS = (
     "empty",
 )
 _FORMS = ("const", "template", "hash", "row_number", "object", "if", "messages", "from")
+_ROLES = ("system", "user", "assistant")
 _PART_KINDS = ("text", "image", "audio", "video", "document")
 
 
 def is_expression(raw: dict[str, Any]) -> bool:
-    """Return whether a map is an expression, by its keys."""
+    """Return whether a mapping is an expression, by its keys."""
     return any(form in raw for form in _FORMS)
 
 
 def parse_expression(raw: Any) -> Expression:
-    """Turn an expression as a manifest writes it into its parts.
+    """Parse an expression as a manifest states it.
 
     Raises:
-        ValueError: it is no expression; the message says why.
+        ValueError: it is not an expression; the message says why.
     """
-    if isinstance(raw, str):
-        return Column(raw)
-    if isinstance(raw, list | tuple):
-        return ListOf(tuple(parse_expression(item) for item in raw))
+    match raw:
+        case str():
+            return Column(raw)
+        case list() | tuple():
+            return ListOf(tuple(map(parse_expression, raw)))
+        case {"const": value}:
+            _refuse_keys_beside(raw, "const")
+            return Const(value)
+        case {"template": _}:
+            return _parse_template(raw)
+        case {"hash": _}:
+            return _parse_hash(raw)
+        case {"row_number": _}:
+            return _parse_row_number(raw)
+        case {"object": items}:
+            _refuse_keys_beside(raw, "object")
+            if not isinstance(items, dict):
+                raise ValueError("`object` takes a mapping from key to expression")
+            return ObjectOf(tuple((key, parse_expression(item)) for key, item in items.items()))
+        case {"if": _}:
+            return _parse_if(raw)
+        case {"messages": turns}:
+            _refuse_keys_beside(raw, "messages")
+            return Messages(_parse_turns(turns))
+        case {"from": start}:
+            _refuse_keys_beside(raw, "from", "do")
+            return Pipe(parse_expression(start), parse_operations(raw.get("do", [])))
+        case _:
+            raise _not_an_expression(raw)
+
+
+def _not_an_expression(raw: Any) -> ValueError:
     if not isinstance(raw, dict):
-        raise ValueError(f"{raw!r} is no expression; write a constant as {{const: {raw!r}}}")
-    form = next((name for name in _FORMS if name in raw), None)
-    if form is None:
-        hint = next((text for key in raw if (text := did_you_mean(str(key), _FORMS))), "")
-        raise ValueError(f"an expression has one of {', '.join(_FORMS)} {hint}".strip())
-    return _PARSERS[form](raw)
+        message = f"{raw!r} is not an expression; write a constant as {{const: {raw!r}}}"
+        return ValueError(message)
+    hint = next((hint for key in raw if (hint := did_you_mean(str(key), _FORMS))), "")
+    message = f"an expression has one of {', '.join(_FORMS)}"
+    return ValueError(f"{message} ({hint})" if hint else message)
 
 
-def _parse_const(raw: dict[str, Any]) -> Const:
-    _only(raw, "const")
-    return Const(raw["const"])
-
-
-def _parse_hash(raw: dict[str, Any]) -> Hash:
-    _only(raw, "hash", "prefix", "length", "algorithm")
-    given = raw["hash"]
-    fields = [] if given == "*" else given if isinstance(given, list) else [given]
-    options = {key: raw[key] for key in ("length", "algorithm") if key in raw}
-    prefix = raw.get("prefix")
-    return Hash(
-        fields=tuple(parse_expression(item) for item in fields),
-        prefix=Const(prefix) if isinstance(prefix, str) else _optional(prefix),
-        **options,
-    )
-
-
-def _optional(raw: Any) -> Expression | None:
+def _parse_optional(raw: Any) -> Expression | None:
     return None if raw is None else parse_expression(raw)
 
 
-def _parse_object(raw: dict[str, Any]) -> ObjectOf:
-    _only(raw, "object")
-    if not isinstance(raw["object"], dict):
-        raise ValueError("`object` is a map from key to expression")
-    return ObjectOf(tuple((key, parse_expression(item)) for key, item in raw["object"].items()))
+def _parse_template(raw: dict[str, Any]) -> Template:
+    _refuse_keys_beside(raw, "template", "with")
+    if not isinstance(raw["template"], str):
+        raise ValueError("`template` takes a string")
+    values = {name: parse_expression(item) for name, item in raw.get("with", {}).items()}
+    return Template(parse_template(raw["template"]), values)
+
+
+def _parse_hash(raw: dict[str, Any]) -> Hash:
+    _refuse_keys_beside(raw, "hash", "prefix", "length", "algorithm")
+    stated, prefix = raw["hash"], raw.get("prefix")
+    if stated == "*":
+        stated = []
+    return Hash(
+        fields=tuple(map(parse_expression, stated if isinstance(stated, list) else [stated])),
+        prefix=Const(prefix) if isinstance(prefix, str) else _parse_optional(prefix),
+        **{key: raw[key] for key in ("length", "algorithm") if key in raw},
+    )
 
 
 def _parse_row_number(raw: dict[str, Any]) -> RowNumber:
-    _only(raw, "row_number", "width")
+    _refuse_keys_beside(raw, "row_number", "width")
     start, width = raw["row_number"], raw.get("width")
     if type(start) is not int or (width is not None and type(width) is not int):
-        raise ValueError("row_number is the first number, width the digits: whole numbers")
+        raise ValueError("`row_number` (the first number) and `width` take integers")
     return RowNumber(start, width)
 
 
 def _parse_if(raw: dict[str, Any]) -> If:
-    _only(raw, "if", "then", "else")
+    _refuse_keys_beside(raw, "if", "then", "else")
     if "then" not in raw:
         raise ValueError("`if` needs `then`")
-    otherwise = raw.get("else")
-    return If(
-        parse_condition(raw["if"]), _expression_or_null(raw["then"]), _expression_or_null(otherwise)
-    )
+    then, otherwise = _parse_optional(raw["then"]), _parse_optional(raw.get("else"))
+    return If(parse_condition(raw["if"]), then or Const(None), otherwise or Const(None))
 
 
-def _expression_or_null(raw: Any) -> Expression:
-    return Const(None) if raw is None else parse_expression(raw)
-
-
-def _parse_messages(raw: dict[str, Any]) -> Messages:
-    _only(raw, "messages")
-    if not isinstance(raw["messages"], list) or not raw["messages"]:
-        raise ValueError("`messages` is a list of {role, content}")
-    return Messages(tuple(_parse_turn(turn) for turn in raw["messages"]))
-
-
-def _parse_turn(raw: Any) -> tuple[str, tuple[tuple[str, Expression], ...]]:
-    if not isinstance(raw, dict) or set(raw) != {"role", "content"}:
-        raise ValueError("a message has `role` and `content`")
-    if raw["role"] not in ("system", "user", "assistant"):
-        raise ValueError(f"the role {raw['role']!r} is none of system, user, assistant")
-    content = raw["content"]
-    if isinstance(content, list):
-        return raw["role"], tuple(_parse_part(part) for part in content)
-    return raw["role"], (("", parse_expression(content)),)
+def _parse_turns(raw: Any) -> tuple[tuple[str, tuple[tuple[str, Expression], ...]], ...]:
+    if not isinstance(raw, list) or not raw:
+        raise ValueError("`messages` takes a list of {role, content}")
+    turns = []
+    for turn in raw:
+        if not isinstance(turn, dict) or set(turn) != {"role", "content"}:
+            raise ValueError("a message has `role` and `content`")
+        role, content = turn["role"], turn["content"]
+        if role not in _ROLES:
+            raise ValueError(f"{role!r} is not one of the roles {', '.join(_ROLES)}")
+        if isinstance(content, list):
+            turns.append((role, tuple(map(_parse_part, content))))
+        else:
+            turns.append((role, (("", parse_expression(content)),)))
+    return tuple(turns)
 
 
 def _parse_part(raw: Any) -> tuple[str, Expression]:
@@ -269,65 +285,64 @@ def _parse_part(raw: Any) -> tuple[str, Expression]:
     raise ValueError(f"a part of a message is one of {', '.join(_PART_KINDS)} with an expression")
 
 
-def _parse_from(raw: dict[str, Any]) -> Pipe:
-    _only(raw, "from", "do")
-    return Pipe(parse_expression(raw["from"]), parse_operations(raw.get("do", [])))
-
-
 def parse_operations(raw: Any) -> tuple[OperationCall, ...]:
-    """Turn the steps of a pipe into calls; a ValueError says what is no step."""
-    return tuple(_parse_operation(step) for step in (raw if isinstance(raw, list) else [raw]))
+    """Parse the operations of a pipe: one, or a list of them.
+
+    Raises:
+        ValueError: one is neither a name nor `{name: argument}`.
+    """
+    calls = []
+    for step in raw if isinstance(raw, list) else [raw]:
+        if isinstance(step, str):
+            calls.append(OperationCall(step))
+        elif isinstance(step, dict) and len(step) == 1:
+            calls += [OperationCall(name, arguments) for name, arguments in step.items()]
+        else:
+            raise ValueError(f"{step!r} is not an operation; write a name, or {{name: argument}}")
+    return tuple(calls)
 
 
-def _parse_operation(raw: Any) -> OperationCall:
-    if isinstance(raw, str):
-        return OperationCall(raw)
-    if isinstance(raw, dict) and len(raw) == 1:
-        ((name, arguments),) = raw.items()
-        return OperationCall(name, arguments)
-    raise ValueError(f"{raw!r} is no operation; write a name, or {{name: argument}}")
-
-
-def _only(raw: dict[str, Any], *known: str) -> None:
+def _refuse_keys_beside(raw: dict[str, Any], *known: str) -> None:
     for key in raw:
         if key not in known:
             hint = did_you_mean(key, known)
-            raise ValueError(f"unknown key '{key}' beside '{known[0]}' {hint}".strip())
-
-
-def _parse_template(raw: dict[str, Any]) -> Template:
-    _only(raw, "template", "with")
-    if not isinstance(raw["template"], str):
-        raise ValueError("a template is text")
-    values = {name: parse_expression(item) for name, item in raw.get("with", {}).items()}
-    return Template(parse_template(raw["template"]), values)
+            message = f"unknown key '{key}' beside '{known[0]}'"
+            raise ValueError(f"{message} ({hint})" if hint else message)
 
 
 def parse_condition(raw: Any) -> Condition:
-    """Turn a condition as a manifest writes it into its parts; a list means all of its items.
+    """Parse a condition as a manifest states it; a list means that all of its items hold.
 
     Raises:
-        ValueError: it is no condition; the message says why.
+        ValueError: it is not a condition; the message says why.
     """
-    if isinstance(raw, list):
-        return AllOf(tuple(parse_condition(item) for item in raw))
-    if not isinstance(raw, dict):
-        raise ValueError(f"{raw!r} is no condition; write {{value: column, equals: …}}")
-    for key, make in (("all", AllOf), ("any", AnyOf)):
-        if key in raw:
-            _only(raw, key)
-            return make(tuple(parse_condition(item) for item in raw[key]))
-    if "not" in raw:
-        _only(raw, "not")
-        return Not(parse_condition(raw["not"]))
-    if "value" not in raw:
-        raise ValueError("a condition has `value` with comparisons, or one of all, any, not")
-    tests = {key: item for key, item in raw.items() if key != "value"}
-    return Comparisons(parse_comparisons(tests).tests, parse_expression(raw["value"]))
+    match raw:
+        case list():
+            return AllOf(tuple(map(parse_condition, raw)))
+        case {"all": conditions}:
+            _refuse_keys_beside(raw, "all")
+            return AllOf(tuple(map(parse_condition, conditions)))
+        case {"any": conditions}:
+            _refuse_keys_beside(raw, "any")
+            return AnyOf(tuple(map(parse_condition, conditions)))
+        case {"not": condition}:
+            _refuse_keys_beside(raw, "not")
+            return Not(parse_condition(condition))
+        case {"value": value, **comparisons}:
+            return Comparisons(parse_comparisons(comparisons).tests, parse_expression(value))
+        case dict():
+            raise ValueError("a condition has `value` with comparisons, or one of all, any, not")
+        case _:
+            message = f"{raw!r} is not a condition; write {{value: column, equals: …}}"
+            raise ValueError(message)
 
 
 def parse_comparisons(raw: Any) -> Comparisons:
-    """Turn `{equals: …, regex: …}` into comparisons of a value that the context gives."""
+    """Parse `{equals: …, regex: …}`: comparisons of a value that the context gives.
+
+    Raises:
+        ValueError: there is none, or an unknown one.
+    """
     if not isinstance(raw, dict) or not raw:
         raise ValueError(f"takes comparisons: {', '.join(COMPARISONS)}")
     for key in raw:
@@ -335,18 +350,6 @@ def parse_comparisons(raw: Any) -> Comparisons:
             hint = did_you_mean(str(key), COMPARISONS) or f"known: {', '.join(COMPARISONS)}"
             raise ValueError(f"no comparison '{key}' ({hint})")
     return Comparisons(tuple(raw.items()))
-
-
-_PARSERS: dict[str, Callable[[dict[str, Any]], Expression]] = {
-    "const": _parse_const,
-    "from": _parse_from,
-    "hash": _parse_hash,
-    "if": _parse_if,
-    "messages": _parse_messages,
-    "object": _parse_object,
-    "row_number": _parse_row_number,
-    "template": _parse_template,
-}
 
 
 def expression_columns(expression: Expression) -> Iterator[str]:

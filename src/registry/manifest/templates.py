@@ -1,4 +1,4 @@
-"""Templates: text with columns put in, and parts that vanish where a column is empty."""
+"""Templates: strings with columns filled in, and sections that vanish if a column is empty."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Placeholder", "Section", "TemplatePart", "parse_template", "template
 
 
 class Placeholder(Struct, frozen=True):
-    """A column within a template, and the text where it is missing, null or empty."""
+    """A column in a template, and what stands for it if it is missing, null or empty."""
 
     name: str
     default: str | None = None
 
 
 class Section(Struct, frozen=True):
-    """A part of a template that vanishes where its column is missing, null or empty."""
+    """A part of a template that vanishes if its column is missing, null or empty."""
 
     name: str
     parts: tuple[TemplatePart, ...]
@@ -27,47 +27,47 @@ class Section(Struct, frozen=True):
 TemplatePart = str | Placeholder | Section
 
 
+# Sections are rendered recursively, and a manifest may come from a stranger.
 _MAX_DEPTH = 32
 _TOKEN = re.compile(r"\{\{|\}\}|\{/\}|\{\?([^{}]+)\}|\{([^{}]*)\}|[{}]")
 
 
 def parse_template(text: str) -> tuple[TemplatePart, ...]:
-    """Return the parts of a template: `{{ }} {column} {column|default} {?column}…{/}`."""
+    """Return the parts of a template: `{{ }} {column} {column|default} {?column}…{/}`.
+
+    Raises:
+        ValueError: a brace or a section is not closed, or names no column.
+    """
     open_sections: list[tuple[str, list[TemplatePart]]] = [("", [])]
-    place = 0
+    start = 0
     for token in _TOKEN.finditer(text):
         parts = open_sections[-1][1]
-        parts.append(text[place : token.start()])
-        place = token.end()
+        parts.append(text[start : token.start()])
+        start = token.end()
         if token.group() in ("{{", "}}"):
             parts.append(token.group()[0])
         elif token.group() == "{/}":
             if len(open_sections) == 1:
-                raise ValueError("`{/}` closes no part of the template")
+                raise ValueError("`{/}` closes no section of the template")
             name, inner = open_sections.pop()
             open_sections[-1][1].append(Section(name, _joined(inner)))
         elif len(open_sections) > _MAX_DEPTH:
-            raise ValueError(f"parts of a template nest {_MAX_DEPTH} deep at most")
+            raise ValueError(f"sections of a template nest at most {_MAX_DEPTH} deep")
         elif token.group(1):
             open_sections.append((token.group(1), []))
+        elif token.group(2):
+            name, bar, default = token.group(2).partition("|")
+            parts.append(Placeholder(name, default if bar else None))
         else:
-            parts.append(_placeholder(token))
+            message = f"`{token.group()}` in a template names no column"
+            raise ValueError(f"{message}; write a literal brace twice")
     if len(open_sections) > 1:
         raise ValueError(f"`{{?{open_sections[-1][0]}}}` is not closed by `{{/}}`")
-    return _joined([*open_sections[0][1], text[place:]])
-
-
-def _placeholder(token: re.Match[str]) -> Placeholder:
-    inner = token.group(2)
-    if not inner:
-        found = token.group()
-        raise ValueError(f"`{found}` in a template names no column; a brace is written twice")
-    name, bar, default = inner.partition("|")
-    return Placeholder(name, default if bar else None)
+    return _joined([*open_sections[0][1], text[start:]])
 
 
 def _joined(parts: Sequence[TemplatePart]) -> tuple[TemplatePart, ...]:
-    """Return parts with neighbouring texts put together."""
+    """Return parts with adjacent strings joined."""
     joined: list[TemplatePart] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):
@@ -78,7 +78,7 @@ def _joined(parts: Sequence[TemplatePart]) -> tuple[TemplatePart, ...]:
 
 
 def template_columns(parts: tuple[TemplatePart, ...]) -> Iterator[str]:
-    """Yield the names that a template reads."""
+    """Yield the columns that a template reads."""
     for part in parts:
         if isinstance(part, Section):
             yield part.name

@@ -1,0 +1,178 @@
+"""Expressions and conditions are parsed into their abstract syntax, or refused with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.manifest.expressions import (
+    AllOf,
+    AnyOf,
+    Column,
+    Comparisons,
+    Const,
+    Expression,
+    Hash,
+    If,
+    ListOf,
+    Messages,
+    Not,
+    ObjectOf,
+    OperationCall,
+    Pipe,
+    RowNumber,
+    Template,
+    expression_columns,
+    is_expression,
+    parse_comparisons,
+    parse_condition,
+    parse_expression,
+    parse_operations,
+)
+from registry.manifest.templates import Placeholder
+
+A, B = Column("a"), Column("b")
+A_IS_1 = Comparisons((("equals", 1),), A)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expression"),
+    [
+        ("a", A),
+        (["a", {"const": 1}], ListOf((A, Const(1)))),
+        (("a",), ListOf((A,))),
+        ({"const": None}, Const(None)),
+        ({"const": {"from": "a"}}, Const({"from": "a"})),
+        ({"template": "x{a}"}, Template(("x", Placeholder("a")))),
+        ({"template": "{n}", "with": {"n": "a"}}, Template((Placeholder("n"),), {"n": A})),
+        ({"hash": "*"}, Hash(fields=())),
+        ({"hash": "a", "prefix": "p"}, Hash(fields=(A,), prefix=Const("p"))),
+        ({"hash": ["a", "b"], "prefix": {"from": "b"}, "length": 8, "algorithm": "sha256"}, Hash(fields=(A, B), prefix=Pipe(B, ()), length=8, algorithm="sha256")),
+        ({"row_number": 0}, RowNumber(0, None)),
+        ({"row_number": 1, "width": 5}, RowNumber(1, 5)),
+        ({"object": {"x": "a", "y": ["b"]}}, ObjectOf((("x", A), ("y", ListOf((B,)))))),
+        ({"if": {"value": "a", "equals": 1}, "then": "b"}, If(A_IS_1, B, Const(None))),
+        ({"if": {"value": "a", "equals": 1}, "then": None, "else": "b"}, If(A_IS_1, Const(None), B)),
+        ({"messages": [{"role": "user", "content": "a"}]}, Messages((("user", (("", A),)),))),
+        ({"messages": [{"role": "user", "content": [{"text": "a"}, {"image": "b"}]}]}, Messages((("user", (("text", A), ("image", B))),))),
+        ({"from": "a"}, Pipe(A, ())),
+        ({"from": "a", "do": ["strip", {"split": ","}]}, Pipe(A, (OperationCall("strip"), OperationCall("split", ",")))),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_each_form_of_an_expression_is_parsed(raw: Any, expression: Expression) -> None:
+    assert parse_expression(raw) == expression
+
+
+FORMS = "an expression has one of const, template, hash, row_number, object, if, messages, from"
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (5, "5 is not an expression; write a constant as {const: 5}"),
+        (None, "None is not an expression; write a constant as {const: None}"),
+        ({}, FORMS),
+        ({"frm": "a"}, f"{FORMS} (did you mean 'from'?)"),
+        ({1: "a"}, FORMS),
+        ({"const": 1, "do": []}, "unknown key 'do' beside 'const'"),
+        ({"from": "a", "od": []}, "unknown key 'od' beside 'from' (did you mean 'do'?)"),
+        ({"template": 5}, "`template` takes a string"),
+        ({"template": "{a"}, "`{` in a template names no column; write a literal brace twice"),
+        ({"hash": "a", "lenght": 8}, "unknown key 'lenght' beside 'hash' (did you mean 'length'?)"),
+        ({"row_number": True}, "`row_number` (the first number) and `width` take integers"),
+        ({"row_number": 1, "width": "5"}, "`row_number` (the first number) and `width` take integers"),
+        ({"object": ["a"]}, "`object` takes a mapping from key to expression"),
+        ({"if": {"value": "a", "equals": 1}}, "`if` needs `then`"),
+        ({"messages": {}}, "`messages` takes a list of {role, content}"),
+        ({"messages": []}, "`messages` takes a list of {role, content}"),
+        ({"messages": ["a"]}, "a message has `role` and `content`"),
+        ({"messages": [{"role": "user"}]}, "a message has `role` and `content`"),
+        ({"messages": [{"role": "robot", "content": "a"}]}, "'robot' is not one of the roles system, user, assistant"),
+        ({"messages": [{"role": "user", "content": [{"txt": "a"}]}]}, "a part of a message is one of text, image, audio, video, document with an expression"),
+        ({"messages": [{"role": "user", "content": [{}]}]}, "a part of a message is one of text, image, audio, video, document with an expression"),
+        ({"from": "a", "do": [5]}, "5 is not an operation; write a name, or {name: argument}"),
+        ({"from": "a", "do": [{"a": 1, "b": 2}]}, "{'a': 1, 'b': 2} is not an operation; write a name, or {name: argument}"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_an_invalid_expression_is_refused_with_the_reason(raw: Any, message: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+        parse_expression(raw)
+    assert str(caught.value) == message
+
+
+def test_the_first_form_decides_what_an_expression_is() -> None:
+    with pytest.raises(ValueError, match=r"^unknown key 'from' beside 'const'$"):
+        parse_expression({"from": "a", "const": 1})
+    assert is_expression({"from": "a"})
+    assert not is_expression({"form": "a"})
+
+
+def test_one_operation_needs_no_list() -> None:
+    assert parse_operations("strip") == (OperationCall("strip"),)
+    assert parse_operations({"index": 0}) == (OperationCall("index", 0),)
+
+
+@pytest.mark.parametrize(
+    ("raw", "condition"),
+    [
+        ({"value": "a", "equals": 1}, A_IS_1),
+        ({"value": ["a"], "less": 2, "at_least": 0}, Comparisons((("less", 2), ("at_least", 0)), ListOf((A,)))),
+        ([{"value": "a", "equals": 1}], AllOf((A_IS_1,))),
+        ({"all": [{"value": "a", "equals": 1}]}, AllOf((A_IS_1,))),
+        ({"any": [{"not": {"value": "a", "equals": 1}}]}, AnyOf((Not(A_IS_1),))),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_each_form_of_a_condition_is_parsed(raw: Any, condition: Any) -> None:
+    assert parse_condition(raw) == condition
+
+
+KNOWN = "equals, not_equals, in, not_in, less, at_most, greater, at_least, regex, empty"
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ("a", "'a' is not a condition; write {value: column, equals: …}"),
+        ({"equals": 1}, "a condition has `value` with comparisons, or one of all, any, not"),
+        ({"value": "a"}, f"takes comparisons: {KNOWN}"),
+        ({"value": "a", "equal": 1}, "no comparison 'equal' (did you mean 'equals'?)"),
+        ({"value": "a", "zzz": 1}, f"no comparison 'zzz' (known: {KNOWN})"),
+        ({"all": [], "any": []}, "unknown key 'any' beside 'all'"),
+        ({"not": {"value": "a", "empty": True}, "value": "a"}, "unknown key 'value' beside 'not'"),
+    ],
+    ids=repr,
+)
+def test_an_invalid_condition_is_refused_with_the_reason(raw: Any, message: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+        parse_condition(raw)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("raw", [{}, [], "equals"])
+def test_comparisons_are_a_mapping(raw: Any) -> None:
+    with pytest.raises(ValueError, match=r"^takes comparisons: equals, "):
+        parse_comparisons(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "columns"),
+    [
+        ("a", ["a"]),
+        ({"const": "a"}, []),
+        ({"row_number": 1}, []),
+        (["a", "b", "a"], ["a", "b", "a"]),
+        ({"hash": ["a", {"from": "b"}]}, ["a", "b"]),
+        ({"template": "{a}{?b}{c}{/}{n}", "with": {"n": "d"}}, ["a", "b", "c", "d"]),
+        ({"object": {"x": "a"}}, ["a"]),
+        ({"if": {"any": [{"value": "a", "equals": 1}, {"not": {"value": "b", "empty": True}}]}, "then": "c", "else": "d"}, ["a", "b", "c", "d"]),
+        ({"messages": [{"role": "user", "content": [{"text": "a"}]}]}, ["a"]),
+        ({"from": "a", "do": [{"letter_in": "b"}]}, ["a"]),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_the_columns_of_an_expression_are_found(raw: Any, columns: list[str]) -> None:
+    assert list(expression_columns(parse_expression(raw))) == columns
