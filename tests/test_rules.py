@@ -17,7 +17,7 @@ from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.runner import check
 from registry.manifest.merge import Layer, Merged
-from registry.rules import ALL, RULE_FAMILIES, RULES, run_checks
+from registry.rules import ALL, RULE_FAMILIES, RULES, Finding, run_checks
 from registry.sources.pins import Pins, SourceContext
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -448,6 +448,12 @@ def test_blocking_rules_are_errors() -> None:
     assert all(rule.severity == "error" for rule in RULES.values() if rule.blocking)
 
 
+def test_finding_as_a_string_has_path_message_and_hint() -> None:
+    finding = Finding(("a", 0, "b"), "is odd", "make it even")
+    assert str(finding) == "a.0.b: is odd (make it even)"
+    assert str(Finding((), "is odd")) == "is odd"
+
+
 # --- the checks that the table names ---
 
 SUBJECTS = {
@@ -483,7 +489,7 @@ def test_every_check_is_named_by_its_rule_and_takes_what_its_stage_gives() -> No
         if node.returns and ast.unparse(node.returns) == "Iterator[Finding]"
     }
     named = {
-        (check.module, rule.id.replace("-", "_"), SUBJECTS[check.stage])
+        (check.module, rule.function_of(check), SUBJECTS[check.stage])
         for rule, check in CHECKS
         if check.stage != "read"
     }

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from registry.load import get_dataset, list_datasets
     from registry.loaders import csv_dataset, file_dataset, hf_dataset, json_dataset
-    from registry.mapping import map_fields
+    from registry.mapping.field_mapper import map_fields
     from registry.samples.content import (
         Content,
         ContentAudio,
@@ -129,7 +129,7 @@ _MODULES = {
     "hf_dataset": "loaders",
     "json_dataset": "loaders",
     "list_datasets": "load",
-    "map_fields": "mapping",
+    "map_fields": "mapping.field_mapper",
 }
 
 

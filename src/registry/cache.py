@@ -45,6 +45,7 @@ _META = "meta.json"
 _STALE_SECONDS = 24 * 60 * 60
 
 
+# Checked at each open: classes of msgspec take 0.01 ms to make, pydantic's 1 ms.
 class _File(Struct):
     size: int
     sha256: str
@@ -122,6 +123,7 @@ class Cache(Struct, frozen=True):
             files = msgspec.convert(meta, _META_TYPES[kind]).files
             intact = all((folder / name).stat().st_size == one.size for name, one in files.items())
         except FileNotFoundError:
+            # No folder is no entry; a folder without meta or without one of the files is damaged.
             intact = not folder.is_dir()
             meta = None
         except (ValueError, msgspec.ValidationError):
@@ -186,6 +188,7 @@ class Cache(Struct, frozen=True):
         }
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
         text = json.dumps(full_meta, indent=1, sort_keys=True).encode()
+        # Last, so that a folder without it is never mistaken for a finished entry.
         write_atomic(folder / _META, lambda file: file.write(text))
         if replace:
             self.discard(kind, fingerprint)
@@ -203,6 +206,7 @@ class Cache(Struct, frozen=True):
     def quarantine(self, kind: EntryKind, fingerprint: str) -> None:
         """Move a damaged entry out of the way; without write permission it stays, unused."""
         folder = self._folder(kind, fingerprint)
+        # A name of its own, as an entry may be damaged more than once.
         target = self._versioned / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -216,6 +220,7 @@ class Cache(Struct, frozen=True):
         """Move a finished file to the blobs; return its path there."""
         target = self.blob(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
+        # Synced before the rename: a crash must not leave the name without the bytes.
         with path.open("rb") as file:
             os.fsync(file.fileno())
         path.replace(target)
@@ -255,6 +260,7 @@ class Cache(Struct, frozen=True):
         """Remove what killed processes left behind: temporary folders that are a day old."""
         import shutil
 
+        # A younger folder may belong to a build that still runs.
         parent = self._versioned / "tmp"
         for folder in parent.iterdir() if parent.is_dir() else ():
             with contextlib.suppress(FileNotFoundError):

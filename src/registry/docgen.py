@@ -14,7 +14,7 @@ import click
 import yaml
 
 from registry.cli import command as command_line
-from registry.mapping.operations import FAMILIES
+from registry.mapping.operations import OPERATION_FAMILIES
 from registry.rules import RULE_FAMILIES
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ scanning.
 def operations_page() -> str:
     """Return the page as Markdown."""
     return _HEAD + "".join(
-        line for title, family in FAMILIES.items() for line in _family(title, family.OPERATIONS)
+        line
+        for title, family in OPERATION_FAMILIES.items()
+        for line in _family(title, family.OPERATIONS)
     )
 
 
@@ -162,7 +164,9 @@ The environment variables are in [README.md](../README.md#environment-variables)
 
 def command_line_page() -> str:
     """Return the page of the verbs and their options as Markdown."""
-    root = click.Context(command_line, info_name="python -m registry")
+    # A verb remembers its help option, `--help` and `-h`, as the settings of its first context say.
+    settings = command_line.context_settings
+    root = click.Context(command_line, info_name="python -m registry", **settings)
     verbs = (command_line.get_command(root, name) for name in command_line.list_commands(root))
     return _COMMANDS_HEAD + "".join(line for verb in verbs if verb for line in _verb(verb, root))
 

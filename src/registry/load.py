@@ -1,11 +1,10 @@
-"""Open a dataset by its name: the one road from a manifest to samples.
+"""Open a dataset by its name.
 
-name → catalog → resolve → pin → [cached? open] → fetch → decode → map → write → open → view
+name → catalog → resolve → plan (pin, find in the cache) → [build] → open → view
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.build.fingerprint import pin_all, samples_fingerprint
+from registry.build.plan import Plan, find_samples, plan
 from registry.cache import Cache, CacheEntry
 from registry.catalog.catalog import Catalog, display_path
 from registry.errors import (
@@ -32,6 +32,7 @@ from registry.manifest.resolve import spec_of_source
 from registry.progress import Report, silent
 from registry.settings import Settings
 from registry.sources import pin, probe
+from registry.sources.filesystem import changed_error
 from registry.sources.pins import Pins, SourceContext, SourcePin, UnknownDigestError
 
 if TYPE_CHECKING:
@@ -68,67 +69,42 @@ def get_dataset(
     """Return the dataset `name` of the catalog; built once, then opened from the cache.
 
     Args:
-        name: A name that `list_datasets` gives.
-        root: A folder with a `datasets.yaml`, or such a file. None takes REGISTRY_ROOT, else
+        name: One of the names that `list_datasets` returns.
+        root: A folder with a `datasets.yaml`, or such a file. None means REGISTRY_ROOT, else
             the nearest one upwards from the working directory, else the built-in catalog.
-        offline: Make no request. None takes REGISTRY_OFFLINE and HF_HUB_OFFLINE.
-        refresh: Look at the source and build again, whatever the cache holds.
-        locked: Refuse what `datasets.lock` does not pin, or pins otherwise than the manifest
-            says. None takes REGISTRY_LOCKED.
-        frozen: Take the bytes that `datasets.lock` pins whatever the manifest says, and look up
-            nothing. None takes REGISTRY_FROZEN.
-        source: A path or URL with the same data, in place of the manifest's location. Its
-            suffix tells the type; `expect` is not checked.
+        offline: Make no request. None means REGISTRY_OFFLINE and HF_HUB_OFFLINE.
+        refresh: Read the source and build again, whatever the cache holds.
+        locked: Refuse a dataset that `datasets.lock` does not pin, or pins for an older
+            manifest. None means REGISTRY_LOCKED.
+        frozen: Use the bytes that `datasets.lock` pins even if the manifest has changed, and
+            look up nothing. None means REGISTRY_FROZEN.
+        source: A path or URL with the same data, to read in place of the manifest's. Its
+            suffix determines the type; `expect` is not checked.
         **overrides: `shuffle`, `seed`, `shuffle_choices` (a seed), `limit` and `auto_id` of the
             view; `split` and `revision` of the source (then `expect` is not checked).
 
     Raises:
-        DatasetNotFoundError: no such dataset; the message has the nearest names.
-        ManifestError: its manifest or an override is not valid.
-        LockError: the lockfile is not valid, or the samples are not those it pins.
+        DatasetNotFoundError: no such dataset; the message has the closest names.
+        ManifestError: its manifest or an override is invalid.
+        LockError: the lockfile is invalid, or the samples differ from those it pins.
         LockStaleError: it pins something else, and `locked` or `frozen` refuse that.
-        SourceError: the source can't be had (OfflineError, AccessError), or is not what
+        SourceError: the source can't be read (OfflineError, AccessError), or is not what
             `datasets.lock` pins (DigestMismatchError).
         DecodeError: a file is not what its type says.
-        MappingError: a record does not become a sample.
+        MappingError: a record can't be mapped to a sample.
         ExpectationError: the samples are not what `expect` says.
         TypeError: an unknown override.
     """
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     catalog = Catalog.open(settings.index)
     spec = catalog.resolve(name, overrides=overrides, source=source)
-    opened = load(
+    return load(
         spec,
         Cache(settings.cache_dir),
         offline=settings.offline,
         refresh=refresh,
         lock=_pinned_sources(name, catalog, settings, spec, overrides, source),
-    )
-    return opened.dataset
-
-
-def _pinned_sources(
-    name: str,
-    catalog: Catalog,
-    settings: Settings,
-    spec: DatasetSpec,
-    overrides: Mapping[str, Any],
-    source: str | None,
-) -> PinnedSources | None:
-    """Hold a dataset to its pin, which is of the manifest: overrides change no more than a view."""
-    elsewhere = [key for key in ("split", "revision") if key in overrides]
-    elsewhere += [] if source is None else ["source"]
-    if elsewhere:
-        if settings.locked or settings.frozen:
-            message = f"`{elsewhere[0]}` asks for other data than datasets.lock pins"
-            raise LockStaleError(name, f"{message} (leave it out, or `locked` and `frozen`)")
-        return None
-    own = catalog.resolve(name) if overrides else spec
-    pin = read_pin(
-        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
-    )
-    lock = pin_sources(own, pin, locked=settings.locked, frozen=settings.frozen)
-    return replace(lock, samples=None) if lock is not None and own != spec else lock
+    ).dataset
 
 
 def list_datasets(
@@ -148,13 +124,13 @@ def list_datasets(
 
 
 class LoadResult(Struct, frozen=True):
-    """A dataset, and how it was come by."""
+    """An open dataset, and what was done to open it."""
 
     dataset: ArrowDataset
     entry: CacheEntry
-    """The samples in the cache."""
+    """Its samples in the cache."""
     cached: bool
-    """Whether they were there before."""
+    """Whether they were in the cache before."""
     pins: Pins
     """What the sources hold."""
 
@@ -166,160 +142,36 @@ def load(
     offline: bool = False,
     refresh: bool = False,
     verify: bool = False,
-    whole: bool = False,
+    full: bool = False,
     lock: PinnedSources | None = None,
     report: Report = silent,
 ) -> LoadResult:
-    """Open a resolved dataset from the cache; build it first where it is not there.
+    """Open a resolved dataset from the cache; build it first if it is not there.
 
-    Sizes are compared on every open; `verify` also reads the samples and compares their digest.
-    `whole` builds all samples even where the first would do. With `lock` the sources are the
-    bytes that the lockfile pins, and so are the samples, once compared for each entry.
+    Args:
+        spec: The dataset.
+        cache: Where samples are found, and built.
+        offline: Make no request.
+        refresh: Build again, whatever the cache holds.
+        verify: Hash the samples in the cache; else only their sizes are compared.
+        full: Build all samples even where the first would do.
+        lock: What the lockfile pins. The samples are compared with it too, once for each entry.
+        report: Called with the progress of a build.
+
+    Raises:
+        LockError: the samples differ from those the lockfile pins; else as `get_dataset`.
     """
     floats = not offline and (lock is None or not lock.complete)
     again = refresh or (floats and any(source.builds_anew for source in spec.sources))
     context = SourceContext(cache=cache, offline=offline, refresh=again, lock=lock, report=report)
-    opened = None if again or whole else _load_first(spec, context, verify=verify)
-    opened = opened or _load_all(spec, context, verify=verify)
-    if lock is not None and lock.samples is not None:
-        _check_samples(opened, lock.samples, cache)
-    return opened
-
-
-def _load_all(spec: DatasetSpec, context: SourceContext, *, verify: bool) -> LoadResult:
-    pins = pin_all(spec, context)
-    fingerprint = samples_fingerprint(spec, pins)
-    entry, cached = _entry(spec, pins, context, fingerprint, verify=verify)
-    _check_count(spec, entry.meta["samples"])
-    return LoadResult(_open(spec, entry, context.cache, fingerprint), entry, cached, pins)
-
-
-def _check_samples(opened: LoadResult, pin: Pin, cache: Cache) -> None:
-    """Compare the samples with their pin, the first time that it is this pin and this entry."""
-    if opened.cached and cache.recall(_pinned_key(opened, pin), "pinned"):
-        return
-    from registry.store.digest import digest_samples
-
-    found = digest_samples(opened.dataset.as_stored())
-    if (found.samples, found.ordered) != (pin.samples, pin.ordered):
-        name = opened.dataset.name
-        raise LockError(
-            f"{name}: its sources are those that datasets.lock pins, its samples are not: pinned"
-            f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has code"
-            f" that maps them changed? `python -m registry lock --upgrade {name}` pins these)"
-        )
-    remember_pinned(opened, pin, cache)
-
-
-def remember_pinned(opened: LoadResult, pin: Pin, cache: Cache) -> None:
-    """Remember that samples in the cache are those of a pin, so that no open compares them."""
-    cache.remember(_pinned_key(opened, pin), {"pinned": True})
-
-
-def _pinned_key(opened: LoadResult, pin: Pin) -> str:
-    return digest_of({"samples": opened.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})
-
-
-def _check_count(spec: DatasetSpec, found: int) -> None:
-    """Raise an ExpectationError where the number of samples is another."""
-    wanted = spec.expect.samples
-    if wanted is not None and wanted != found:
-        raise ExpectationError(
-            f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
-            " (has the source changed? pin its revision, or mend the number)"
-        )
-
-
-def _entry(
-    spec: DatasetSpec,
-    pins: Pins,
-    context: SourceContext,
-    fingerprint: str,
-    *,
-    verify: bool,
-    limit: int | None = None,
-) -> tuple[CacheEntry, bool]:
-    """Return the samples with a fingerprint, and whether they were in the cache before."""
-    entry = _cached(context, fingerprint, verify=verify)
-    if entry is not None:
-        return entry, True
-    with context.cache.working("samples", fingerprint):
-        entry = _cached(context, fingerprint)
-        return entry or _build(spec, pins, context, fingerprint, limit), False
-
-
-def _load_first(spec: DatasetSpec, context: SourceContext, *, verify: bool) -> LoadResult | None:
-    """Open only the first samples, where the dataset is no more than those; else None.
-
-    Then no more of the sources is read than they need, unless all samples are in the cache.
-    `expect.samples` is of all samples, and is left to whoever builds those.
-    """
-    limit = _first_samples(spec)
-    if limit is None:
-        return None
-    known = None
-    with contextlib.suppress(UnknownDigestError):
-        known = pin_all(spec, replace(context, whole=False))
-        if _cached(context, samples_fingerprint(spec, known)) is not None:
-            return None
-    is_pinned = context.lock is not None and context.lock.complete
-    if known is not None and is_pinned:  # then a glance is of the pinned bytes, or leads nowhere
-        fingerprint = _first_fingerprint(spec, known, limit)
-        found = _cached(context, fingerprint, verify=verify)
-        if found is not None:
-            return LoadResult(_open(spec, found, context.cache, fingerprint), found, True, known)
-    probes = [probe(source, context) for source in spec.sources]
-    pins = Pins(tuple(one for one in probes if one is not None))
-    if len(pins.sources) < len(probes):
-        return None
-    of = known if known is not None and is_pinned else pins
-    fingerprint = _first_fingerprint(spec, of, limit)
+    decided = plan(spec, context, verify=verify, full=full)
     try:
-        entry, cached = _entry(spec, pins, context, fingerprint, verify=verify, limit=limit)
-    except UnknownDigestError:
-        return None
-    if not cached and [probe(source, context) for source in spec.sources] != probes:
-        context.cache.discard("samples", fingerprint)
-        raise SourceError(f"{spec.location}: changed while it was read (try again)")
-    return LoadResult(_open(spec, entry, context.cache, fingerprint), entry, cached, pins)
-
-
-def _first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
-    return digest_of({"first": limit, "of": samples_fingerprint(spec, pins)})
-
-
-def _first_samples(spec: DatasetSpec) -> int | None:
-    """Return how many samples from the start of the sources make the dataset; None for all."""
-    needs_all = (
-        spec.view.shuffle
-        or spec.sample is not None
-        or spec.join is not None
-        or spec.duplicate_rule == "drop"
-    )
-    by_record = spec.where is not None or spec.explode is not None or spec.mapper is not None
-    if needs_all or (by_record and not all(source.is_stream for source in spec.sources)):
-        return None
-    return spec.view.limit
-
-
-def _cached(context: SourceContext, fingerprint: str, *, verify: bool = False) -> CacheEntry | None:
-    """Return the samples in the cache; damaged ones go to quarantine."""
-    from registry.store.reader import is_readable
-
-    entry = None if context.refresh else context.cache.find("samples", fingerprint)
-    if entry is None or (verify and not context.cache.verify("samples", entry)):
-        return None
-    if not is_readable(entry.folder / "samples.arrow"):
-        context.cache.quarantine("samples", fingerprint)
-        return None
-    return entry
-
-
-def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> ArrowDataset:
-    """Open samples; what that needs is imported only now, as listing and showing do without."""
-    from registry.build.open import open_entry
-
-    return open_entry(spec, entry, cache, fingerprint)
+        result = _execute(decided, spec, context)
+    except UnknownDigestError:  # only its files show that a repository's first rows need the rest
+        result = _execute(plan(spec, context, verify=verify, full=True), spec, context)
+    if lock is not None and lock.samples is not None:
+        _check_samples(result, lock.samples, cache)
+    return result
 
 
 def find_cached(
@@ -335,17 +187,6 @@ def open_cached(
     """Open a dataset if its samples are in the cache; without any request, and nothing is built."""
     fingerprint, entry = _find(spec, cache, lock)
     return None if entry is None else _open(spec, entry, cache, fingerprint)
-
-
-def _find(
-    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None
-) -> tuple[str, CacheEntry | None]:
-    try:
-        pins = pin_all(spec, SourceContext(cache=cache, offline=True, lock=lock))
-    except (SourceError, LockStaleError):
-        return "", None
-    fingerprint = samples_fingerprint(spec, pins)
-    return fingerprint, cache.find("samples", fingerprint)
 
 
 def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
@@ -367,6 +208,43 @@ def inspect_source(
     spec = spec_of_source(source, folder)
     pinned = pin(spec, context)
     return pinned, list(records_of(spec, pinned, context))
+
+
+def remember_pinned(opened: LoadResult, pin: Pin, cache: Cache) -> None:
+    """Remember that samples in the cache are those of a pin, so that no open compares them."""
+    cache.remember(_pinned_key(opened, pin), {"pinned": True})
+
+
+def _execute(decided: Plan, spec: DatasetSpec, context: SourceContext) -> LoadResult:
+    """Build the samples of a plan if they are not in the cache, and open them."""
+    entry, fingerprint = decided.entry, decided.fingerprint
+    if entry is None:
+        # Another process may have built them while this one waited for the lock.
+        with context.cache.working("samples", fingerprint):
+            entry = find_samples(context, fingerprint) or _build(
+                spec, decided.pins, context, fingerprint, decided.limit
+            )
+        if decided.scope == "first":
+            _check_unchanged(decided, spec, context)
+    # `expect.samples` counts all samples, which a build of the first ones does not know.
+    wanted, found = spec.expect.samples, entry.meta["samples"]
+    if decided.limit is None and wanted not in (None, found):
+        raise ExpectationError(
+            f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
+            " (has the source changed? pin its revision, or correct the number)"
+        )
+    dataset = _open(spec, entry, context.cache, fingerprint)
+    return LoadResult(dataset, entry, decided.scope == "cached", decided.pins)
+
+
+def _check_unchanged(decided: Plan, spec: DatasetSpec, context: SourceContext) -> None:
+    """Raise an error if a file changed during a build whose bytes have no digest."""
+    now = replace(context, lookups={})
+    for source, probed in zip(spec.sources, decided.pins.sources, strict=True):
+        # What a commit holds never changes, even if the branch has moved on.
+        if probed.revision is None and probe(source, now) != probed:
+            context.cache.discard("samples", decided.fingerprint)
+            raise changed_error(spec.location)
 
 
 def build_samples(
@@ -397,3 +275,66 @@ def _build(
         return context.cache.publish(
             folder, "samples", fingerprint, meta, digests=known, replace=context.refresh
         )
+
+
+def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> ArrowDataset:
+    """Open samples; what that needs is imported only now, as listing and showing do without."""
+    from registry.build.open import open_entry
+
+    return open_entry(spec, entry, cache, fingerprint)
+
+
+def _find(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None
+) -> tuple[str, CacheEntry | None]:
+    try:
+        pins = pin_all(spec, SourceContext(cache=cache, offline=True, lock=lock))
+    except (SourceError, LockStaleError):
+        return "", None
+    fingerprint = samples_fingerprint(spec, pins)
+    return fingerprint, cache.find("samples", fingerprint)
+
+
+def _pinned_sources(
+    name: str,
+    catalog: Catalog,
+    settings: Settings,
+    spec: DatasetSpec,
+    overrides: Mapping[str, Any],
+    source: str | None,
+) -> PinnedSources | None:
+    """Hold a dataset to its pin, which is of the manifest: overrides change no more than a view."""
+    elsewhere = [key for key in ("split", "revision") if key in overrides]
+    elsewhere += [] if source is None else ["source"]
+    if elsewhere:
+        if settings.locked or settings.frozen:
+            message = f"`{elsewhere[0]}` asks for other data than datasets.lock pins"
+            raise LockStaleError(name, f"{message} (leave it out, or `locked` and `frozen`)")
+        return None
+    own = catalog.resolve(name) if overrides else spec
+    pin = read_pin(
+        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
+    )
+    lock = pin_sources(own, pin, locked=settings.locked, frozen=settings.frozen)
+    return replace(lock, samples=None) if lock is not None and own != spec else lock
+
+
+def _check_samples(opened: LoadResult, pin: Pin, cache: Cache) -> None:
+    """Compare the samples with their pin, the first time that it is this pin and this entry."""
+    if opened.cached and cache.recall(_pinned_key(opened, pin), "pinned"):
+        return
+    from registry.store.digest import digest_samples
+
+    found = digest_samples(opened.dataset.as_stored())
+    if (found.samples, found.ordered) != (pin.samples, pin.ordered):
+        name = opened.dataset.name
+        raise LockError(
+            f"{name}: its sources are those that datasets.lock pins, its samples are not: pinned"
+            f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has code"
+            f" that maps them changed? `python -m registry lock --upgrade {name}` pins these)"
+        )
+    remember_pinned(opened, pin, cache)
+
+
+def _pinned_key(opened: LoadResult, pin: Pin) -> str:
+    return digest_of({"samples": opened.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})

@@ -17,7 +17,7 @@ from registry.build.file_references import resolve_files, resolver
 from registry.decode import decode
 from registry.manifest.arguments import source_from_arguments
 from registry.manifest.source_models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
-from registry.mapping import map_records, record_mapper
+from registry.mapping.map_records import map_records, record_mapper
 from registry.samples.dataset import MemoryDataset
 from registry.samples.sample import Sample
 from registry.sources.pinned_files import open_files

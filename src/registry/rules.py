@@ -53,7 +53,11 @@ class Finding(Struct, frozen=True):
     hint: str = ""
     """What to do next."""
     rule: str = ""
-    """Id of the rule; empty where the table says it, as for every function that a rule names."""
+    """Id of the rule; empty in the functions that a rule names, which have only one."""
+
+    def __str__(self) -> str:
+        message = f"{self.message} ({self.hint})" if self.hint else self.message
+        return ": ".join(part for part in (".".join(map(str, self.path)), message) if part)
 
     def at(self, place: Place) -> Problem:
         """Return the finding as a problem of what was checked."""
@@ -67,14 +71,16 @@ class Check(Struct, frozen=True):
     module: str
     """Below `registry`. A name and not a function, because every stage imports this table and a
     warm open must not import the checks that only `validate` runs."""
+    function: str = ""
+    """Only where the function is not named like the rule."""
 
 
 class Rule(Struct, frozen=True, kw_only=True):
     """One requirement on manifests."""
 
     id: str
-    """Stable: ignore comments, indexes and reports contain it. With `_` for `-` it is the name of
-    the function that checks it, in the module of each of its checks."""
+    """Stable: ignore comments, indexes and reports contain it. With `_` for `-` it is also the
+    name of the function that checks it."""
     family: str
     """The word that selects it together with related rules."""
     reason: str
@@ -89,6 +95,10 @@ class Rule(Struct, frozen=True, kw_only=True):
     """`validate --fix` fixes it where that is safe."""
     checks: tuple[Check, ...]
     """At most one per stage; several where a later stage finds what an earlier one can't."""
+
+    def function_of(self, check: Check) -> str:
+        """Return the name of the function of one of its checks."""
+        return check.function or self.id.replace("-", "_")
 
     @property
     def notes(self) -> list[str]:
@@ -107,7 +117,7 @@ def _advisory(family: str, id: str, reason: str, *checks: Check, **options: Any)
 
 _READER = Check("read", "yamldoc.reader")
 _PARSER = Check("read", "yamldoc.parser")
-_SCHEMA = Check("read", "manifest.schema")
+_SCHEMA = Check("read", "manifest.validation")
 _CATALOG = Check("read", "catalog.reader")
 _RESOLVE = Check("read", "manifest.resolve")
 _TRUST = Check("read", "catalog.catalog")
@@ -119,6 +129,7 @@ _DOCUMENT = Check("document", "lint.layout_checks")
 _KEYS = Check("merged", "manifest.checks")
 _SOURCES = Check("merged", "manifest.source_checks")
 _FIELDS = Check("spec", "lint.field_checks")
+_COMPILED = Check("spec", "lint.field_checks", "uncompilable_expression")
 _PINS = Check("lock", "lint.lock_checks")
 
 # fmt: off
@@ -144,7 +155,7 @@ _TABLE = (
     _blocking("secrets", "literal-secret", "Everyone who can read the manifest can read the secret.", _SOURCES),
     _blocking("secrets", "secret-in-url", "A password or signature in a URL is in every copy and log.", _SOURCES),
     # `manifest` may not import the operations of `mapping`, so only `spec` compiles them.
-    _blocking("fields", "bad-expression", "An expression or condition that can't be compiled maps no record.", _KEYS, _FIELDS),
+    _blocking("fields", "bad-expression", "An expression or condition that can't be compiled maps no record.", _KEYS, _COMPILED),
     _blocking("fields", "mapper-and-fields", "Both define how a record becomes a sample.", _KEYS),
     _blocking("fields", "untrusted-mapper", "Code of a package runs only if the index trusts that package.", _TRUST),
     _advisory("fields", "unknown-column", "The manifest lists the columns of its file, and this is not one of them.", _FIELDS, severity="error"),
@@ -202,7 +213,7 @@ def run_checks(
 @functools.cache
 def _checks_of(stage: Stage) -> tuple[tuple[Rule, Callable[[Any], Iterator[Finding]]], ...]:
     return tuple(
-        (rule, getattr(import_module(f"registry.{check.module}"), rule.id.replace("-", "_")))
+        (rule, getattr(import_module(f"registry.{check.module}"), rule.function_of(check)))
         for rule in _TABLE
         for check in rule.checks
         if check.stage == stage

@@ -53,9 +53,15 @@ class Settings(Struct, frozen=True, kw_only=True):
         """
         given = root or environ.get("REGISTRY_ROOT")
         index = Path(given).expanduser().absolute() if given else find_root(Path.cwd())
+        if folder := environ.get("REGISTRY_CACHE_DIR"):
+            cache_dir = Path(folder).expanduser().absolute()
+        else:
+            import platformdirs  # not needed where the variable is set, as on clusters
+
+            cache_dir = Path(platformdirs.user_cache_dir("registry", appauthor=False))
         return cls(
             index=index / INDEX_NAME if index.is_dir() else index,
-            cache_dir=_cache_dir(environ),
+            cache_dir=cache_dir,
             offline=_switch(offline, environ, "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"),
             locked=_switch(locked, environ, "REGISTRY_LOCKED"),
             frozen=_switch(frozen, environ, "REGISTRY_FROZEN"),
@@ -66,14 +72,6 @@ def _switch(given: bool | None, environ: Mapping[str, str], *names: str) -> bool
     if given is not None:
         return given
     return any(environ.get(name, "").lower() in _TRUE for name in names)
-
-
-def _cache_dir(environ: Mapping[str, str]) -> Path:
-    if given := environ.get("REGISTRY_CACHE_DIR"):
-        return Path(given).expanduser().absolute()
-    import platformdirs  # not needed where the variable is set, as on clusters
-
-    return Path(platformdirs.user_cache_dir("registry", appauthor=False))
 
 
 def find_root(start: Path) -> Path:

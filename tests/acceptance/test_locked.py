@@ -252,8 +252,8 @@ def test_a_changed_view_keeps_the_pinned_bytes(upstream: Upstream, pinned: Path)
     with pytest.raises(LockStaleError) as caught:
         get_dataset("data", root=pinned, locked=True)
     assert str(caught.value) == (
-        "data: datasets.lock is of another manifest: its sources are those that are pinned, its"
-        " mapping, steps or view have changed (`python -m registry lock data` pins this one)"
+        "data: datasets.lock pins it for an older manifest: its sources are those pinned, but"
+        " its mapping, transforms or view changed (`python -m registry lock data` pins this one)"
     )
     assert lock(pinned) == 0
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == OLD[:19]

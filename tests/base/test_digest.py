@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.base.digest import (
@@ -80,6 +80,7 @@ _values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_values)
 def test_any_value_comes_back_as_it_was(value: Any) -> None:
     assert repr(from_json(to_json(value))) == repr(value)
@@ -151,6 +152,7 @@ def test_a_digest_is_the_sha256_of_canonical_json(value: Any, digest: str) -> No
 
 
 # Keys that start with `$` are written as a list of pairs, in their order.
+@settings(deadline=None)
 @given(st.dictionaries(st.text("abé", max_size=3), st.integers(), max_size=5))
 def test_the_order_of_keys_does_not_change_the_digest(value: dict[str, int]) -> None:
     backwards = dict(reversed(value.items()))

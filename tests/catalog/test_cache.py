@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import random
@@ -30,9 +29,7 @@ from registry.catalog.cached_files import (
     may_contain_secret,
 )
 from registry.catalog.catalog import Catalog, read_uncached
-from registry.catalog.discovery import GlobMatches, find_included
 from registry.catalog.reader import CatalogReader
-from registry.errors import Problem
 from registry.lint.result_cache import check_catalog
 from registry.lint.runner import check
 from registry.settings import builtin_root
@@ -584,89 +581,6 @@ def test_the_built_in_catalog_is_the_same_cold_and_warm() -> None:
     assert {name: warm[name] for name in warm} == specs
     assert {name: direct[name] for name in direct} == specs
     assert warm.problems == cold.problems == ()
-
-
-# --- which files a pattern stands for ---
-
-TREE = [
-    *("a.yaml", "b.yml", ".hidden.yaml", "B.yaml", "a[1].yaml", "é.yaml", "m.yaml/inner.yaml"),
-    *("s/a.yaml", "s/.h/a.yaml", "s/t/a.yaml", "s/t/u/b.yaml", ".d/a.yaml", "t/x.YAML"),
-]
-PATTERNS = [
-    *("*.yaml", "./*.yaml", "s/*.yaml", "s//*.yaml", "*", ".*", "**", "**/*.yaml", "s/**", "*/a.yaml"),
-    *("s/**/a.yaml", "none/*.yaml", "a.yaml", "none.yaml", "s/", "*/", "?.yaml", "[ab].y*", "a[[]1].yaml"),
-    *("../*/*.yaml", "s/../*.yaml", ".d/*.yaml", "s/.h/*", "*.yaml/*", "a.yaml/*", "**/", "", "l/*.yaml"),
-    *("**/**/b.yaml", "s/*", "s/t/**/*.yaml", "**.yaml", "s/**.yaml"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_mean_what_they_mean_to_glob(tmp_path: Path, pattern: str) -> None:
-    root = tmp_path / "root"
-    for name in TREE:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("", encoding="utf-8")
-    (root / "l").symlink_to("s")
-    (root / "broken.yaml").symlink_to("nowhere")
-    for one in (pattern, f"{root}/{pattern}"):
-        expected = sorted(glob.glob(one, root_dir=root, recursive=True))
-        (found,) = find_included([one], root)
-        assert isinstance(found, GlobMatches)
-        assert [path for path, _ in found] == [root / path for path in expected]
-
-
-# --- the whole check ---
-
-
-def test_a_whole_check_is_remembered_until_something_changes(
-    root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(root / "m/a.yaml", dataset("one", keys="    seed: 3\n"))
-    counted: list[Catalog] = []
-
-    def count(catalog: Catalog, **choice: Any) -> list[Problem]:
-        counted.append(catalog)
-        return check(catalog, **choice)
-
-    monkeypatch.setattr("registry.lint.result_cache.check", count)
-    first = check_catalog(Catalog.open(), cache_dir)
-    assert first == check_catalog(Catalog.open(), cache_dir)
-    assert (first.problems, first.datasets, len(counted)) == (check(Catalog.open()), 3, 1)
-    write(root / "m/b.yaml", dataset("two", keys="    seed: 3\n"))
-    again = check_catalog(Catalog.open(), cache_dir)
-    errors = [problem for problem in again.problems if problem.severity == "error"]
-    assert {problem.file for problem in errors} == {"m/a.yaml", "m/b.yaml"}
-    assert again.problems == check(Catalog.open())
-    monkeypatch.chdir(root / "m")
-    elsewhere = check_catalog(Catalog.open(), cache_dir)
-    errors = [problem for problem in elsewhere.problems if problem.severity == "error"]
-    assert {problem.file for problem in errors} == {"a.yaml", "b.yaml"}
-    monkeypatch.setattr("registry.lint.result_cache.version", lambda name: "other")
-    check_catalog(Catalog.open(), cache_dir)
-    assert len(counted) == 4
-    monkeypatch.setenv("HOME", str(root))  # where paths with `~` lie
-    check_catalog(Catalog.open(), cache_dir)
-    assert len(counted) == 5
-
-
-def test_a_damaged_memory_of_a_check_is_made_anew(root: Path, cache_dir: Path) -> None:
-    expected = check_catalog(Catalog.open(), cache_dir)
-    place = best_effort_path(root / "datasets.yaml", cache_dir, "check")
-    for damage in DAMAGES.values():
-        place.write_bytes(damage(place.read_bytes()))
-        assert check_catalog(Catalog.open(), cache_dir) == expected
-
-
-def test_a_catalog_with_a_file_more_is_not_remembered(root: Path, cache_dir: Path) -> None:
-    write(root / "more.yaml", dataset("more", keys="    seed: 3\n"))
-    catalog = Catalog.open()
-    check_catalog(catalog, cache_dir)
-    checked = check_catalog(catalog.including([root / "more.yaml"]), cache_dir)
-    assert [problem.rule for problem in checked.problems if problem.severity == "error"] == [
-        "seed-without-shuffle"
-    ]
-    rules = {problem.rule for problem in check_catalog(catalog, cache_dir).problems}
-    assert "seed-without-shuffle" not in rules
 
 
 # --- what is imported ---

@@ -1,16 +1,21 @@
-"""Blocks of whole lines: all bytes, cut at ends of lines, and none too large for pyarrow."""
+"""Blocks of complete lines, parsed ahead and yielded in order."""
 
 from __future__ import annotations
 
 import io
+import os
+import time
+from collections.abc import Iterator
+from itertools import islice
 
 import hypothesis
+import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
 from registry.decode import chunks as blocks
-from registry.decode.chunks import line_blocks
-from registry.decode.frame import NotColumnarError
+from registry.decode.chunks import line_blocks, parse_blocks
+from registry.decode.frame import Frame, NotColumnarError
 
 
 @hypothesis.given(st.lists(st.binary(max_size=40), max_size=9).map(b"\n".join), st.integers(1, 50))
@@ -29,3 +34,45 @@ def test_a_line_that_is_too_long_is_refused(end: bytes, monkeypatch: pytest.Monk
     assert list(line_blocks(io.BytesIO(b"x" * 20 + end))) != []
     with pytest.raises(NotColumnarError, match="1 GiB"):
         list(line_blocks(io.BytesIO(b"x" * 65 + end)))
+
+
+def frame(block: bytearray) -> Frame:
+    if block == b"bad":
+        raise NotColumnarError("bad")
+    time.sleep(0.02 if block == b"slow" else 0)
+    return Frame(pa.RecordBatch.from_pydict({"b": [bytes(block)]}))
+
+
+def values(frames: Iterator[Frame]) -> list[bytes]:
+    return [one.batch.column("b")[0].as_py() for one in frames]
+
+
+def test_frames_are_in_the_order_of_their_blocks() -> None:
+    names = [b"slow", b"1", b"slow", b"2", b"3"] * 3
+    assert values(parse_blocks(iter(map(bytearray, names)), frame)) == names
+    assert values(parse_blocks(iter([]), frame)) == []
+
+
+@pytest.mark.parametrize(("cores", "ahead"), [(1, 1), (3, 3), (100, 8), (None, 1)])
+def test_no_more_blocks_are_read_ahead_than_there_are_cores(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, ahead: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    taken: list[int] = []
+
+    def blocks_taken() -> Iterator[bytearray]:
+        for number in range(20):
+            taken.append(number)
+            yield bytearray(b"x")
+
+    frames = parse_blocks(blocks_taken(), frame)
+    next(frames)
+    assert len(taken) == ahead + 1
+    assert len(list(frames)) == 19
+
+
+def test_frames_before_a_bad_block_are_yielded() -> None:
+    frames = parse_blocks(iter(map(bytearray, [b"1", b"2", b"bad", b"3"])), frame)
+    assert values(islice(frames, 2)) == [b"1", b"2"]
+    with pytest.raises(NotColumnarError, match="bad"):
+        next(frames)

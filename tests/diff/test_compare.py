@@ -1,4 +1,4 @@
-"""Two sides in, their differences out: classes, renames, and what is inherited."""
+"""The differences between two snapshots: classes, renames, and inherited changes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Values = dict[str, Any]
 """Key → value, or value and the dataset that gives it."""
 
 
-def side(datasets: Mapping[str, Mapping[str, Any]], **more: Any) -> Snapshot:
+def snapshot(datasets: Mapping[str, Mapping[str, Any]], **more: Any) -> Snapshot:
     return Snapshot(
-        label="side",
+        label="snapshot",
         datasets={
             name: {key: origin(name, key, value) for key, value in values.items()}
             for name, values in datasets.items()
@@ -39,7 +39,7 @@ def origin(name: str, key: str, value: Any) -> Origin:
 
 
 def only_change(old: Values, new: Values) -> DatasetChange:
-    (change,) = compare(side({"d": old}), side({"d": new})).changes
+    (change,) = compare(snapshot({"d": old}), snapshot({"d": new})).changes
     return change
 
 
@@ -54,7 +54,7 @@ def test_changed_key_is_reported_with_its_class() -> None:
 
 @pytest.mark.parametrize("key", ["seed", "shuffle"])
 @pytest.mark.parametrize("limits", [(2, 2), (None, 2), (2, None)])
-def test_another_order_under_a_limit_is_another_selection(key: str, limits: Any) -> None:
+def test_new_order_under_a_limit_is_a_change_of_the_subset(key: str, limits: Any) -> None:
     change = only_change({key: 1, "limit": limits[0]}, {key: 2, "limit": limits[1]})
     assert change.kinds == ("subset",)
 
@@ -68,25 +68,25 @@ SAME: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("old", "new"), SAME)
-def test_what_says_the_same_is_no_difference(old: Any, new: Any) -> None:
-    assert compare(side({"d": {"where": old}}), side({"d": {"where": new}})).is_clean
-    assert compare(side({"d": {}}), side({"d": {"where": None}})).is_clean
+def test_equivalent_values_are_equal(old: Any, new: Any) -> None:
+    assert compare(snapshot({"d": {"where": old}}), snapshot({"d": {"where": new}})).is_clean
+    assert compare(snapshot({"d": {}}), snapshot({"d": {"where": None}})).is_clean
 
 
 @pytest.mark.parametrize(("old", "new"), [(1, True), (0, False), (1, "1"), (0, None), ("", None)])
-def test_values_of_another_type_differ(old: Any, new: Any) -> None:
+def test_values_of_different_types_differ(old: Any, new: Any) -> None:
     assert only_change({"where": old}, {"where": new}).kinds == ("subset",)
 
 
-def test_a_key_that_moved_to_another_line_or_layer_is_no_difference() -> None:
+def test_new_line_or_layer_is_no_difference() -> None:
     old, new = {"limit": (1, "built in")}, {"limit": 1}
-    assert compare(side({"d": old}), side({"d": new})).is_clean
+    assert compare(snapshot({"d": old}), snapshot({"d": new})).is_clean
 
 
 # --- inheritance ---
 
 
-def test_a_change_is_told_once_where_it_stands() -> None:
+def test_change_is_reported_once_where_it_was_edited() -> None:
     old: dict[str, Values] = {
         "a": {"limit": 1},
         "b": {"limit": (1, "a")},
@@ -97,70 +97,70 @@ def test_a_change_is_told_once_where_it_stands() -> None:
         "b": {"limit": (2, "a")},
         "c": {"limit": (2, "a"), "seed": 2},
     }
-    a, b, c = compare(side(old), side(new)).changes
+    a, b, c = compare(snapshot(old), snapshot(new)).changes
     assert [(one.key, one.inherited_by) for one in a.keys] == [("limit", ("b", "c"))]
     assert (b.keys, [(one.key, one.dataset) for one in b.inherited]) == ((), [("limit", "a")])
     assert [one.key for one in c.keys] == ["seed"]
     assert {change.kinds[0] for change in (a, b, c)} == {"subset"}
 
 
-def test_what_changes_by_another_parent_is_told_at_the_child() -> None:
+def test_change_by_a_new_parent_is_reported_at_the_child() -> None:
     old: dict[str, Values] = {"a": {"limit": 1}, "b": {"limit": 2}, "c": {"limit": (1, "a")}}
     new: dict[str, Values] = {"a": {"limit": 1}, "b": {"limit": 2}, "c": {"limit": (2, "b")}}
-    (change,) = compare(side(old), side(new)).changes
+    (change,) = compare(snapshot(old), snapshot(new)).changes
     assert (change.name, [one.key for one in change.keys]) == ("c", ["limit"])
 
 
-def test_a_key_that_a_parent_no_longer_gives_is_told_at_the_parent() -> None:
+def test_key_removed_from_a_parent_is_reported_at_the_parent() -> None:
     old: dict[str, Values] = {"a": {"limit": 1}, "b": {"limit": (1, "a")}}
     new: dict[str, Values] = {
         "a": {"limit": (None, "built in")},
         "b": {"limit": (None, "built in")},
     }
-    a, b = compare(side(old), side(new)).changes
+    a, b = compare(snapshot(old), snapshot(new)).changes
     assert a.keys[0].inherited_by == ("b",)
     assert b.keys == ()
 
 
-def test_defaults_of_the_index_are_told_apart_from_datasets() -> None:
+def test_defaults_of_the_index_are_reported_apart_from_datasets() -> None:
     old = {name: {"on_duplicate": ("error", "defaults")} for name in "ab"}
     new = {name: {"on_duplicate": ("drop", "defaults")} for name in "ab"}
-    review = compare(side(old), side(new))
-    (shared,) = review.shared
+    diff = compare(snapshot(old), snapshot(new))
+    (shared,) = diff.shared
     assert (shared.key, shared.inherited_by) == ("on_duplicate", ("a", "b"))
-    assert [change.keys for change in review.changes] == [(), ()]
-    assert headline(review) == "2 datasets changed: 2 subset; the index changed"
+    assert [change.keys for change in diff.changes] == [(), ()]
+    assert headline(diff) == "2 datasets changed: 2 subset; the index changed"
 
 
-def test_trust_of_the_index_is_a_difference_of_its_own() -> None:
+def test_trust_in_the_index_is_a_difference() -> None:
     trusting = {"trust": Origin(key="trust", value=["os"], layer="index", file="i.yaml", line=2)}
-    review = compare(side({}), side({}, index=trusting))
-    assert [(one.key, one.old, one.new) for one in review.shared] == [
+    diff = compare(snapshot({}), snapshot({}, index=trusting))
+    assert [(one.key, one.old, one.new) for one in diff.shared] == [
         ("trust", None, trusting["trust"])
     ]
-    assert not review.is_clean
+    assert not diff.is_clean
 
 
-# --- come, gone, renamed ---
+# --- added, removed, renamed ---
 
 
-def test_what_is_on_one_side_only_came_or_went() -> None:
-    review = compare(side({"a": {"limit": 1}}), side({"b": {"limit": 2}}))
-    assert [(one.name, one.status) for one in review.changes] == [("a", "removed"), ("b", "added")]
-    assert headline(review) == "1 dataset removed; 1 added"
+def test_dataset_of_one_snapshot_is_added_or_removed() -> None:
+    diff = compare(snapshot({"a": {"limit": 1}}), snapshot({"b": {"limit": 2}}))
+    assert [(one.name, one.status) for one in diff.changes] == [("a", "removed"), ("b", "added")]
+    assert headline(diff) == "1 dataset removed; 1 added"
 
 
-def test_the_same_under_another_name_and_description_is_renamed() -> None:
+def test_equal_dataset_with_a_new_name_and_description_is_renamed() -> None:
     old, new = {"limit": 1, "description": "x"}, {"limit": 1, "description": "y", "pin.samples": 3}
-    (change,) = compare(side({"old-name": old}), side({"new-name": new})).changes
+    (change,) = compare(snapshot({"old-name": old}), snapshot({"new-name": new})).changes
     assert (change.name, change.status, change.old_name) == ("new-name", "renamed", "old-name")
     assert verdict(change) == "renamed from old-name"
 
 
-def test_of_several_the_nearest_name_is_the_renamed_one() -> None:
+def test_closest_name_is_the_origin_of_a_renamed_dataset() -> None:
     old = {"mmlu-1": {"limit": 1}, "quiz-1": {"limit": 1}}
     new = {"quiz-2": {"limit": 1}, "mmlu-2": {"limit": 1}, "third": {"limit": 1}}
-    found = {one.name: one.old_name for one in compare(side(old), side(new)).changes}
+    found = {one.name: one.old_name for one in compare(snapshot(old), snapshot(new)).changes}
     assert found == {"mmlu-2": "mmlu-1", "quiz-2": "quiz-1", "third": ""}
 
 
@@ -192,53 +192,53 @@ PINS = {
 
 
 @pytest.mark.parametrize("case", PINS)
-def test_a_pin_says_what_kind_of_change_it_is(case: str) -> None:
+def test_pin_determines_the_class_of_change(case: str) -> None:
     old, new, kinds = PINS[case]
     assert only_change(old, new).kinds == kinds
 
 
-def test_digests_of_samples_that_follow_are_not_told() -> None:
+def test_digests_that_follow_from_other_changes_are_not_reported() -> None:
     old, new = {**pin("1"), "limit": 1}, {**pin("1", "p", "v", samples=3), "limit": 2}
     assert [one.key for one in only_change(old, new).keys] == ["limit", "pin.samples"]
 
 
-def test_a_first_pin_is_one_line() -> None:
+def test_first_pin_is_one_key() -> None:
     (key,) = only_change({}, pin("1")).keys
     assert key.new is not None
     assert (key.key, key.old, key.new.value) == ("pin", None, {"sources[0].revision": "1"})
 
 
-def test_the_digest_of_the_manifest_alone_is_no_difference() -> None:
+def test_digest_of_the_manifest_alone_is_no_difference() -> None:
     old, new = {"pin.spec": "1", "pin.samples": 1}, {"pin.spec": "2", "pin.samples": 1}
-    assert compare(side({"d": old}), side({"d": new})).is_clean
+    assert compare(snapshot({"d": old}), snapshot({"d": new})).is_clean
 
 
 # --- what can't be compared ---
 
 
-def test_broken_datasets_are_neither_gone_nor_new() -> None:
+def test_broken_datasets_are_neither_removed_nor_added() -> None:
     problem = Problem(message="bad", file="m.yaml", line=1)
     old, new = (
-        side({"a": {}, "b": {"limit": 1}}),
-        side({"b": {"limit": 2}}, problems=(problem,), broken=frozenset("a")),
+        snapshot({"a": {}, "b": {"limit": 1}}),
+        snapshot({"b": {"limit": 2}}, problems=(problem,), broken=frozenset("a")),
     )
-    review = compare(old, new)
-    assert [change.name for change in review.changes] == ["b"]
-    assert (review.not_compared, review.head_problems) == (("a",), (problem,))
-    assert headline(review) == "1 dataset changed: 1 subset; 1 problem"
+    diff = compare(old, new)
+    assert [change.name for change in diff.changes] == ["b"]
+    assert (diff.not_compared, diff.head_problems) == (("a",), (problem,))
+    assert headline(diff) == "1 dataset changed: 1 subset; 1 problem"
 
 
-def test_an_index_that_can_t_be_read_says_nothing_of_datasets() -> None:
+def test_unreadable_index_leaves_datasets_uncompared() -> None:
     problem = Problem(message="bad", file="datasets.yaml", line=1)
-    review = compare(side({"a": {}}), side({}, problems=(problem,), unreadable=True))
-    assert review.changes == ()
-    assert not review.is_clean
+    diff = compare(snapshot({"a": {}}), snapshot({}, problems=(problem,), unreadable=True))
+    assert diff.changes == ()
+    assert not diff.is_clean
 
 
-def test_the_worst_come_first() -> None:
+def test_most_severe_changes_come_first() -> None:
     keys = ["description", "seed", "limit", "fields.metadata.a", "fields.id", "fields.target"]
     keys += ["fields.input", "source.path"]
     old = {**{f"d{n}": {key: 1} for n, key in enumerate(keys)}, "gone": {"where": 1}}
     new = {**{f"d{n}": {key: 2} for n, key in enumerate(keys)}, "new": {"where": 2}}
-    order = [change.name for change in compare(side(old), side(new)).changes]
+    order = [change.name for change in compare(snapshot(old), snapshot(new)).changes]
     assert order == ["gone", "d7", "d6", "d5", "d4", "d3", "d2", "d1", "new", "d0"]

@@ -39,7 +39,7 @@ def tree(repository: Path) -> Tree:
     return open_tree(repository, commit_of(repository, "main"))
 
 
-def test_bytes_come_out_as_they_were_committed(tree: Tree, tmp_path: Path) -> None:
+def test_files_are_extracted_as_they_were_committed(tree: Tree, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     tree.copy(tree.blobs, out)
@@ -85,11 +85,11 @@ MATCHES = {
 
 
 @pytest.mark.parametrize("pattern", MATCHES)
-def test_a_pattern_finds_files_and_what_is_in_folders(tree: Tree, pattern: str) -> None:
+def test_pattern_matches_files_and_contents_of_folders(tree: Tree, pattern: str) -> None:
     assert sorted(matching(tree, pattern)) == MATCHES[pattern]
 
 
-def test_the_top_is_every_file(tree: Tree) -> None:
+def test_top_folder_matches_every_file(tree: Tree) -> None:
     assert set(matching(tree, ".")) == set(tree.blobs)
 
 
@@ -105,7 +105,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("revision", REFUSED, ids=repr)
-def test_what_is_no_revision_is_an_error_with_a_hint(repository: Path, revision: str) -> None:
+def test_invalid_revision_is_an_error_with_a_hint(repository: Path, revision: str) -> None:
     with pytest.raises(RevisionError, match=REFUSED[revision]):
         commit_of(repository, revision)
 
@@ -116,7 +116,7 @@ def test_any_name_of_a_commit_is_a_revision(repository: Path, name: str) -> None
     assert commit_of(repository, name) == git(repository, "rev-parse", "HEAD")
 
 
-def test_a_folder_outside_of_any_repository_is_an_error(tmp_path: Path) -> None:
+def test_folder_outside_of_any_repository_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RevisionError, match=r"not a git repository.*compared without git"):
         repository_of(tmp_path)
 
@@ -129,21 +129,21 @@ def test_git_that_is_not_installed_is_an_error(
         repository_of(repository)
 
 
-def test_the_fork_point_is_where_the_branch_left_main(repository: Path) -> None:
+def test_fork_point_is_where_the_branch_left_main(repository: Path) -> None:
     first = git(repository, "rev-parse", "HEAD")
     git(repository, "switch", "--quiet", "--create", "topic")
     git(repository, "commit", "--quiet", "--allow-empty", "--message", "second")
     assert fork_point(repository) == first
 
 
-def test_the_remote_s_main_branch_goes_before_the_local_one(repository: Path) -> None:
+def test_main_branch_of_the_remote_is_preferred(repository: Path) -> None:
     first = git(repository, "rev-parse", "HEAD")
     git(repository, "update-ref", "refs/remotes/origin/main", first)
     git(repository, "commit", "--quiet", "--allow-empty", "--message", "not pushed")
     assert fork_point(repository) == first
 
 
-def test_without_a_main_branch_the_base_has_to_be_named(repository: Path) -> None:
+def test_without_a_main_branch_a_base_is_required(repository: Path) -> None:
     git(repository, "branch", "--move", "main", "trunk")
     with pytest.raises(
         RevisionError, match=r"no main branch \(tried .*\); pass the base: diff BASE"
@@ -158,7 +158,7 @@ def test_without_common_history_the_hint_is_to_fetch_it(repository: Path) -> Non
         fork_point(repository)
 
 
-def test_bytes_that_git_lacks_are_an_error(repository: Path, tree: Tree, tmp_path: Path) -> None:
+def test_missing_object_is_an_error(repository: Path, tree: Tree, tmp_path: Path) -> None:
     blob = tree.blobs["m/a.yaml"]
     (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(RevisionError, match=r"git lacks the contents of a\.yaml"):

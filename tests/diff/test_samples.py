@@ -1,4 +1,4 @@
-"""Which sample is which, what differs in it, and how it is shown."""
+"""Samples matched by id or content, their differences, and examples."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ CASES: dict[str, tuple[list[str], list[str], tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_samples_are_matched(case: str) -> None:
+def test_samples_are_matched_by_id_or_content(case: str) -> None:
     old, new, expected = CASES[case]
     assert numbers(compared(samples(*old), samples(*new))) == expected
 
 
-def test_numbers_of_rows_name_no_sample() -> None:
+def test_row_numbers_do_not_identify_samples() -> None:
     old = [Sample(input=text, id=n) for n, text in enumerate("abc", 1)]
     new = [Sample(input=text, id=n) for n, text in enumerate("xabc", 1)]
     assert numbers(compared(old, new, auto_id=True)) == ("content", 1, 0, 0, 0)
@@ -107,12 +107,12 @@ EQUAL = {
 
 
 @pytest.mark.parametrize("case", EQUAL)
-def test_what_says_nothing_is_no_difference(case: str) -> None:
+def test_irrelevant_details_are_no_difference(case: str) -> None:
     old, new = EQUAL[case]
     assert compared([old], [new]).is_same
 
 
-def test_the_catalog_s_folder_is_taken_off() -> None:
+def test_folder_of_the_catalog_is_no_difference() -> None:
     def of(folder: str) -> Samples:
         image = ContentImage(image=f"{folder}/i.png")
         sample = Sample(
@@ -125,7 +125,7 @@ def test_the_catalog_s_folder_is_taken_off() -> None:
     assert compare_samples(of("/tmp/one"), of("/home/other")).is_same
 
 
-def test_examples_are_word_for_word() -> None:
+def test_examples_show_changed_words() -> None:
     old = [Sample(input="What is the capitol of it?", target="A", choices=["x", "y"], id="i")]
     new = [Sample(input="What is the capital of it?", target="B", choices=["x", "y z"], id="i")]
     (example,) = compared(old, new).examples
@@ -142,7 +142,7 @@ def test_examples_are_word_for_word() -> None:
     }
 
 
-def test_a_conversation_is_told_by_its_roles() -> None:
+def test_conversation_is_shown_with_roles() -> None:
     def chat(text: str) -> Sample:
         return Sample(input=[ChatMessageSystem(content="s"), ChatMessageUser(content=text)], id=1)
 
@@ -155,14 +155,14 @@ def test_a_conversation_is_told_by_its_roles() -> None:
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-def test_each_kind_has_so_many_examples(most: int) -> None:
+def test_number_of_examples_is_per_status(most: int) -> None:
     old = Samples(samples(*(f"o{n}:old {n}" for n in range(5)), *(f"{n}:q:a" for n in range(5))))
     new = Samples(samples(*(f"n{n}:new {n}:x" for n in range(4)), *(f"{n}:q:b" for n in range(5))))
     found = [one.status for one in compare_samples(old, new, examples=most).examples]
     assert found == ["changed"] * most + ["added"] * most + ["removed"] * most
 
 
-def test_a_new_dataset_shows_its_first_samples() -> None:
+def test_new_dataset_shows_its_first_samples() -> None:
     change = new_samples(Samples(samples("1:q:a", ":r:b", "3:s:c")), examples=2)
     assert (change.old, change.new, change.added) == (None, 3, 3)
     assert [one.label for one in change.examples] == ["id 1", "sample 2"]
@@ -172,7 +172,7 @@ ids = st.lists(st.integers(0, 30), unique=True, max_size=20)
 
 
 @given(old=ids, new=ids, seed=st.integers(0, 9))
-def test_numbers_add_up(old: list[int], new: list[int], seed: int) -> None:
+def test_counts_agree_with_sets_of_ids(old: list[int], new: list[int], seed: int) -> None:
     rng = random.Random(seed)
     before = [Sample(input=f"number {n}", id=n) for n in old]
     after = [Sample(input=f"number {n}", id=n, target=rng.choice(["", "x"])) for n in new]

@@ -48,12 +48,12 @@ def test_both_texts_can_be_read_from_a_diff(old: str, new: str) -> None:
     assert all(one.text for one in chunks)
 
 
-def test_texts_that_have_nothing_in_common_are_not_compared_for_ever() -> None:
+def test_long_texts_without_common_words_are_compared_in_bounded_time() -> None:
     old, new = " ".join(map(str, range(50_000))), " ".join(map(str, range(60_000, 110_000)))
     assert [chunk.sign for chunk in word_diff(old, new)] == ["-", "+"]
 
 
-def test_long_texts_are_cut_around_the_changes() -> None:
+def test_excerpt_keeps_the_context_of_changes() -> None:
     long = " ".join(f"word{n}" for n in range(100))
     chunks = excerpt(word_diff(f"{long} old {long}", f"{long} new {long}"))
     assert shown(chunks) == (
@@ -61,7 +61,7 @@ def test_long_texts_are_cut_around_the_changes() -> None:
     )
 
 
-def test_a_long_gap_between_changes_is_cut_in_its_middle() -> None:
+def test_long_gap_between_changes_is_shortened() -> None:
     long = " ".join(f"word{n}" for n in range(100))
     chunks = excerpt(word_diff(f"a {long} b", f"x {long} y"))
     assert shown(chunks) == (
@@ -69,7 +69,7 @@ def test_a_long_gap_between_changes_is_cut_in_its_middle() -> None:
     )
 
 
-def test_a_long_change_keeps_its_ends() -> None:
+def test_long_change_keeps_its_ends() -> None:
     (chunk,) = excerpt((Chunk("+", "start " + "x" * 1000 + " end"),))
     assert chunk.text.startswith("start x")
     assert chunk.text.endswith("x end")
@@ -85,5 +85,5 @@ def test_a_long_change_keeps_its_ends() -> None:
         ("Q", "R", False),
     ],
 )
-def test_two_versions_of_a_text_are_alike(old: str, new: str, *, alike: bool) -> None:
+def test_texts_with_mostly_equal_words_are_similar(old: str, new: str, *, alike: bool) -> None:
     assert is_similar(old, new) is alike

@@ -38,11 +38,14 @@ VARIABLES_OF_LIBRARIES = {"HF_TOKEN": "huggingface_hub"}
 VARIABLES_OF_TESTS = {"REGISTRY_SHARED_DATA": "tests/conftest.py"}
 
 
+# With the settings of the real one, as a verb remembers its help option from its first context.
+CONTEXT = click.Context(command, **command.context_settings)
+
+
 def verbs() -> Iterator[tuple[str, click.Command]]:
     """Yield every verb by its words, those of a group too."""
-    root = click.Context(command)
-    for name in command.list_commands(root):
-        verb = command.get_command(root, name)
+    for name in command.list_commands(CONTEXT):
+        verb = command.get_command(CONTEXT, name)
         assert verb is not None
         yield name, verb
         if isinstance(verb, click.Group):
@@ -158,4 +161,4 @@ def test_the_examples_of_the_help_are_accepted(words: str) -> None:
     examples = re.findall(rf"python -m registry {words}\b([^\n)>]*)", VERBS[words].epilog or "")
     assert examples
     for arguments in examples:
-        VERBS[words].make_context(words, arguments.split())
+        VERBS[words].make_context(words, arguments.split(), parent=CONTEXT)

@@ -14,7 +14,7 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.manifest.validation import validate
-from registry.mapping.operations import FAMILIES
+from registry.mapping.operations import OPERATION_FAMILIES
 from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +124,7 @@ def test_the_readme_counts_datasets_and_operations() -> None:
     catalog = Catalog.open(ROOT / "datasets.yaml")
     demo = [name for name in catalog if "demo" in catalog.tags_of(name)]
     assert f"has {len(list(catalog)) - len(demo)} datasets" in README
-    operations = sum(len(family.OPERATIONS) for family in FAMILIES.values())
+    operations = sum(len(family.OPERATIONS) for family in OPERATION_FAMILIES.values())
     assert f"[{operations} operations]" in README
 
 

@@ -1,66 +1,16 @@
-"""What `validate` finds in fields whose columns the manifest names."""
+"""`check`: which problems of a catalog it finds beside others, and in which files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from registry.catalog.catalog import Catalog
-from registry.lint.runner import check
+from registry.errors import ManifestError
+from registry.lint.runner import check, count_checked, files_under
 
-Problems = Callable[[str], list[str]]
-
-KNOWN = "source: {type: csv, path: x.csv, fieldnames: [question, hint, A, B]}"
-
-
-@pytest.fixture
-def problems(tmp_path: Path) -> Problems:
-    """Check a catalog of one dataset; give path and message of each problem."""
-
-    def found(keys: str) -> list[str]:
-        text = f"version: 1\ndatasets:\n  d: {{{keys}}}\n"
-        (tmp_path / "datasets.yaml").write_text(text, encoding="utf-8")
-        return [
-            f"{one.path}: {one.text}"
-            for one in check(Catalog.open(tmp_path), ignore=["description"])
-        ]
-
-    return found
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        (
-            "{input: {template: '{questoin}'}}",
-            ["$.datasets.d.fields.input: no column 'questoin' (did you mean 'question'?)"],
-        ),
-        (
-            "{input: question, choices: [A, B, C]}",
-            ["$.datasets.d.fields.choices: no column 'C' (columns: A, B, hint, question)"],
-        ),
-        (
-            "{input: question, metadata: {h: {from: hnt, do: [strip]}}}",
-            ["$.datasets.d.fields.metadata: no column 'hnt' (did you mean 'hint'?)"],
-        ),
-        ("{input: question, choices: [A, B], metadata: {h: hint}, id: {hash: [question]}}", []),
-        ("{input: question, target: nowhere}", []),
-    ],
-)
-def test_columns_that_the_manifest_does_not_name_are_reported(
-    problems: Problems, fields: str, expected: list[str]
-) -> None:
-    assert problems(f"{KNOWN}, fields: {fields}") == expected
-
-
-def test_columns_are_not_known_where_the_file_names_them(problems: Problems) -> None:
-    source = "source: {type: csv, path: x.csv}"
-    assert problems(f"{source}, fields: {{input: {{template: '{{questoin}}'}}}}") == []
-
-
-# --- problems of form do not hide those of meaning ---
+# --- schema problems do not hide the others ---
 
 
 @pytest.mark.parametrize(
@@ -74,7 +24,9 @@ def test_columns_are_not_known_where_the_file_names_them(problems: Problems) -> 
         ("source: {type: csv, path: x}, shuffle: true", ["shuffle: `shuffle` without `seed` "]),
     ],
 )
-def test_a_name_that_is_none_hides_nothing(tmp_path: Path, keys: str, expected: list[str]) -> None:
+def test_invalid_name_hides_no_other_problem(
+    tmp_path: Path, keys: str, expected: list[str]
+) -> None:
     (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n", encoding="utf-8")
     (tmp_path / "m").mkdir()
     (tmp_path / "m/a.yaml").write_text(f"datasets:\n  MMLU: {{{keys}}}\n", encoding="utf-8")
@@ -103,7 +55,7 @@ def test_a_name_that_is_none_hides_nothing(tmp_path: Path, keys: str, expected: 
         ("limit: 3", [": the key 'source' is missing"]),
     ],
 )  # fmt: skip
-def test_what_is_right_in_form_is_judged_beside_what_is_not(
+def test_valid_keys_are_checked_beside_invalid_ones(
     tmp_path: Path, keys: str, expected: list[str]
 ) -> None:
     (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
@@ -118,3 +70,67 @@ def test_what_is_right_in_form_is_judged_beside_what_is_not(
         *(f"d{'.' if not line.startswith(':') else ''}{line}" for line in expected),
         "other.seed: `seed` without `shuffle` does nothing",
     ]
+
+
+# --- which files ---
+
+BAD_SEED = "{source: {type: csv, path: x}, seed: 2}"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a catalog of two manifests, each with one mistake, and one file outside it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m").mkdir()
+    files = {
+        "datasets.yaml": "version: 1\ninclude: [m/*.yaml]\nvalidate: {ignore: [description]}\n",
+        "m/a.yaml": f"datasets: {{a: {BAD_SEED}}}\n",
+        "m/b.yml": "not: a manifest\n",
+        "m/c.yaml": f"datasets: {{c: {BAD_SEED}, e: {{extends: c, seed: null}}}}\n",
+        "new.yaml": f"datasets: {{new: {BAD_SEED}}}\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("paths", "files", "datasets"),
+    [
+        ([], ["m/a.yaml", "m/c.yaml"], 3),
+        (["m/c.yaml"], ["m/c.yaml"], 2),
+        (["new.yaml"], ["new.yaml"], 1),
+        (["m/../m/a.yaml", "new.yaml"], ["m/a.yaml", "new.yaml"], 2),
+    ],
+)
+def test_only_problems_of_the_wanted_files_are_returned(
+    root: Path, paths: list[str], files: list[str], datasets: int
+) -> None:
+    wanted = [Path(path) for path in paths]
+    assert [one.file for one in check(Catalog.open(), wanted)] == files
+    assert count_checked(Catalog.open(), wanted) == datasets
+
+
+def test_folder_stands_for_its_yaml_files(root: Path) -> None:
+    names = [path.name for path in files_under([Path("m"), Path("new.yaml")])]
+    assert names == ["a.yaml", "b.yml", "c.yaml", "new.yaml"]
+
+
+def test_path_that_does_not_exist_is_an_error(root: Path) -> None:
+    with pytest.raises(ManifestError, match=r"gone\.yaml: no such file"):
+        check(Catalog.open(), [Path("gone.yaml")])
+
+
+def test_problems_are_sorted_by_file_and_line(root: Path) -> None:
+    text = f"datasets:\n  z: {BAD_SEED}\n  a: {BAD_SEED}\n"
+    (root / "m/0.yaml").write_text(text, encoding="utf-8")
+    (root / "m/a.yaml").unlink()
+    found = [(one.file, one.line) for one in check(Catalog.open())]
+    assert found == [("m/0.yaml", 2), ("m/0.yaml", 3), ("m/c.yaml", 1)]
+
+
+def test_blocking_problem_is_not_repeated_by_later_stages(root: Path) -> None:
+    keys = "source: {type: csv, path: x}, fields: {input: {template: '{q'}}"
+    (root / "m/a.yaml").write_text(f"datasets: {{a: {{{keys}}}}}\n", encoding="utf-8")
+    (found,) = check(Catalog.open(), [Path("m/a.yaml")])
+    assert (found.rule, found.path) == ("bad-expression", "$.datasets.a.fields.input")

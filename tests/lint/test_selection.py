@@ -1,4 +1,4 @@
-"""Which rules are reported: the index's word, the command line's, and what neither can hide."""
+"""Which rules are reported: as the index and the command line choose, and what neither can hide."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from registry.rules import RULE_FAMILIES, RULES
 from registry.yamldoc.reader import parse_yaml
 
 DEFAULT = {rule.id for rule in RULES.values() if rule.default}
-STOPPING = {rule.id for rule in RULES.values() if rule.blocking}
-READING = {rule.id for name in ("yaml", "schema", "rules") for rule in RULE_FAMILIES[name]}
+BLOCKING = {rule.id for rule in RULES.values() if rule.blocking}
+ALWAYS = {rule.id for name in ("yaml", "schema", "rules") for rule in RULE_FAMILIES[name]}
 
 
 def of_index(config: str) -> tuple[Selection, list[str]]:
@@ -25,7 +25,7 @@ def of_index(config: str) -> tuple[Selection, list[str]]:
     return selection, [str(problem) for problem in problems]
 
 
-def test_an_index_that_says_nothing_has_the_default_rules() -> None:
+def test_index_without_configuration_has_the_default_rules() -> None:
     selection, problems = of_index("{}")
     assert problems == []
     assert set(selection.rules) == DEFAULT
@@ -37,21 +37,21 @@ def test_an_index_that_says_nothing_has_the_default_rules() -> None:
     ("config", "rules"),
     [
         ("{select: [all]}", set(RULES)),
-        ("{select: [style]}", STOPPING | {"schema-line", "key-order"}),
-        ("{select: [plain-http]}", STOPPING | {"plain-http"}),
-        ("{select: []}", STOPPING),
+        ("{select: [style]}", BLOCKING | {"schema-line", "key-order"}),
+        ("{select: [plain-http]}", BLOCKING | {"plain-http"}),
+        ("{select: []}", BLOCKING),
         ("{ignore: [missing-license]}", DEFAULT - {"missing-license"}),
         ("{ignore: [fields]}", DEFAULT - {"unknown-column"}),
-        ("{select: [all], ignore: [all]}", STOPPING),
+        ("{select: [all], ignore: [all]}", BLOCKING),
     ],
 )
-def test_an_index_chooses_but_hides_nothing_that_stops(config: str, rules: set[str]) -> None:
+def test_index_can_not_hide_blocking_rules(config: str, rules: set[str]) -> None:
     selection, problems = of_index(config)
     assert problems == []
     assert set(selection.rules) == rules
 
 
-def test_a_severity_is_that_of_the_index() -> None:
+def test_index_sets_severities() -> None:
     selection, problems = of_index("{severity: {sources: error, unknown-column: warning}}")
     assert problems == []
     document = parse_yaml("a: 1\n", file="m.yaml")
@@ -69,7 +69,7 @@ def test_a_severity_is_that_of_the_index() -> None:
         ("{severity: {literal-secret: warning}}", "datasets.yaml:2:23 $.validate.severity.literal-secret: 'literal-secret' can't be ignored (fix the problem: it makes the dataset unusable)"),
     ],
 )  # fmt: skip
-def test_a_wrong_word_of_the_index_is_reported_where_it_stands(config: str, problem: str) -> None:
+def test_unknown_name_in_the_index_is_reported_at_its_place(config: str, problem: str) -> None:
     selection, problems = of_index(config)
     assert problems == [problem]
     assert selection == Selection()
@@ -80,25 +80,25 @@ def test_a_wrong_word_of_the_index_is_reported_where_it_stands(config: str, prob
     [
         ([], [], DEFAULT - {"plain-http"}),
         ([], ["missing-license"], DEFAULT - {"plain-http", "missing-license"}),
-        (["plain-http"], [], READING | {"plain-http"}),
-        (["sources"], ["plain-http"], READING | {"unpinned-revision"}),
-        (["secrets"], [], READING | {"literal-secret", "secret-in-url"}),
+        (["plain-http"], [], ALWAYS | {"plain-http"}),
+        (["sources"], ["plain-http"], ALWAYS | {"unpinned-revision"}),
+        (["secrets"], [], ALWAYS | {"literal-secret", "secret-in-url"}),
         (["all"], [], set(RULES)),
     ],
 )
-def test_the_command_line_wins_over_the_index(
+def test_command_line_takes_precedence_over_the_index(
     select: list[str], ignore: list[str], rules: set[str]
 ) -> None:
     base, _ = of_index("{ignore: [plain-http]}")
     assert selected(base, select=select, ignore=ignore).rules == rules
 
 
-@pytest.mark.parametrize("word", [*RULES, *RULE_FAMILIES, "all"])
-def test_every_rule_and_family_can_be_selected(word: str) -> None:
-    assert invalid_name(word, ignoring=False) is None
+@pytest.mark.parametrize("name", [*RULES, *RULE_FAMILIES, "all"])
+def test_every_rule_and_family_can_be_selected(name: str) -> None:
+    assert invalid_name(name, ignoring=False) is None
 
 
-def test_the_schema_of_the_index_has_the_keys_of_the_model() -> None:
+def test_schema_of_the_index_has_the_keys_of_the_model() -> None:
     schema: dict[str, Any] = read_schema("index")["$defs"]["validate"]
     properties = schema["properties"]
     assert list(properties) == list(Validation.__struct_fields__)
@@ -116,7 +116,7 @@ def test_the_schema_of_the_index_has_the_keys_of_the_model() -> None:
         ("{severity: {plain-http: fatal}}", "$.validate.severity.plain-http"),
     ],
 )
-def test_a_bad_form_is_found_by_the_schema(config: str, path: str) -> None:
+def test_configuration_of_the_wrong_type_is_found_by_the_schema(config: str, path: str) -> None:
     document = parse_yaml(f"version: 1\nvalidate: {config}\n", file="datasets.yaml")
     (problem,) = validate(document, "index")
     assert problem.path == path

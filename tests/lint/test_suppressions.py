@@ -1,4 +1,4 @@
-"""Ignore comments: where they are seen, what they speak of, and what is no comment at all."""
+"""Ignore comments: where they are recognized, which line they apply to, and what they ignore."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.lint.runner import check
-from registry.lint.suppressions import IgnoreComment, read_ignores
+from registry.lint.suppressions import IgnoreComment, parse_ignores
 
 COMMENT = "# registry: ignore plain-http -- ours"
 
 
 def seen(text: str) -> list[tuple[int, int, int]]:
     """Return line, column and target of the comments of a text."""
-    return [(one.line, one.column, one.target) for one in read_ignores(text)]
+    return [(one.line, one.column, one.target) for one in parse_ignores(text)]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def seen(text: str) -> list[tuple[int, int, int]]:
         ("a: 1  #registry:ignore plain-http -- ours\n", [(1, 7, 1)]),
     ],
 )
-def test_a_comment_speaks_of_its_line_or_the_next_with_keys(
+def test_comment_applies_to_its_line_or_the_next_with_keys(
     text: str, expected: list[tuple[int, int, int]]
 ) -> None:
     assert seen(text) == expected
@@ -54,7 +54,7 @@ def test_a_comment_speaks_of_its_line_or_the_next_with_keys(
         "a: 1  # registry ignores it\n",
     ],
 )
-def test_what_only_looks_like_one_is_none(text: str) -> None:
+def test_text_that_looks_like_a_comment_is_not_one(text: str) -> None:
     assert seen(text) == []
 
 
@@ -69,8 +69,8 @@ def test_what_only_looks_like_one_is_none(text: str) -> None:
         ("ignore", (), ""),
     ],
 )
-def test_rules_and_reason_are_read(comment: str, rules: tuple[str, ...], reason: str) -> None:
-    (found,) = read_ignores(f"a: 1  # registry: {comment}\n")
+def test_rules_and_reason_are_parsed(comment: str, rules: tuple[str, ...], reason: str) -> None:
+    (found,) = parse_ignores(f"a: 1  # registry: {comment}\n")
     assert (found.rules, found.reason) == (rules, reason)
     assert isinstance(found, IgnoreComment)
 
@@ -103,34 +103,34 @@ PLAIN = "plain HTTP to h (use https://) [plain-http]"
 EXAMPLE = "(write `# registry: ignore RULE -- reason`)"
 
 
-def test_a_comment_ignores_its_rule_on_its_line(said: Said) -> None:
+def test_comment_ignores_its_rule_on_its_line(said: Said) -> None:
     assert said(f"{URL}\n") == [f"7: {PLAIN}"]
     assert said(f"{URL}  {COMMENT}\n") == []
     assert said(f"      {COMMENT}\n{URL}\n") == []
 
 
-def test_a_comment_without_a_reason_ignores_nothing(said: Said) -> None:
+def test_comment_without_a_reason_ignores_nothing(said: Said) -> None:
     assert said(f"{URL}  # registry: ignore plain-http\n") == [
         f"7: {PLAIN}",
         f"7: the comment gives no reason, so it ignores nothing {EXAMPLE} [ignore-without-reason]",
     ]
 
 
-def test_a_comment_elsewhere_is_unused(said: Said) -> None:
+def test_comment_on_another_line_is_unused(said: Said) -> None:
     assert said(f"{URL}\n      {COMMENT}\n      encoding: utf-8\n") == [
         f"7: {PLAIN}",
         "8: no problem of 'plain-http' on line 9 (remove the comment) [unused-ignore]",
     ]
 
 
-def test_of_two_rules_the_unused_one_is_reported(said: Said) -> None:
+def test_unused_one_of_two_rules_is_reported(said: Said) -> None:
     both = "# registry: ignore plain-http, unpinned-revision -- ours"
     assert said(f"{URL}  {both}\n") == [
         "7: no problem of 'unpinned-revision' on line 7 (remove the comment) [unused-ignore]"
     ]
 
 
-def test_a_misspelt_rule_has_a_hint(said: Said) -> None:
+def test_misspelt_rule_has_a_hint(said: Said) -> None:
     assert said(f"{URL}  # registry: ignore plain-htp -- ours\n") == [
         f"7: {PLAIN}",
         "7: no rule 'plain-htp' (did you mean 'plain-http'?) [unknown-rule]",
@@ -140,13 +140,13 @@ def test_a_misspelt_rule_has_a_hint(said: Said) -> None:
     ]
 
 
-def test_a_family_is_no_rule_of_a_comment(said: Said) -> None:
+def test_comment_can_not_name_a_family(said: Said) -> None:
     assert said(f"{URL}  # registry: ignore sources -- ours\n")[1:] == [
         "7: no rule 'sources' (`validate --rules` lists them) [unknown-rule]"
     ]
 
 
-def test_what_stops_a_dataset_can_not_be_ignored(said: Said) -> None:
+def test_comment_can_not_ignore_a_blocking_rule(said: Said) -> None:
     lines = "      path: https://h/x?sig=abc  # registry: ignore secret-in-url -- public\n"
     assert [line.rpartition("[")[2] for line in said(lines)] == [
         "secret-in-url]",
@@ -154,7 +154,7 @@ def test_what_stops_a_dataset_can_not_be_ignored(said: Said) -> None:
     ]
 
 
-def test_a_comment_on_a_rule_that_is_not_looked_at_is_not_unused(said: Said) -> None:
+def test_comment_about_an_unselected_rule_is_not_unused(said: Said) -> None:
     lines = f"      path: https://h/x.json  {COMMENT}\n"
     assert len(said(lines)) == 1
     assert said(lines, ignore=("plain-http",)) == []
@@ -163,7 +163,7 @@ def test_a_comment_on_a_rule_that_is_not_looked_at_is_not_unused(said: Said) -> 
 
 
 @pytest.mark.parametrize("fault", ["      bogus: 1\n", "    seed: 3\n"])
-def test_a_comment_is_not_unused_where_not_everything_was_looked_at(said: Said, fault: str) -> None:
+def test_comment_in_an_invalid_file_is_not_unused(said: Said, fault: str) -> None:
     found = said(f"      path: https://h/x.json  {COMMENT}\n{fault}")
     assert len(found) == 1
     assert "unused" not in found[0]

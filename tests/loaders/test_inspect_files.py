@@ -957,7 +957,7 @@ def test_an_error_of_a_target_names_the_dataset_and_the_sample(tmp_path: Path) -
 def test_an_error_of_a_record_names_the_dataset_the_record_and_the_field(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text('{"input": "a"}\n{"input": "b", "files": [1]}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match="records: record 2, field files: must be an object"):
+    with pytest.raises(ValueError, match="records: record 2, field files: must be a dict"):
         ours.json_dataset(str(path))
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from registry.catalog.catalog import Catalog
-from registry.lockfile.models import read_documents
-from registry.lockfile.provenance import pin_provenance
 from registry.manifest.provenance import Origin, origins_of
 from tests.conftest import CatalogRoot
 
@@ -106,43 +102,3 @@ def test_parts_tell_only_what_they_say(catalog: Catalog) -> None:
 def test_the_short_form_of_explode_stands_where_it_is_written(catalog: Catalog) -> None:
     one = origins(catalog, "parts")["explode.column"]
     assert (one.value, one.place) == ("items", "registry/m.yaml:24")
-
-
-DIGITS = "0123456789abcdef" * 4
-LOCK = f"""\
-version: 1
-datasets:
-  child:
-    spec: sha256:{DIGITS}
-    sources:
-      - location: b.csv
-        size: 3
-        sha256: {DIGITS}
-    samples: 4
-    columns: [q, a]
-    ordered: sha256:{DIGITS}
-    unordered: sha256:{DIGITS}
-    format: 1
-"""
-
-
-def test_pins_have_lines(tmp_path: Path) -> None:
-    path = tmp_path / "datasets.lock"
-    path.write_text(LOCK, encoding="utf-8")
-    origins = pin_provenance(read_documents(path, shown_as="datasets.lock"))["child"]
-    assert {one.place.partition(":")[0] for one in origins} == {"datasets.lock"}
-    assert {one.key: (one.value, one.line) for one in origins} == {
-        "pin.spec": (f"sha256:{DIGITS}", 4),
-        "pin.sources[0].location": ("b.csv", 6),
-        "pin.sources[0].size": (3, 7),
-        "pin.sources[0].sha256": (DIGITS, 8),
-        "pin.samples": (4, 9),
-        "pin.columns": (["q", "a"], 10),
-        "pin.ordered": (f"sha256:{DIGITS}", 11),
-        "pin.unordered": (f"sha256:{DIGITS}", 12),
-        "pin.format": (1, 13),
-    }
-
-
-def test_no_lockfile_is_no_pins(tmp_path: Path) -> None:
-    assert pin_provenance(read_documents(tmp_path / "datasets.lock")) == {}

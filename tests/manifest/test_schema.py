@@ -45,7 +45,7 @@ from registry.manifest.schema import (
 from registry.manifest.serialize import data_of, model_defaults
 from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 from registry.manifest.validation import _validator, schema_errors, validate
-from registry.mapping import map_fields
+from registry.mapping.field_mapper import map_fields
 from registry.mapping.operations import OPERATIONS
 from registry.yamldoc.reader import parse_yaml, read_yaml
 

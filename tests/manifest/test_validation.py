@@ -11,7 +11,7 @@ import pytest
 from registry.catalog.catalog import Catalog
 from registry.lint.runner import check
 from registry.manifest.schema import is_surely_valid, read_schema
-from registry.manifest.validation import SchemaError, schema_errors, validate
+from registry.manifest.validation import schema_errors, validate
 from registry.yamldoc.reader import parse_yaml
 
 DEFS: dict[str, Any] = read_schema("manifest")["$defs"]
@@ -342,13 +342,6 @@ def test_a_child_may_remove_inherited_keys(manifest: str) -> None:
 def test_a_repeated_item_is_reported(manifest: str) -> None:
     (problem,) = validate(parse_yaml(DATASET % manifest, file="m.yaml"), "manifest")
     assert problem.message.startswith("must not repeat an item, is ['a', ")
-
-
-def test_an_error_as_a_string_has_path_message_and_hint() -> None:
-    assert (
-        str(SchemaError(("a", 0, "b"), "is odd", "make it even")) == "a.0.b: is odd (make it even)"
-    )
-    assert str(SchemaError((), "is odd")) == "is odd"
 
 
 @pytest.mark.parametrize("value", [10.0, 1e300, math.inf, math.nan, True, "1"])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,50 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.base.fs import file_sha256
 from registry.errors import CacheError
 from registry.store import reader as sample_file
 from registry.store import writer as sample_writer
 from registry.store.reader import SampleFile, is_readable
-from registry.store.schema import MetadataType, batch_of, schema_of
-from registry.store.writer import SampleWriter
-
-METADATA_TYPES: dict[str, MetadataType] = {"n": "int", "any": "json"}
-
-
-def batch(
-    numbers: list[int],
-    *,
-    choices: bool = True,
-    metadata_types: dict[str, MetadataType] | None = None,
-) -> pa.RecordBatch:
-    """Return a sample a number, with as many choices as the number modulo 3."""
-    chosen = METADATA_TYPES if metadata_types is None else metadata_types
-    fields: dict[str, list[Any]] = {
-        "input": [f"q{number}" for number in numbers],
-        "choices": [[f"{number}{at}" for at in range(number % 3)] or None for number in numbers],
-        "target": ["A"] * len(numbers),
-        "id": numbers,
-        "metadata": [{"n": number, "any": [number]} for number in numbers],
-    }
-    if not choices:
-        del fields["choices"]
-    return batch_of(fields, numbers, chosen)
-
-
-def written(
-    path: Path, batches: Iterable[pa.RecordBatch], watched: list[int] | None = None
-) -> SampleWriter:
-    def watch(one: pa.RecordBatch) -> None:
-        if watched is not None:
-            watched.append(one.num_rows)
-
-    waiting = iter(batches)
-    first = next(waiting, batch([], metadata_types={}))
-    with SampleWriter(path, first.schema, watch) as writer:
-        for one in chain([first] if first.num_rows else [], waiting):
-            writer.write(one)
-    return writer
+from tests.store.samples_file import batch, values_of, written
 
 
 @pytest.fixture
@@ -68,44 +28,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleFile:
     return SampleFile(tmp_path / "samples.arrow", writer.batches)
 
 
-def test_a_writer_tells_rows_and_choices_of_each_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
-    watched: list[int] = []
-    parts = [batch([0, 1, 2]), batch([5]), batch([6])]
-    writer = written(tmp_path / "samples.arrow", parts, watched)
-    assert (writer.rows, writer.batches, watched) == (5, [[3, 3], [1, 2], [1, 0]], [3, 1, 1])
-    assert writer.columns == {
-        "input",
-        "choices",
-        "target",
-        "id_number",
-        "metadata_values",
-        "record",
-    }
-    assert writer.sha256 == file_sha256(tmp_path / "samples.arrow")
-
-
-@pytest.mark.parametrize(
-    ("most", "batches"), [(1, [1] * 7), (2, [2, 2, 2, 1]), (3, [3, 3, 1]), (100, [7])]
-)
-def test_small_batches_are_put_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, batches: list[int]
-) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", most)
-    writer = written(tmp_path / "samples.arrow", [batch([number]) for number in range(7)])
-    assert [rows for rows, _ in writer.batches] == batches
-    file = SampleFile(tmp_path / "samples.arrow", writer.batches)
-    assert values_of(file, range(7), "id_number") == list(range(7))
-
-
-def values_of(file: SampleFile, rows: Iterable[int], name: str) -> list[Any]:
-    """Return the values that rows have in one column."""
-    parts = file.read(np.array(list(rows)))
-    return [value for count, part in parts for value in part.get(name, [None] * count)]
-
-
 @pytest.mark.parametrize("rows", [[9], [0, 9], range(10), [7, 0, 7, 3, 9, 9, 1, 4]])
 def test_values_are_made_of_some_rows_at_a_time(
     file: SampleFile, monkeypatch: pytest.MonkeyPatch, rows: Iterable[int]
@@ -115,57 +37,6 @@ def test_values_are_made_of_some_rows_at_a_time(
     counts = [count for count, _ in file.read(np.array(wanted))]
     assert (sum(counts), max(counts)) == (len(wanted), min(3, len(wanted)))
     assert values_of(file, wanted, "id_number") == wanted
-
-
-def test_batches_of_many_bytes_are_not_put_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_BYTES", 1)
-    writer = written(tmp_path / "samples.arrow", [batch([1]), batch([2])])
-    assert writer.batches == [[1, 1], [1, 2]]
-
-
-@pytest.mark.parametrize("without", [0, 1, 3])
-def test_columns_that_have_values_only_later_are_there_for_all_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: int
-) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
-    path = tmp_path / "samples.arrow"
-    parts = [batch([5], choices=False)] * without + [batch([1, 2])]
-    writer = written(path, [*parts, batch([5], choices=False)])
-    assert writer.sha256 == file_sha256(path)
-    assert [one.name for one in tmp_path.iterdir()] == ["samples.arrow"]
-    file = SampleFile(path, writer.batches)
-    found = values_of(file, range(file.rows), "choices")
-    assert found == [None] * without + [["10"], ["20", "21"]] + [None]
-    assert file.batch(0).schema.names == [
-        name for name in schema_of(METADATA_TYPES).names if name in writer.columns
-    ]
-    assert file.full_batch(0).schema.names == schema_of(METADATA_TYPES).names
-
-
-def test_a_file_that_an_error_ends_is_left_unfinished(tmp_path: Path) -> None:
-    path = tmp_path / "samples.arrow"
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        yield batch([1], metadata_types={})
-        raise ValueError("no more")
-
-    with pytest.raises(ValueError, match="no more"):
-        written(path, batches())
-    assert not is_readable(path)
-
-
-def test_an_error_of_the_thread_that_writes_is_raised(tmp_path: Path) -> None:
-    def fail(one: pa.RecordBatch) -> None:
-        raise RuntimeError("watched")
-
-    path = tmp_path / "samples.arrow"
-    with (
-        pytest.raises(RuntimeError, match="watched"),
-        SampleWriter(path, schema_of(METADATA_TYPES), fail) as writer,
-    ):
-        writer.write(batch([1]))
 
 
 def test_counts_of_a_file(file: SampleFile) -> None:

@@ -35,7 +35,7 @@ def columnar_pipeline(
     mapper = pipeline.columnar
     if mapper is None:
         raise NotColumnarError("the dataset is mapped record by record")
-    wanted = mapper.wanted
+    wanted = mapper.dependencies
     names = None if wanted is None else wanted - source.columns.keys()
     for frame in reader_of(source).decode_tables(file, names):
         end = state.next_record + frame.batch.num_rows

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
     from registry.manifest.source import Source
     from registry.sources.pins import SourceContext
 
-__all__ = ["pin_all", "samples_fingerprint"]
+__all__ = ["first_fingerprint", "pin_all", "samples_fingerprint"]
 
 
 def pin_all(spec: DatasetSpec, context: SourceContext) -> Pins:
     """Pin every source of a dataset."""
     side = None if spec.join is None else pin(spec.join.source, context)
     return Pins(tuple(pin(source, context) for source in spec.sources), side)
+
+
+def first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
+    """Return the key of the first samples, built without the others."""
+    return digest_of({"first": limit, "of": samples_fingerprint(spec, pins)})
 
 
 def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.errors import DecodeError, MappingError
 from registry.manifest.expressions import parse_condition
-from registry.mapping.conditions import Holds, compile_condition, equal
+from registry.mapping.conditions import RowPredicate, compile_condition, equal
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import MISSING, Row, get_column, no_column
 
@@ -138,7 +138,7 @@ def _explode(rows: Iterator[Numbered], explode: Explode) -> Iterator[Numbered]:
             yield number, {**record, explode.item: item, explode.index: index}
 
 
-def _where(rows: Iterator[Numbered], holds: Holds) -> Iterator[Numbered]:
+def _where(rows: Iterator[Numbered], holds: RowPredicate) -> Iterator[Numbered]:
     for number, record in rows:
         try:
             keep = holds(Row(record, number))

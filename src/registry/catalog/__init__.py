@@ -1,1 +1,1 @@
-"""All manifests that an index reaches, found by name without parsing them again."""
+"""All manifests reachable from an index, looked up by name without parsing them again."""

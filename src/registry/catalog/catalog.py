@@ -119,12 +119,14 @@ class Catalog(Mapping[str, DatasetSpec]):
             ManifestError: no name is close, and the dataset may be in a file with problems.
         """
         if name not in self.entries:
+            # With a close match the name is more likely misspelt than in a file with problems.
             if self.problems and not close_matches(name, self.entries):
                 raise ManifestError(self.problems)
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
     def check_trust(self, spec: DatasetSpec) -> None:
         """Refuse a mapper from a package that the root index does not trust."""
+        # The root index decides alone: an included package can't trust its own code.
         package = (spec.mapper or "").partition(":")[0].partition(".")[0]
         if package and package not in self.trust:
             message = f"the package '{package}' is not trusted, so its code is not run"
@@ -135,6 +137,7 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def tags_of(self, name: str) -> frozenset[str]:
         """Return the tags of a dataset, its own or inherited, even if it does not resolve."""
+        # Not resolved: a dataset that does not resolve keeps its tags, and stops no filter.
         layers = [entry.value for entry in self._with_ancestors(name)]
         layers.append(self.entries[name].defaults.value)
         tags = next((layer["tags"] for layer in layers if "tags" in layer), None)
@@ -155,6 +158,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         for pattern in document.value.get("include", []):
             folder, _, last = pattern.rpartition("/")
             stem, star, suffix = last.partition("*")
+            # `**` matches no folder, too, so the file can be directly in the folder above it.
             fixed = folder.removesuffix("/**").removesuffix("**")
             if pattern.startswith(PACKAGE) or not star or stem or "*" in fixed + suffix:
                 continue

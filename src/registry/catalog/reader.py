@@ -37,8 +37,8 @@ ReadFile = Callable[[Path, "SchemaName", FileState], ParsedFile]
 
 
 def parse_file(parse: Callable[[], Document], schema: SchemaName) -> ParsedFile:
-    """Parse a file and validate what it says."""
-    from registry.manifest.validation import validate  # the warm catalog validates nothing
+    """Parse a file and validate it."""
+    from registry.manifest.validation import validate  # a warm catalog validates nothing
 
     try:
         document = parse()

@@ -54,7 +54,11 @@ def read_csv(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[Dat
             raise DecodeError(message, file=file.location, line=header_line)
         for line, row in rows:
             if row and len(row) != len(header):
-                raise _ragged(file, line, row, header)
+                missing, extra = header[len(row) :], row[len(header) :]
+                without = f"no value for: {', '.join(missing)}"
+                detail = f"left over: {shorten(extra)}" if extra else without
+                message = f"the row has {len(row)} cells, the header has {len(header)}; {detail}"
+                raise DecodeError(message, file=file.location, line=line)
             if any(cell.strip() for cell in row):
                 yield dict(zip(header, row, strict=True))
 
@@ -90,12 +94,3 @@ def end_of_rows() -> str:
     """
     # Random, so that no file can have it, and no character of it is ever a delimiter or a quote.
     return "".join(chr(_PRIVATE_USE + byte) for byte in os.urandom(16))
-
-
-def _ragged(file: SourceBytes, line: int, row: list[str], header: tuple[str, ...]) -> DecodeError:
-    if len(row) > len(header):
-        detail = f"left over: {shorten(row[len(header) :])}"
-    else:
-        detail = f"no value for: {', '.join(header[len(row) :])}"
-    message = f"the row has {len(row)} cells, the header has {len(header)}; {detail}"
-    return DecodeError(message, file=file.location, line=line)

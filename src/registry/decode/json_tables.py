@@ -154,19 +154,14 @@ def _refuse_pyarrow_extensions(block: bytearray) -> None:
         raise NotColumnarError("invalid UTF-8") from error
     if contains_literal(block, "-NaN") or (contains_literal(block, "Inf") and _INF.search(block)):
         raise NotColumnarError("a number that JSON does not have")
-    if _has_long_number(block):
-        raise NotColumnarError("an integer with more digits than Python parses")
-
-
-def _has_long_number(block: bytearray) -> bool:
-    """Return whether there is a run of so many digits that `int` may refuse it."""
-    # Sampling every `step`th byte is enough: a run of 2 * step digits covers two neighbouring
-    # samples and all bytes between them.
+    # `int` refuses a long run of digits. Sampling every `step`th byte is enough to find it: a run
+    # of 2 * step digits covers two neighbouring samples and all bytes between them.
     step = sys.int_info.str_digits_check_threshold // 2
-    data = np.frombuffer(block, np.uint8)
-    sampled = _are_digits(data[::step])
+    codes = np.frombuffer(block, np.uint8)
+    sampled = _are_digits(codes[::step])
     starts = np.flatnonzero(sampled[1:] & sampled[:-1]) * step
-    return any(_are_digits(data[start : start + step]).all() for start in starts.tolist())
+    if any(_are_digits(codes[start : start + step]).all() for start in starts.tolist()):
+        raise NotColumnarError("an integer with more digits than Python parses")
 
 
 def _are_digits(data: NDArray[np.uint8]) -> NDArray[np.bool_]:

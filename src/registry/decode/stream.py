@@ -84,7 +84,15 @@ def open_text(file: SourceBytes, encoding: str) -> Iterator[io.TextIOWrapper]:
         if is_html(buffer.peek(256)[:256]):
             message = "this is an HTML page, not data (an error or login page? check the location)"
             raise DecodeError(message, file=file.location)
-        text = io.TextIOWrapper(buffer, encoding=_text_encoding(file, encoding))
+        try:
+            codec = codecs.lookup(encoding)
+        except LookupError:
+            codec = None
+        # `lookup` also finds codecs from bytes to bytes, such as base64.
+        if codec is None or not getattr(codec, "_is_text_encoding", True):
+            raise DecodeError(f"unknown text encoding '{encoding}'", file=file.location)
+        # With a byte-order mark or without.
+        text = io.TextIOWrapper(buffer, encoding="utf-8-sig" if codec.name == "utf-8" else encoding)
         try:
             yield text
         except UnicodeDecodeError as error:
@@ -117,18 +125,6 @@ class _Raw(io.RawIOBase):
         chunk = self._data.read(len(buffer))
         buffer[: len(chunk)] = chunk
         return len(chunk)
-
-
-def _text_encoding(file: SourceBytes, encoding: str) -> str:
-    """Return the encoding to decode with: UTF-8 with or without a byte-order mark."""
-    try:
-        codec = codecs.lookup(encoding)
-    except LookupError:
-        codec = None
-    # `lookup` also finds codecs from bytes to bytes, such as base64.
-    if codec is None or not getattr(codec, "_is_text_encoding", True):
-        raise DecodeError(f"unknown text encoding '{encoding}'", file=file.location)
-    return "utf-8-sig" if codec.name == "utf-8" else encoding
 
 
 def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:

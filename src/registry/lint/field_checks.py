@@ -18,10 +18,10 @@ from registry.mapping.evaluate import compile_expression
 from registry.mapping.field_mapper import FieldMapper
 from registry.rules import Finding
 
-__all__ = ["bad_expression", "unknown_column"]
+__all__ = ["uncompilable_expression", "unknown_column"]
 
 
-def bad_expression(spec: DatasetSpec) -> Iterator[Finding]:
+def uncompilable_expression(spec: DatasetSpec) -> Iterator[Finding]:
     """Yield the fields, and the condition, that don't compile."""
     # The mapper stops at its first error; compiling each field alone finds them all, but takes
     # longer, so only a dataset that does not compile pays for it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -39,6 +40,6 @@ def layout_files(
     places = {path.resolve() for path in named}
     documents = {entry.document.file: entry.document for entry in catalog.entries.values()}
     for name, document in sorted({**documents, index.file: index}.items()):
-        path = Path(name).absolute()
+        path = Path(os.path.abspath(name))  # `..` is resolved, so `../m.yaml` is not below
         if path.is_relative_to(root) or (places and path.resolve() in places):
             yield read_manifest_file(path, document, root, is_index="version" in document.value)

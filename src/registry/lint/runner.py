@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import yaml
-
 from registry.base.gc import gc_paused
 from registry.catalog.catalog import Catalog, display_path
 from registry.errors import ManifestError, Problem
@@ -20,7 +18,7 @@ from registry.lint.lock_checks import (
 )
 from registry.lint.partial import checkable_entries
 from registry.lint.selection import configured, selected
-from registry.lint.suppressions import IgnoreComment, apply_ignores, read_ignores
+from registry.lint.suppressions import apply_ignores, read_ignores
 from registry.manifest.merge import Entry, Merged
 from registry.manifest.resolve import merged_entry, spec_of
 from registry.rules import RULES, run_checks
@@ -81,7 +79,7 @@ def check(
     for file in files:
         left = apply_ignores(
             by_file[file],
-            _comments_of(file),
+            read_ignores(file),
             selection=selection,
             complete=file not in blocked,
         )
@@ -121,13 +119,6 @@ def _chosen(files: set[str], wanted: list[Path]) -> set[str]:
     """Return the files that are among the wanted ones; all of them if none is named."""
     places = {file.resolve() for file in wanted}
     return {file for file in files if not wanted or Path(file).resolve() in places}
-
-
-def _comments_of(file: str) -> list[IgnoreComment]:
-    try:
-        return read_ignores(Path(file).read_bytes().decode("utf-8-sig"), file=file)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return []  # the reader has reported the file
 
 
 def _dataset_problems(catalog: Catalog, lock: LockContent) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import yaml
 
@@ -13,7 +14,7 @@ from registry.lint.selection import Selection, invalid_name
 from registry.rules import RULES, Finding
 from registry.yamldoc.reader import DataPath
 
-__all__ = ["IgnoreComment", "apply_ignores", "read_ignores"]
+__all__ = ["IgnoreComment", "apply_ignores", "parse_ignores", "read_ignores"]
 
 _COMMENT = re.compile(r"#\s*registry:\s*ignore\b[ \t]*(?P<rest>[^\r\n]*)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -50,43 +51,54 @@ class IgnoreComment:
         )
 
 
-def read_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
-    """Return the ignore comments of a YAML file; one inside a string does not count."""
+def read_ignores(file: str) -> list[IgnoreComment]:
+    """Return the ignore comments of a file; none if it is not valid YAML."""
+    try:
+        return parse_ignores(Path(file).read_bytes().decode("utf-8-sig"), file=file)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return []  # the reader of manifests reports it
+
+
+def parse_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
+    """Return the ignore comments of YAML text; what looks like one inside a string is not one."""
     if not _COMMENT.search(text):
         return []
     lines = text.split("\n")
-    tokens = yaml.scan(text, Loader=_LOADER)
-    scalars = [token for token in tokens if isinstance(token, yaml.ScalarToken)]
-    return [
-        _comment(lines, number, match, file)
-        for number, line in enumerate(lines)
-        for match in _COMMENT.finditer(line)
-        if (match.start() == 0 or line[match.start() - 1] in " \t")
-        and not any(_contains(scalar, number, match.start()) for scalar in scalars)
+    # A block scalar starts on the line after its `|`, behind which only a comment can follow.
+    strings = [
+        (
+            (token.start_mark.line + 1, 0)
+            if token.style in ("|", ">")
+            else (token.start_mark.line, token.start_mark.column),
+            (token.end_mark.line, token.end_mark.column),
+        )
+        for token in yaml.scan(text, Loader=_LOADER)
+        if isinstance(token, yaml.ScalarToken)
     ]
-
-
-def _contains(scalar: yaml.ScalarToken, line: int, column: int) -> bool:
-    start, end = scalar.start_mark, scalar.end_mark
-    if scalar.style in ("|", ">") and line == start.line:
-        return False  # only a comment can follow `|` on its line
-    return (start.line, start.column) <= (line, column) < (end.line, end.column)
-
-
-def _comment(lines: list[str], number: int, match: re.Match[str], file: str) -> IgnoreComment:
-    names, _, reason = match["rest"].partition("--")
-    target = number
-    if not lines[number][: match.start()].strip():  # alone on its line: it is about the keys below
-        while target + 1 < len(lines) and lines[target].strip()[:1] in ("", "#"):
-            target += 1
-    return IgnoreComment(
-        line=number + 1,
-        column=match.start() + 1,
-        target=target + 1,
-        rules=tuple(re.findall(r"[^\s,]+", names)),
-        reason=reason.strip(),
-        file=file,
-    )
+    comments = []
+    for number, line in enumerate(lines):
+        for match in _COMMENT.finditer(line):
+            before = line[: match.start()]
+            is_comment = before == "" or before[-1] in " \t"
+            if not is_comment or any(
+                start <= (number, match.start()) < end for start, end in strings
+            ):
+                continue
+            target = number
+            if not before.strip():  # on a line of its own, it is about the next line with keys
+                while target + 1 < len(lines) and lines[target].strip()[:1] in ("", "#"):
+                    target += 1
+            names, _, reason = match["rest"].partition("--")
+            comment = IgnoreComment(
+                line=number + 1,
+                column=match.start() + 1,
+                target=target + 1,
+                rules=tuple(re.findall(r"[^\s,]+", names)),
+                reason=reason.strip(),
+                file=file,
+            )
+            comments.append(comment)
+    return comments
 
 
 def apply_ignores(

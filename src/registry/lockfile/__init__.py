@@ -1,1 +1,1 @@
-"""`datasets.lock`: its pins, its text, and a dataset held to its pin."""
+"""`datasets.lock`: its pins, its text, and how a pin is applied to a dataset."""

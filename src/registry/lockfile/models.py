@@ -37,6 +37,7 @@ __all__ = [
 PIN_FORMAT = 1
 """Version of how the digests of a pin are taken; a pin of another version is stale."""
 
+# Half a million pins; what is larger is no lockfile, and must not fill the memory.
 _MAX_BYTES = 1 << 28
 _RELOCK = "take either side, or leave it, and run `python -m registry lock`"
 _FIX = "fix it, or remove the file and run `python -m registry lock`"
@@ -200,6 +201,7 @@ def _documents(text: str, file: str) -> tuple[Document, ...]:
         raise _error([problem])
     documents: list[Document] = []
     problems: list[Problem] = []
+    # An empty text has no chunk, but is a document without the required keys.
     for number, chunk in enumerate(chunks(text) if text else [""]):
         try:
             documents.append(_validated(parse_yaml(chunk, file=file), is_first=number == 0))

@@ -1,8 +1,8 @@
-"""How a dataset is held to its pin: which bytes its sources must be, decided before any request."""
+"""Apply a pin: decide, before any request, which bytes the sources of a dataset must be."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from registry.errors import LockStaleError
 from registry.lockfile.models import Lock, LockedSource, Pin
 from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
 from registry.manifest.models import DatasetSpec
-from registry.manifest.source import Repository, Source, is_commit
+from registry.manifest.source import Repository, is_commit
 
 __all__ = [
     "DEFAULT_BRANCH",
@@ -25,69 +25,69 @@ __all__ = [
 DEFAULT_BRANCH = "HEAD"
 """What a lockfile calls the default branch of a repository."""
 
-_DIGEST = "sha256:"
-
 
 class PinnedSources(Struct, frozen=True, kw_only=True):
-    """The pinned sources of a dataset, by what its manifest asks for."""
+    """The pinned sources of a dataset, looked up by what its manifest names."""
 
     dataset: str
     """Its name, for messages."""
     folder: Path
     """What portable paths are relative to."""
     sources: tuple[LockedSource, ...]
-    """What the pin says they hold."""
+    """The sources of the pin."""
     complete: bool = True
-    """Whether a source that is not among them is an error; else it is looked up."""
+    """Whether a source that is not pinned is an error; else it is looked up."""
     any_branch: bool = False
-    """Whether a repository's commit stands for whatever branch the manifest names."""
+    """Whether the pinned commit of a repository is used for any branch that the manifest names."""
     compare: bool = True
-    """Whether local files are compared; else only what the cache has of the pin can be found."""
+    """Whether local files are compared with the pin; else only the cache is searched for it."""
     samples: Pin | None = None
-    """What the samples must be, where the pin is of exactly this manifest."""
+    """The pin that the samples must match, if it was made for exactly this manifest."""
 
     def files(self, path: str) -> list[tuple[str, LockedSource]] | None:
-        """Return the files that a path, a glob or a folder stands for; None looks them up.
+        """Return location and pin of each file that a path, glob or folder matched.
+
+        None if none is pinned, so that they are looked up.
 
         Raises:
             LockStaleError: they are not pinned, and nothing may be looked up.
         """
         requested = requested_location(path, self.folder)
+        files = [source for source in self.sources if source.sha256]
         found = [
-            one
-            for one in self.sources
-            if one.sha256 and (one.requested or one.location) == requested
+            # Of a URL with a query the lockfile has no more than a digest, the manifest has it all.
+            (path, file)
+            if file.requested is None or file.requested.startswith("sha256:")
+            else (location_in(self.folder, file.location), file)
+            for file in files
+            if (file.requested or file.location) == requested
         ]
         if not found:
             self._refuse(portable(path, self.folder))
-            return None
-        return [(self._location(one, path), one) for one in found]
-
-    def _location(self, one: LockedSource, path: str) -> str:
-        is_path = one.requested is None or one.requested.startswith(_DIGEST)
-        return path if is_path else location_in(self.folder, one.location)
+        return found or None
 
     def revision(self, repository: Repository) -> str | None:
-        """Return the commit of a repository's revision; None looks it up.
+        """Return the pinned commit of a repository's revision; None if it is to be looked up.
 
         Raises:
             LockStaleError: it is not pinned, and nothing may be looked up.
         """
         location, revision = repository.location, repository.revision
-        here = [one for one in self.sources if one.revision and one.location == location]
-        for one in here:
-            if (revision or DEFAULT_BRANCH) in (one.revision, one.requested):
-                return one.revision
-        if self.any_branch and here and not is_commit(revision):
-            return here[0].revision
+        pinned = [one for one in self.sources if one.revision and one.location == location]
+        for source in pinned:
+            if (revision or DEFAULT_BRANCH) in (source.revision, source.requested):
+                return source.revision
+        # A full commit names its bytes, so no other commit may replace it.
+        if self.any_branch and pinned and not is_commit(revision):
+            return pinned[0].revision
         self._refuse(location if revision is None else f"{location} at {revision}")
         return None
 
-    def _refuse(self, what: str) -> None:
-        """Raise an error for what is not pinned, unless it may be looked up."""
+    def _refuse(self, source: str) -> None:
+        """Raise an error for an unpinned source, unless it may be looked up."""
         if self.complete:
-            way_out = f"(`python -m registry lock {self.dataset}` does)"
-            raise LockStaleError(self.dataset, f"datasets.lock does not pin {what} {way_out}")
+            hint = f"(`python -m registry lock {self.dataset}` does)"
+            raise LockStaleError(self.dataset, f"datasets.lock does not pin {source} {hint}")
 
 
 def pin_sources(
@@ -97,27 +97,29 @@ def pin_sources(
     locked: bool = False,
     frozen: bool = False,
 ) -> PinnedSources | None:
-    """Decide how a dataset is held to its pin; None leaves it to what its sources hold now.
+    """Decide which sources of a dataset are pinned; None if all are to be looked up.
 
     Args:
-        spec: The dataset as its manifest says, without overrides.
+        spec: The dataset as in its manifest, without overrides.
         pin: Its pin, if it has one.
-        locked: Refuse a dataset without a pin, or with one of another manifest.
-        frozen: Refuse only what has no pin; take its bytes whatever else has changed.
+        locked: Refuse a dataset without a pin, or with a pin for an older manifest.
+        frozen: Refuse only what has no pin; use the pinned bytes whatever else has changed.
 
     Raises:
-        LockStaleError: it is refused.
+        LockStaleError: the dataset is refused.
     """
     if pin is None:
         if locked or frozen:
             message = f"datasets.lock does not pin it (`python -m registry lock {spec.name}` does)"
             raise LockStaleError(spec.name, message)
         return None
+    # Of an older manifest only the bytes still count: other fields or another view give other
+    # samples of them, and a source that it did not have can't be pinned.
     agrees = pin.agrees(spec_digest(spec))
     if locked and not agrees:
         raise LockStaleError(
             spec.name,
-            f"datasets.lock is of another manifest: {changes(spec, pin)}"
+            f"datasets.lock pins it for an older manifest: {changes(spec, pin)}"
             f" (`python -m registry lock {spec.name}` pins this one)",
         )
     return PinnedSources(
@@ -131,35 +133,31 @@ def pin_sources(
 
 
 SourcePinner = Callable[[DatasetSpec], PinnedSources | None]
-"""Decides how a dataset of a catalog is held to its pin."""
+"""Decides which sources of a dataset are pinned."""
 
 
 def source_pinner(lock: Lock | None, *, locked: bool = False, frozen: bool = False) -> SourcePinner:
-    """Return the `pin_sources` of a catalog's lock, with the same arguments."""
+    """Return `pin_sources` with the pins of a lock."""
     pins = {} if lock is None else lock.pins
     return lambda spec: pin_sources(spec, pins.get(spec.name), locked=locked, frozen=frozen)
 
 
 def changes(spec: DatasetSpec, pin: Pin) -> str:
-    """Say what of a manifest is not as it was pinned, as far as the pin tells."""
-    lock = PinnedSources(dataset=spec.name, folder=spec.folder, sources=pin.sources)
-    unpinned = [message for source in spec.all_sources for message in _unpinned(source, lock)]
+    """Describe how a manifest differs from the pinned one, as far as the pin shows."""
+    pinned = PinnedSources(dataset=spec.name, folder=spec.folder, sources=pin.sources)
+    unpinned: list[str] = []
+    for source in spec.all_sources:
+        for path in source.paths():
+            try:
+                pinned.files(path)
+            except LockStaleError:
+                unpinned.append(portable(path, spec.folder))
+        if source.repository is not None:
+            path, revision = source.repository
+            try:
+                pinned.revision(source.repository)
+            except LockStaleError:
+                unpinned.append(path if revision is None else f"{path} at {revision}")
     if unpinned:
         return f"{', '.join(unpinned)} is not pinned"
-    return "its sources are those that are pinned, its mapping, steps or view have changed"
-
-
-def _unpinned(source: Source, lock: PinnedSources) -> Iterator[str]:
-    """Yield what of a source is not pinned, as people know it."""
-    for path in source.paths():
-        try:
-            lock.files(path)
-        except LockStaleError:
-            yield portable(path, lock.folder)
-    repository = source.repository
-    if repository is not None:
-        try:
-            lock.revision(repository)
-        except LockStaleError:
-            path, revision = repository
-            yield path if revision is None else f"{path} at {revision}"
+    return "its sources are those pinned, but its mapping, transforms or view changed"

@@ -1,4 +1,4 @@
-"""What a lockfile keeps of a manifest: portable names of locations, and one digest of it all."""
+"""What a lockfile has of a manifest: portable locations, and the digest of the resolved spec."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ _DOCUMENTATION = {"name", "folder", "description", "homepage", "license", "tags"
 
 
 def portable(location: str, folder: Path) -> str:
-    """Return a location as every machine has it: relative to `folder`, or a URL without secrets.
+    """Return a location that all machines share: relative to `folder`, or a URL without secrets.
 
-    A path of the built-in catalog that another one extends starts with `package:registry/`. One
-    that shares nothing with `folder` but the root of the file system stays as it is.
+    A path of the built-in catalog, in another catalog that extends it, starts with
+    `package:registry/`. A path that has only the root of the file system in common with `folder`
+    stays absolute.
     """
     if not is_local(location):
         return public_location(location)
     path = PurePath(local_path(location))
     shipped = builtin_root().parent
+    # In a checkout the built-in catalog may be `folder` itself; its own paths are then relative.
     if not path.is_relative_to(folder) and path.is_relative_to(shipped):
         return _PACKAGE + path.relative_to(shipped).as_posix()
     if Path(os.path.commonpath([path, folder])) == Path(path.anchor):
@@ -38,16 +40,16 @@ def portable(location: str, folder: Path) -> str:
 
 
 def location_in(folder: Path, name: str) -> str:
-    """Return the location that a portable name stands for on this machine."""
+    """Return the location of a portable name on this machine."""
     if name.startswith(_PACKAGE):
         return str(builtin_root().parent / name.removeprefix(_PACKAGE))
     return os.path.normpath(folder / name) if is_local(name) else name
 
 
 def requested_location(path: str, folder: Path) -> str:
-    """Return how a lockfile names what a manifest asks for.
+    """Return how a lockfile names a path, glob or URL of a manifest.
 
-    A query may be a secret or say which data is meant, so of such a URL it is a digest.
+    A query may be a secret, or select the data, so a URL with a query becomes a digest.
     """
     name = portable(path, folder)
     if is_local(path) or not name.endswith(_QUERY):
@@ -56,10 +58,10 @@ def requested_location(path: str, folder: Path) -> str:
 
 
 def spec_digest(spec: DatasetSpec) -> str:
-    """Return the digest of all in a manifest that samples depend on, the same on every machine.
+    """Return the digest of everything in a spec that samples depend on, equal on all machines.
 
-    Documentation and `expect` do not count, nor do keys at their default, so that a key that a
-    later version knows makes no pin stale.
+    Documentation and `expect` do not count. Neither do keys at their default: a key that a later
+    version adds must not make every pin stale.
     """
     data = data_of(spec, without=_DOCUMENTATION, keep=is_not_default)
     folder = spec.folder

@@ -189,13 +189,11 @@ def _schema_problems(merged: Merged, parts: list[dict[str, Any]]) -> list[Proble
     """Return how the merged keys violate the schema, although each file on its own is valid."""
     from registry.manifest.validation import schema_errors  # only errors need it
 
-    errors = [(error.path, error) for error in schema_errors(merged.value, "manifest", "dataset")]
+    errors = schema_errors(merged.value, "manifest", "dataset")
     for number, part in enumerate(parts if not errors else ()):
-        found = schema_errors(part, "manifest", "completeSource")
-        errors += [(("concat", number, *error.path), error) for error in found]
-    return [
-        merged.problem(path, error.message, error.hint, rule=error.rule) for path, error in errors
-    ]
+        for error in schema_errors(part, "manifest", "completeSource"):
+            errors.append(replace(error, path=("concat", number, *error.path)))
+    return [error.at(merged) for error in errors]
 
 
 def _normalized(value: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from registry.errors import Problem, did_you_mean, shorten
 from registry.manifest.schema import (
@@ -15,13 +15,14 @@ from registry.manifest.schema import (
     read_schema,
     schema_uri,
 )
+from registry.rules import Finding
 from registry.yamldoc.reader import DataPath, Document
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-__all__ = ["SchemaError", "schema_errors", "validate"]
+__all__ = ["schema_errors", "validate"]
 
 # jsonschema makes up to 25 calls per level. Where they fill the stack, a part of it that is
 # written in Rust may panic, which is no RecursionError and ends the process.
@@ -47,37 +48,19 @@ _NAMED = {"lock": "pin", "manifest": "dataset"}
 """Definition of what has a name in the documents of a schema."""
 
 
-class SchemaError(NamedTuple):
-    """One way in which a value violates a schema."""
-
-    path: DataPath
-    """Where it is in the value."""
-    message: str
-    hint: str = ""
-    rule: str = "wrong-value"
-    """Id of the rule of `validate`."""
-
-    def __str__(self) -> str:
-        message = f"{self.message} ({self.hint})" if self.hint else self.message
-        return ": ".join(part for part in (".".join(map(str, self.path)), message) if part)
-
-
 def validate(document: Document, name: SchemaName) -> list[Problem]:
     """Return all problems of a document, in the order of the file."""
-    problems = [
-        document.problem(error.path, error.message, error.hint, rule=error.rule)
-        for error in schema_errors(document.value, name)
-    ]
+    problems = [error.at(document) for error in schema_errors(document.value, name)]
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
 
 
-def schema_errors(value: Any, name: SchemaName, definition: str = "") -> list[SchemaError]:
+def schema_errors(value: Any, name: SchemaName, definition: str = "") -> list[Finding]:
     """Return how a value violates a schema, or one definition under its `$defs`."""
     # jsonschema is the reference and reports why a value is invalid, but takes 100 times as long,
     # and its import another 0.1 s: most files are valid and never need it.
     if is_surely_valid(value, name, definition):
         return []
-    too_deep = SchemaError((), "nested too deeply to be checked", rule="yaml-limit")
+    too_deep = Finding((), "nested too deeply to be checked", rule="yaml-limit")
     if _is_deeper(value, _MAX_LEVELS):
         return [too_deep]
     try:
@@ -137,7 +120,7 @@ def _is_integer(_: Any, value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _report(error: ValidationError) -> Iterator[SchemaError]:
+def _report(error: ValidationError) -> Iterator[Finding]:
     path = tuple(error.absolute_path)
     keyword = str(error.validator)
     instance: Any = error.instance
@@ -152,29 +135,31 @@ def _report(error: ValidationError) -> Iterator[SchemaError]:
             for key in limit:
                 if key not in instance:
                     hint = schema.get("properties", {}).get(key, {}).get("description", "")
-                    yield SchemaError(path, f"the key '{key}' is missing", hint, "missing-key")
+                    yield Finding(path, f"the key '{key}' is missing", hint, "missing-key")
         case "type":
             names = limit if isinstance(limit, list) else [limit]
             expected = " or ".join(_TYPE_NAMES[name] for name in names if name != "null")
-            yield SchemaError(path, f"must be {expected}, is {shown}", rule="wrong-type")
+            yield Finding(path, f"must be {expected}, is {shown}", rule="wrong-type")
         case "enum":
             choices = [str(choice) for choice in limit if choice is not None]
             hint = did_you_mean(str(instance), choices)
-            yield SchemaError(path, f"{shown} is not one of {', '.join(choices)}", hint)
+            message = f"{shown} is not one of {', '.join(choices)}"
+            yield Finding(path, message, hint, "wrong-value")
         case "not":  # the one `not` with a message of its own: `shuffle_choices: true`
             message = f"{instance!r} is not allowed here"
-            yield SchemaError(path, message, "give a seed, such as 42", "unseeded-shuffle")
+            yield Finding(path, message, "give a seed, such as 42", "unseeded-shuffle")
         case "minLength" | "minItems" | "minProperties":
             message = f"must have at least {_counted(limit, keyword)}"
-            yield SchemaError(path, "must not be empty" if limit == 1 else message)
+            message = "must not be empty" if limit == 1 else message
+            yield Finding(path, message, rule="wrong-value")
         case "maxLength" | "maxItems" | "maxProperties":
             hint = "write one operation per item" if keyword == "maxProperties" else ""
             message = f"must have at most {_counted(limit, keyword)}, is {shown}"
-            yield SchemaError(path, message, hint)
+            yield Finding(path, message, hint, "wrong-value")
         case _:
             template = _MESSAGES.get(keyword)
             message = template.format(limit=limit, shown=shown) if template else error.message
-            yield SchemaError(path, message)
+            yield Finding(path, message, rule="wrong-value")
 
 
 def _counted(limit: int, keyword: str) -> str:
@@ -182,18 +167,18 @@ def _counted(limit: int, keyword: str) -> str:
     return f"{limit} {nouns[keyword[3:]]}{'s' if limit > 1 else ''}"
 
 
-def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[SchemaError]:
+def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[Finding]:
     invalid = _invalid_names(error)
     for key in invalid:
         hint = "use lower-case letters, digits, '.', '-' and '_'"
-        yield SchemaError((*path, key), f"'{key}' is not a valid dataset name", hint, "bad-name")
+        yield Finding((*path, key), f"'{key}' is not a valid dataset name", hint, "bad-name")
     schema: Any = error.schema
     instance: Any = error.instance
     known = schema.get("properties", {})
     for key in instance if not invalid else ():
         if key not in known:
             hint = did_you_mean(key, known) or f"known keys: {', '.join(known)}"
-            yield SchemaError((*path, key), f"unknown key '{key}'", hint, "unknown-key")
+            yield Finding((*path, key), f"unknown key '{key}'", hint, "unknown-key")
 
 
 def _invalid_names(error: ValidationError) -> list[str]:

@@ -1,4 +1,4 @@
-"""Values of a record as the parts of a sample: what the loaders do with each column.
+"""Coerce a record's values to the fields of a sample, as the loaders do with each column.
 
 Every function follows Inspect AI's loaders; `docs/design.md` lists where ours differ.
 """
@@ -33,8 +33,10 @@ __all__ = [
     "to_target",
 ]
 
+# An id is stored as int64.
 _LARGEST_ID = 2.0**63
 
+# Role → class, and the keys that it takes beside the content.
 _MESSAGES: dict[str, tuple[Callable[..., ChatMessage], tuple[str, ...]]] = {
     "system": (ChatMessageSystem, ()),
     "user": (ChatMessageUser, ()),
@@ -45,25 +47,26 @@ _MESSAGES: dict[str, tuple[Callable[..., ChatMessage], tuple[str, ...]]] = {
 
 def is_missing(value: Any) -> bool:
     """Return whether a value is null or NaN."""
+    # pandas and `datasets` write a missing cell as NaN.
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def to_input(value: Any) -> str | list[ChatMessage]:
-    """Return the prompt: text as it is, a list of `{role, content}` as messages."""
+    """Return the prompt: a str unchanged, a list of `{role, content}` as messages."""
     if is_missing(value) or not value:
         raise MappingError("No input in dataset", field="input", value=value)
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
-        message = "must be text or a list of {role, content} messages"
+        message = "must be a string or a list of {role, content} messages"
         raise MappingError(message, field="input", value=value)
-    return [_read_message(message, index) for index, message in enumerate(value)]
+    return [_to_message(item, index) for index, item in enumerate(value)]
 
 
-def _read_message(value: Any, index: int) -> ChatMessage:
+def _to_message(value: Any, index: int) -> ChatMessage:
     field = f"input[{index}]"
     if not isinstance(value, dict):
-        raise MappingError("a message must be an object", field=field, value=value)
+        raise MappingError("a message must be a dict", field=field, value=value)
     content = value.get("content")
     if content is None:
         raise MappingError("content not specified for chat input", field=field, value=value)
@@ -77,19 +80,19 @@ def _read_message(value: Any, index: int) -> ChatMessage:
         # The same conversation has the same ids on every machine; Inspect's are random.
         identifier = digest_of([index, role, content, extra]).removeprefix("sha256:")[:22]
         return make(id=identifier, content=content, source="input", **extra)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:  # TypeError: a value without a JSON form
         raise MappingError(f"not a message: {error}", field=field, value=value) from error
 
 
 def to_target(value: Any) -> str | list[str]:
-    """Return the answer: missing is "", a list stays one of texts, all else becomes text."""
+    """Return the answer: "" where it is missing, a list of str, or the str of any other value."""
     if is_missing(value):
         return ""
     return [str(item) for item in value] if isinstance(value, list) else str(value)
 
 
 def to_choices(value: Any) -> list[str] | None:
-    """Return the choices: a list of texts, or text split at commas, else at white space."""
+    """Return the choices: those of a list, or a str split at commas, else at whitespace."""
     if is_missing(value):
         return None
     if isinstance(value, list):
@@ -102,28 +105,28 @@ def to_choices(value: Any) -> list[str] | None:
 
 
 def to_id(value: Any) -> int | str | None:
-    """Return the identifier: a number or text as it is, 1.0 as 1."""
-    if value is None or (isinstance(value, int | str) and not isinstance(value, bool)):
-        return value
+    """Return the identifier: an int or a str unchanged, 1.0 as 1."""
     if isinstance(value, bool):
         return int(value)
+    if value is None or isinstance(value, int | str):
+        return value
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_ID:
         return int(value)
-    raise MappingError("an id must be a whole number or text", field="id", value=value)
+    raise MappingError("an id must be an integer or a string", field="id", value=value)
 
 
 def to_metadata(value: Any) -> dict[str, Any] | None:
-    """Return a metadata column: an object, or JSON text of one."""
+    """Return the metadata: a dict, or the one that a str has as JSON."""
     if is_missing(value):
         return None
     data = _from_json(value, "metadata") if isinstance(value, str) else value
     if data is None or isinstance(data, dict):
         return data
-    raise MappingError("must be an object, or JSON text of one", field="metadata", value=value)
+    raise MappingError("must be a dict, or a JSON string of one", field="metadata", value=value)
 
 
 def to_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
-    """Return the sandbox: a type, a pair of type and file, or JSON text of a pair."""
+    """Return the sandbox: a type, or a list (or JSON) of a type and its configuration file."""
     if is_missing(value):
         return None
     if isinstance(value, str) and not value.strip().startswith("["):
@@ -131,23 +134,23 @@ def to_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
     data = _from_json(value, "sandbox") if isinstance(value, str) else value
     if isinstance(data, list) and len(data) == 2:
         return SandboxEnvironmentSpec(str(data[0]), str(data[1]))
-    message = "must be text, or a list of two: type and configuration file"
+    message = "must be a string, or a list of two: type and configuration file"
     raise MappingError(message, field="sandbox", value=value)
 
 
 def to_files(value: Any) -> dict[str, str] | None:
-    """Return the files: an object of texts, or JSON text of one."""
+    """Return the files: a dict of str, or the one that a str has as JSON."""
     if is_missing(value):
         return None
     data = _from_json(value, "files") if isinstance(value, str) else value
     if isinstance(data, dict) and all(isinstance(item, str) for item in data.values()):
         return data
-    message = "must be an object of texts, or JSON text of one"
+    message = "must be a dict of strings, or a JSON string of one"
     raise MappingError(message, field="files", value=value)
 
 
 def to_setup(value: Any) -> str | None:
-    """Return the setup script as text."""
+    """Return the setup script."""
     return None if is_missing(value) else str(value)
 
 

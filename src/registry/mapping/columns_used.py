@@ -1,4 +1,4 @@
-"""What expressions and conditions read of a record: which columns, and whether its number."""
+"""What an expression or condition depends on: which columns, and whether the record's number."""
 
 from __future__ import annotations
 
@@ -29,18 +29,20 @@ from registry.manifest.expressions import (
 from registry.mapping.operations import find_operation
 
 __all__ = [
-    "Reads",
-    "columns_of_condition",
-    "columns_of_expression",
-    "columns_of_metadata",
-    "reads_number",
+    "ColumnDependencies",
+    "condition_dependencies",
+    "expression_dependencies",
+    "join_dependencies",
+    "metadata_dependencies",
+    "uses_row_number",
 ]
 
-Reads = frozenset[str] | None
-"""Names as expressions write them; None where a whole record is read."""
+ColumnDependencies = frozenset[str] | None
+"""Column names and paths as expressions write them; None for the whole record."""
 
 
-def _union(parts: Iterable[Reads]) -> Reads:
+def join_dependencies(parts: Iterable[ColumnDependencies]) -> ColumnDependencies:
+    """Return the dependencies of several parts together."""
     names: frozenset[str] = frozenset()
     for part in parts:
         if part is None:
@@ -49,42 +51,54 @@ def _union(parts: Iterable[Reads]) -> Reads:
     return names
 
 
-def columns_of_expression(expression: Expression) -> Reads:
-    """Return the columns that an expression reads, those in arguments of operations too."""
-    return _union([_own_columns(expression), *map(columns_of_expression, _parts(expression))])
+def expression_dependencies(expression: Expression) -> ColumnDependencies:
+    """Return the columns that an expression reads, also in the arguments of operations."""
+    own: frozenset[str] = frozenset()
+    match expression:
+        case Column(name):
+            own = frozenset([name])
+        case Hash(fields=()):  # of every column that holds a str
+            return None
+        case Template(parts, values):
+            own = frozenset(expression_columns(Template(parts, {}))) - values.keys()
+    return join_dependencies([own, *map(expression_dependencies, _parts(expression))])
 
 
-def columns_of_condition(condition: Condition) -> Reads:
+def condition_dependencies(condition: Condition) -> ColumnDependencies:
     """Return the columns that a condition reads."""
-    return _union(map(columns_of_expression, _compared(condition)))
+    return join_dependencies(map(expression_dependencies, _compared(condition)))
 
 
-def reads_number(node: Expression | Condition) -> bool:
+def metadata_dependencies(raw: Any) -> ColumnDependencies:
+    """Return the columns that a manifest's `metadata` reads."""
+    match raw:
+        case None:
+            return frozenset()
+        case "*":
+            return None
+        case str():
+            return frozenset([raw])
+        case Mapping():
+            items = [parse_expression(item) for key, item in raw.items() if key != "*"]
+            spread = metadata_dependencies(raw.get("*"))
+            return join_dependencies([spread, *map(expression_dependencies, items)])
+        case _:
+            return frozenset(raw)
+
+
+def uses_row_number(node: Expression | Condition) -> bool:
     """Return whether an expression or a condition reads the number of the record."""
     match node:
         case RowNumber():
             return True
         case Comparisons() | AllOf() | AnyOf() | Not():
-            return any(map(reads_number, _compared(node)))
+            return any(map(uses_row_number, _compared(node)))
         case _:
-            return any(map(reads_number, _parts(node)))
-
-
-def _own_columns(expression: Expression) -> Reads:
-    """Return the columns that an expression reads beside those that its parts read."""
-    match expression:
-        case Column(name):
-            return frozenset([name])
-        case Hash(fields=()):
-            return None
-        case Template(parts, values):
-            return frozenset(expression_columns(Template(parts, {}))) - values.keys()
-        case _:
-            return frozenset()
+            return any(map(uses_row_number, _parts(node)))
 
 
 def _parts(expression: Expression) -> Iterator[Expression]:
-    """Yield the expressions within an expression, those in arguments of operations too."""
+    """Yield the direct parts of an expression, also those in the arguments of operations."""
     match expression:
         case Hash(fields=fields, prefix=prefix):
             yield from fields if prefix is None else (*fields, prefix)
@@ -100,18 +114,18 @@ def _parts(expression: Expression) -> Iterator[Expression]:
             yield from (part for _, parts in turns for _, part in parts)
         case Pipe(start, calls):
             yield start
-            yield from _arguments(calls)
+            yield from _in_arguments(calls)
 
 
-def _arguments(calls: Iterable[OperationCall]) -> Iterator[Expression]:
+def _in_arguments(calls: Iterable[OperationCall]) -> Iterator[Expression]:
     for call in calls:
         operation = find_operation(call)
         yield from map(parse_expression, operation.expressions(call.arguments))
-        yield from _arguments(parse_operations(operation.steps(call.arguments)))
+        yield from _in_arguments(parse_operations(operation.steps(call.arguments)))
 
 
 def _compared(condition: Condition) -> Iterator[Expression]:
-    """Yield the expressions that a condition compares."""
+    """Yield the expressions whose values a condition compares."""
     match condition:
         case Comparisons(_, value):
             yield from () if value is None else (value,)
@@ -120,22 +134,3 @@ def _compared(condition: Condition) -> Iterator[Expression]:
                 yield from _compared(inner)
         case Not(inner):
             yield from _compared(inner)
-
-
-def columns_of_metadata(raw: Any) -> Reads:
-    """Return the columns that a manifest's `metadata` reads."""
-    match raw:
-        case None:
-            return frozenset()
-        case "*":
-            return None
-        case str():
-            return frozenset([raw])
-        case Mapping():
-            spread = columns_of_metadata(raw.get("*"))
-            items = (item for key, item in raw.items() if key != "*")
-            return _union(
-                [spread, *(columns_of_expression(parse_expression(one)) for one in items)]
-            )
-        case _:
-            return frozenset(raw)

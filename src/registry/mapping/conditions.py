@@ -12,26 +12,49 @@ from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, 
 from registry.mapping.coerce import is_missing
 from registry.mapping.row import MISSING, Evaluator, Row
 
-__all__ = ["Holds", "compile_comparisons", "compile_condition", "equal", "is_empty"]
+__all__ = [
+    "RowPredicate",
+    "ValuePredicate",
+    "compile_comparisons",
+    "compile_condition",
+    "equal",
+    "is_empty",
+]
 
-Holds = Callable[[Row], bool]
+RowPredicate = Callable[[Row], bool]
 """A compiled condition."""
 
-Test = Callable[[Any], bool]
+ValuePredicate = Callable[[Any], bool]
+"""Compiled comparisons of one value."""
+
+_ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
+    "less": operator.lt,
+    "at_most": operator.le,
+    "greater": operator.gt,
+    "at_least": operator.ge,
+}
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a value is missing, null, NaN, or an empty text, list or map."""
+    """Return whether a value is missing, null, NaN, or an empty str, list or dict."""
     return value is MISSING or is_missing(value) or value in ("", [], {})
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Compare as manifests mean it: true is not 1, and 1 is 1.0."""
+    try:
+        return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+    except ArithmeticError:  # comparing a signalling NaN of decimal raises
+        return False
 
 
 def compile_condition(
     condition: Condition, compile_expression: Callable[[Expression], Evaluator]
-) -> Holds:
-    """Return the function that tells whether a condition holds of a row.
+) -> RowPredicate:
+    """Return the function that tells whether a condition holds for a row.
 
     Raises:
-        ValueError: a comparison's operand does not fit.
+        ValueError: the operand of a comparison has the wrong type.
     """
     match condition:
         case AllOf(conditions):
@@ -50,66 +73,45 @@ def compile_condition(
             return lambda row: holds(evaluate(row))
 
 
-def compile_comparisons(comparisons: Comparisons) -> Test:
-    """Return the function that tells whether all comparisons hold of a value."""
-    tests = [_compile_test(name, operand) for name, operand in comparisons.tests]
+def compile_comparisons(comparisons: Comparisons) -> ValuePredicate:
+    """Return the function that tells whether all comparisons hold for a value."""
+    tests = [_compile_comparison(name, operand) for name, operand in comparisons.tests]
     return lambda value: all(test(None if value is MISSING else value) for test in tests)
 
 
-def _compile_test(name: str, operand: Any) -> Test:
-    if name in _ORDERED:
-        return _ordered(_ORDERED[name], operand)
-    return _TESTS[name](operand)
+def _compile_comparison(name: str, operand: Any) -> ValuePredicate:
+    match name:
+        case "equals":
+            return lambda value: equal(value, operand)
+        case "not_equals":
+            return lambda value: not equal(value, operand)
+        case "in" | "not_in" if not isinstance(operand, list):
+            raise ValueError(f"`{name}` takes a list")
+        case "in":
+            return lambda value: any(equal(value, item) for item in operand)
+        case "not_in":
+            return lambda value: not any(equal(value, item) for item in operand)
+        case "empty" if not isinstance(operand, bool):
+            raise ValueError("`empty` takes true or false")
+        case "empty":
+            return lambda value: is_empty(value) is operand
+        case "regex" if not isinstance(operand, str):
+            raise ValueError("`regex` takes a pattern, a string")
+        case "regex":
+            try:
+                search = re.compile(operand).search
+            except re.error as error:
+                raise ValueError(f"not a regular expression: {error}") from error
+            return lambda value: isinstance(value, str) and search(value) is not None
+        case _:
+            return _compile_ordering(name, operand)
 
 
-def equal(left: Any, right: Any) -> bool:
-    """Compare as manifests mean it: true is not 1, and 1 is 1.0."""
-    try:
-        return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
-    except ArithmeticError:  # a signalling NaN of decimal refuses to be compared
-        return False
-
-
-def _equals(operand: Any) -> Test:
-    return lambda value: equal(value, operand)
-
-
-def _not_equals(operand: Any) -> Test:
-    return lambda value: not equal(value, operand)
-
-
-def _in(operand: Any) -> Test:
-    if not isinstance(operand, list):
-        raise ValueError("`in` takes a list")
-    return lambda value: any(equal(value, item) for item in operand)
-
-
-def _not_in(operand: Any) -> Test:
-    if not isinstance(operand, list):
-        raise ValueError("`not_in` takes a list")
-    return lambda value: not any(equal(value, item) for item in operand)
-
-
-def _regex(operand: Any) -> Test:
-    if not isinstance(operand, str):
-        raise ValueError("`regex` takes a pattern as text")
-    try:
-        pattern = re.compile(operand)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from error
-    return lambda value: isinstance(value, str) and pattern.search(value) is not None
-
-
-def _empty(operand: Any) -> Test:
-    if not isinstance(operand, bool):
-        raise ValueError("`empty` takes true or false")
-    return lambda value: is_empty(value) is operand
-
-
-def _ordered(compare: Callable[[Any, Any], bool], operand: Any) -> Test:
+def _compile_ordering(name: str, operand: Any) -> ValuePredicate:
+    compare = _ORDERINGS[name]
     kind: type | tuple[type, ...] = str if isinstance(operand, str) else (int, float)
     if not isinstance(operand, str | int | float) or isinstance(operand, bool):
-        raise ValueError("a comparison of order takes a number or text")
+        raise ValueError(f"`{name}` takes a number or a string")
 
     def test(value: Any) -> bool:
         if is_missing(value):
@@ -119,19 +121,3 @@ def _ordered(compare: Callable[[Any, Any], bool], operand: Any) -> Test:
         return compare(value, operand)
 
     return test
-
-
-_ORDERED = {
-    "less": operator.lt,
-    "at_most": operator.le,
-    "greater": operator.gt,
-    "at_least": operator.ge,
-}
-_TESTS: dict[str, Callable[[Any], Test]] = {
-    "equals": _equals,
-    "not_equals": _not_equals,
-    "in": _in,
-    "not_in": _not_in,
-    "regex": _regex,
-    "empty": _empty,
-}

@@ -1,4 +1,4 @@
-"""Evaluate an expression of the field language on one row."""
+"""Compile an expression of the field language to a function of one row."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
 
 __all__ = ["compile_expression"]
 
+# Inspect's content types for audio and video need a format; manifests have no key for it.
 _MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
 
 
@@ -38,15 +39,20 @@ def compile_expression(expression: Expression) -> Evaluator:
     """Return the function that evaluates `expression`.
 
     Raises:
-        ValueError: an operation is unknown, or its arguments do not fit.
+        ValueError: an operation is unknown, or its argument is invalid.
     """
     match expression:
         case Column(name):
-            return _compile_column(name)
+
+            def evaluate(row: Row) -> Any:
+                record = row.record  # the exact name is nearly always there: no call then
+                return record[name] if name in record else get_column(record, name)
+
+            return evaluate
         case Const(str() as text):
             return lambda row: text
         case Const(value):
-            return lambda row: copy.deepcopy(value)
+            return lambda row: copy.deepcopy(value)  # a sample may change its own list or dict
         case ListOf(items):
             return _compile_list(items)
         case ObjectOf(pairs):
@@ -55,30 +61,25 @@ def compile_expression(expression: Expression) -> Evaluator:
             return _compile_template(expression)
         case Hash():
             return _compile_hash(expression)
-        case RowNumber(start, width):
-            return _compile_row_number(start, width)
+        case RowNumber(first, None):
+            return lambda row: row.number - 1 + first
+        case RowNumber(first, width):
+            return lambda row: f"{row.number - 1 + first:0{width}d}"
         case If(condition, then, otherwise):
-            return _compile_if(
-                compile_condition(condition, compile_expression),
-                compile_expression(then),
-                compile_expression(otherwise),
-            )
+            holds = compile_condition(condition, compile_expression)
+            if_true, if_false = compile_expression(then), compile_expression(otherwise)
+            return lambda row: if_true(row) if holds(row) else if_false(row)
         case Messages(turns):
             return _compile_messages(turns)
-        case Pipe(start, operations):
-            return _compile_pipe(start, operations)
-
-
-def _compile_column(name: str) -> Evaluator:
-    def evaluate(row: Row) -> Any:
-        record = row.record
-        return record[name] if name in record else get_column(record, name)
-
-    return evaluate
+        case Pipe(start, calls):
+            takes_missing = bool(calls) and find_operation(calls[0]).takes_missing
+            value = compile_expression(start) if takes_missing else _compile_required(start)
+            step = _COMPILER.steps(calls)
+            return lambda row: step(value(row), row)
 
 
 def _compile_required(expression: Expression) -> Evaluator:
-    """Compile an expression whose column must be there."""
+    """Compile an expression whose column must exist."""
     evaluate = compile_expression(expression)
 
     def required(row: Row) -> Any:
@@ -117,25 +118,18 @@ def _compile_object(pairs: tuple[tuple[str, Expression], ...]) -> Evaluator:
     return evaluate
 
 
-def _compile_if(holds: Callable[[Row], bool], then: Evaluator, otherwise: Evaluator) -> Evaluator:
-    return lambda row: then(row) if holds(row) else otherwise(row)
-
-
-def _compile_row_number(start: int, width: int | None) -> Evaluator:
-    if width is None:
-        return lambda row: row.number - 1 + start
-    return lambda row: f"{row.number - 1 + start:0{width}d}"
-
-
 def _compile_hash(expression: Hash) -> Evaluator:
     evaluators = [_compile_required(field) for field in expression.fields]
     prefix = _compile_required(expression.prefix) if expression.prefix else None
-    # `hashlib.new` looks the name up at each call; one that is unknown is refused by the schema.
+    # `hashlib.new` would look the name up at each call; the schema refuses unknown ones.
     digest_of: Any = getattr(hashlib, expression.algorithm, None)
     length = expression.length
 
     def evaluate(row: Row) -> str:
-        texts = [str(evaluator(row)) for evaluator in evaluators] or _texts(row)
+        if evaluators:
+            texts = [str(evaluator(row)) for evaluator in evaluators]
+        else:  # every column that holds a str, by name: the order of columns must not matter
+            texts = [value for _, value in sorted(row.record.items()) if isinstance(value, str)]
         data = "\0".join(texts).encode("utf-8", "surrogatepass")
         digest = digest_of(data, usedforsecurity=False).hexdigest()[:length]
         return digest if prefix is None else f"{prefix(row)}_{digest}"
@@ -143,41 +137,30 @@ def _compile_hash(expression: Hash) -> Evaluator:
     return evaluate
 
 
-def _texts(row: Row) -> list[str]:
-    """Return every column that holds text, in order of their names."""
-    return [value for _, value in sorted(row.record.items()) if isinstance(value, str)]
-
-
 def _compile_template(template: Template) -> Evaluator:
     values = {name: compile_expression(item) for name, item in template.values.items()}
-
-    def value_of(row: Row, name: str) -> Any:
-        return values[name](row) if name in values else get_column(row.record, name)
 
     def render(parts: Sequence[str | Placeholder | Section], row: Row) -> str:
         return "".join(part if isinstance(part, str) else fill(part, row) for part in parts)
 
     def fill(part: Placeholder | Section, row: Row) -> str:
-        value = value_of(row, part.name)
+        name = part.name
+        value = values[name](row) if name in values else get_column(row.record, name)
         if isinstance(part, Section):
             return "" if is_empty(value) else render(part.parts, row)
-        return _filled(part, value, row)
+        if part.default is not None and is_empty(value):
+            return part.default
+        if isinstance(value, str | int | float):
+            return str(value)
+        if value is MISSING:
+            raise no_column(name, row.record)
+        if value is None:
+            hint = f"write {{{name}|}} to leave it empty"
+            raise MappingError(f"the column '{name}' of the template is null ({hint})")
+        hint = "convert a list to a string under `with`"
+        raise MappingError(f"'{name}' in the template needs a string ({hint})", value=value)
 
     return lambda row: render(template.parts, row)
-
-
-def _filled(part: Placeholder, value: Any, row: Row) -> str:
-    if part.default is not None and is_empty(value):
-        return part.default
-    if value is MISSING:
-        raise no_column(part.name, row.record)
-    if value is None:
-        hint = f"write {{{part.name}|}} for no text"
-        raise MappingError(f"the column '{part.name}' of the template is null ({hint})")
-    if isinstance(value, str | int | float):
-        return str(value)
-    message = f"'{part.name}' in the template needs text (turn a list into text under `with`)"
-    raise MappingError(message, value=value)
 
 
 def _compile_messages(
@@ -188,38 +171,30 @@ def _compile_messages(
     ]
 
     def evaluate(row: Row) -> list[dict[str, Any]]:
-        contents = ((role, _content(parts, row)) for role, parts in compiled)
+        contents = ((role, _message_content(parts, row)) for role, parts in compiled)
         return [{"role": role, "content": content} for role, content in contents if content]
 
     return evaluate
 
 
-def _content(parts: list[tuple[str, Evaluator]], row: Row) -> str | list[dict[str, Any]]:
-    """Return a message's content; parts without a value vanish."""
-    values = [(kind, evaluate(row)) for kind, evaluate in parts]
-    kept = [(kind, value) for kind, value in values if not is_empty(value)]
-    for kind, value in kept:
+def _message_content(parts: list[tuple[str, Evaluator]], row: Row) -> str | list[dict[str, Any]]:
+    """Return the content of a message; empty parts are dropped."""
+    content = []
+    for kind, evaluate in parts:
+        value = evaluate(row)
+        if is_empty(value):
+            continue
         if not isinstance(value, str):
-            raise MappingError(f"a message's {kind or 'content'} must be text", value=value)
-    if kept and kept[0][0] == "":
-        return str(kept[0][1])
-    return [_part(kind, value) for kind, value in kept]
-
-
-def _part(kind: str, value: str) -> dict[str, Any]:
-    media_format = {"format": _MEDIA_FORMATS[kind]} if kind in _MEDIA_FORMATS else {}
-    return {"type": kind, kind: value, **media_format}
-
-
-def _compile_pipe(start: Expression, calls: tuple[OperationCall, ...]) -> Evaluator:
-    accepts_missing = bool(calls) and find_operation(calls[0]).takes_missing
-    evaluate_start = compile_expression(start) if accepts_missing else _compile_required(start)
-    step = _COMPILER.steps(calls)
-    return lambda row: step(evaluate_start(row), row)
+            raise MappingError(f"a message's {kind or 'content'} must be a string", value=value)
+        if kind == "":  # not a list of parts, so the only one
+            return value
+        media_format = {"format": _MEDIA_FORMATS[kind]} if kind in _MEDIA_FORMATS else {}
+        content.append({"type": kind, kind: value, **media_format})
+    return content
 
 
 class _Compiler:
-    """What operations may use; see `operations.operation.Compiler`."""
+    """What operations may compile; see `operations.base.Compiler`."""
 
     def expression(self, raw: Any) -> Evaluator:
         return compile_expression(parse_expression(raw))

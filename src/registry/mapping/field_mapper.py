@@ -9,61 +9,66 @@ from registry.errors import MappingError, did_you_mean
 from registry.manifest.arguments import check_fields
 from registry.manifest.expressions import Column, Expression, parse_expression
 from registry.manifest.models import FieldsSpec
-from registry.mapping import coerce as values
+from registry.mapping import coerce
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
 from registry.samples.sample import DatasetRecord, Sample
 
 __all__ = ["FieldMapper", "map_fields"]
 
-Reader = Callable[[Any], Any]
 
+def _to_choices(value: Any) -> list[str] | None:
+    """Return the choices; of a list, only whitespace at its end is left out.
 
-def _read_choices(value: Any) -> list[str] | None:
-    """Return the choices; of a list only blank ones at the end are left out.
-
-    The loaders leave out all blank ones, as Inspect's do; here the letters of targets count them.
+    The loaders leave out every whitespace-only choice, as Inspect's do; here the letters of
+    targets count them.
     """
     if not isinstance(value, list):
-        return values.to_choices(value)
-    texts = [str(item) for item in value]
-    while texts and not texts[-1].strip():
-        texts.pop()
-    return texts
+        return coerce.to_choices(value)
+    choices = [str(item) for item in value]
+    while choices and not choices[-1].strip():
+        choices.pop()
+    return choices
 
 
-# Field of a sample → how a value becomes it. `input` has a rule of its own for missing columns.
-_READERS: dict[str, Reader] = {
-    "input": values.to_input,
-    "target": values.to_target,
-    "choices": _read_choices,
-    "id": values.to_id,
-    "sandbox": values.to_sandbox,
-    "files": values.to_files,
-    "setup": values.to_setup,
+# Field of a sample → how a value becomes it; null gives what a field that isn't mapped has.
+_COERCE: dict[str, Callable[[Any], Any]] = {
+    "input": coerce.to_input,
+    "target": coerce.to_target,
+    "choices": _to_choices,
+    "id": coerce.to_id,
+    "sandbox": coerce.to_sandbox,
+    "files": coerce.to_files,
+    "setup": coerce.to_setup,
 }
-
-
-_NOTHING_READ = {**dict.fromkeys(_READERS), "target": ""}
+_NOT_MAPPED = {**dict.fromkeys(_COERCE), "target": ""}
 
 
 class FieldMapper:
-    """A RecordToSample made of the field language; it also knows the number of a record."""
+    """A RecordToSample compiled from the field language; `map` also takes the record's number."""
 
     def __init__(self, fields: FieldsSpec) -> None:
-        """Compile the fields; a ValueError says which one can't be."""
+        """Compile the fields; a ValueError names the invalid one."""
         self.fields = fields
         """The expressions as the manifest writes them."""
         self.parts = {
-            name: _compile_part(name, getattr(fields, name))
-            for name in _READERS
+            name: _compile_field(name, getattr(fields, name))
+            for name in _COERCE
             if getattr(fields, name) is not None
         }
+        """Field → its evaluator; without the fields that are null, and without metadata."""
         self.metadata = _compile_metadata(fields.metadata)
-        self.metadata_keys = _fixed_keys(fields.metadata)
+        """The evaluator of the metadata."""
+        self.metadata_keys: dict[str, Expression] = {}
+        """Key → expression, where the metadata of every sample has the same keys."""
+        raw = fields.metadata
+        if isinstance(raw, list | tuple):
+            self.metadata_keys = {name: Column(name) for name in raw}
+        elif isinstance(raw, Mapping) and "*" not in raw:
+            self.metadata_keys = {key: parse_expression(item) for key, item in raw.items()}
 
     def __call__(self, record: DatasetRecord) -> Sample:
-        """Map a record that is the first, or whose number does not matter."""
+        """Map a record that is the first one, or whose number does not matter."""
         return self.map(Row(record))
 
     def map(self, row: Row) -> Sample:
@@ -72,11 +77,11 @@ class FieldMapper:
 
     def values(self, row: Row) -> dict[str, Any]:
         """Return the fields of the sample of a record; they need no validation."""
-        read = dict(_NOTHING_READ)
+        values = dict(_NOT_MAPPED)
         for name, part in self.parts.items():
-            read[name] = part(row)
-        read["metadata"] = self.metadata(row)
-        return read
+            values[name] = part(row)
+        values["metadata"] = self.metadata(row)
+        return values
 
 
 def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
@@ -88,78 +93,57 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
 
     Raises:
         TypeError: no such field.
-        ValueError: an expression is not valid.
+        ValueError: an expression is invalid.
     """
     for key in fields:
         if key not in FieldsSpec.__struct_fields__:
             hint = did_you_mean(key, FieldsSpec.__struct_fields__)
             raise TypeError(f"a sample has no field '{key}' {hint}".strip())
-    mapper = FieldMapper(FieldsSpec(**fields))
+    try:
+        mapper = FieldMapper(FieldsSpec(**fields))
+    except (AttributeError, TypeError):
+        # Compiling expects data of the schema's shape. If the schema accepts it, the bug is ours.
+        check_fields(fields)
+        raise
     check_fields(fields)
     return mapper
 
 
-def _compile_part(name: str, raw: Any) -> Evaluator:
-    expression = _parsed(name, raw)
-    evaluate = _compiled(name, expression)
-    read = _READERS[name]
-    is_made = not isinstance(expression, Column)
+def _compile_field(name: str, raw: Any) -> Evaluator:
+    expression, evaluate = _compile(name, raw)
+    to_field = _COERCE[name]
+    is_checked = not isinstance(expression, Column) and name in ("target", "choices")
 
-    def part(row: Row) -> Any:
+    def field(row: Row) -> Any:
         try:
             value = evaluate(row)
             if value is MISSING:
-                _check_may_miss(name, expression, row)
+                # As with the loaders, only the input's column must exist.
+                if name == "input" and isinstance(expression, Column):
+                    raise no_column(expression.name, row.record)
                 value = None
-            if is_made and name in ("target", "choices"):
-                _check_no_null(value)
-            return read(value)
+            # In a list that the manifest makes, a null would become the str "None".
+            if is_checked and isinstance(value, list):
+                for index, item in enumerate(value):
+                    if coerce.is_missing(item):
+                        message = f"item {index} is null (add drop_null to leave it out)"
+                        raise MappingError(message, value=value)
+            return to_field(value)
         except MappingError as error:
             raise error.at(field=name) from error.__cause__
 
-    return part
+    return field
 
 
-def _parsed(name: str, raw: Any) -> Expression:
+def _compile(field: str, raw: Any) -> tuple[Expression, Evaluator]:
     try:
-        return parse_expression(raw)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"field {name}: {error}") from error
-
-
-def _compiled(name: str, expression: Expression) -> Evaluator:
-    try:
-        return compile_expression(expression)
+        expression = parse_expression(raw)
+        return expression, compile_expression(expression)
     except ValueError as error:
-        raise ValueError(f"field {name}: {error}") from error
+        raise ValueError(f"field {field}: {error}") from error
 
 
-def _check_may_miss(name: str, expression: Expression, row: Row) -> None:
-    """Let a column be missing, as the loaders do; only the input must be there."""
-    if name == "input" and isinstance(expression, Column):
-        raise no_column(expression.name, row.record)
-
-
-def _check_no_null(value: Any) -> None:
-    """Refuse nulls in a list that the manifest makes: text of them would be `None`."""
-    for index, item in enumerate(value if isinstance(value, list) else ()):
-        if values.is_missing(item):
-            raise MappingError(f"item {index} is null (add drop_null to leave it out)", value=value)
-
-
-Metadata = dict[str, Any]
-
-
-def _fixed_keys(raw: Any) -> dict[str, Expression]:
-    """Return the expressions of the keys that every sample's metadata has; none if they vary."""
-    if isinstance(raw, list | tuple):
-        return {name: Column(name) for name in raw}
-    if isinstance(raw, Mapping) and "*" not in raw:
-        return {key: parse_expression(item) for key, item in raw.items()}
-    return {}
-
-
-def _compile_metadata(raw: Any) -> Callable[[Row], Metadata | None]:
+def _compile_metadata(raw: Any) -> Callable[[Row], dict[str, Any] | None]:
     if raw is None:
         return lambda row: None
     if isinstance(raw, str):
@@ -167,38 +151,11 @@ def _compile_metadata(raw: Any) -> Callable[[Row], Metadata | None]:
     if isinstance(raw, list | tuple):
         return lambda row: {name: _or_none(get_column(row.record, name)) for name in raw}
     if not isinstance(raw, Mapping):
-        raise ValueError(f"field metadata: {raw!r} is no column, list of columns or map")
-    return _compile_metadata_map(raw)
-
-
-def _compile_spread(name: str) -> Callable[[Row], Metadata | None]:
-    """Return the function that gives a column that holds an object, or with `*` the record."""
-    if name == "*":
-        return lambda row: dict(row.record)
-
-    def spread(row: Row) -> Metadata | None:
-        try:
-            return values.to_metadata(_or_none(get_column(row.record, name)))
-        except MappingError as error:
-            raise error.at(field="metadata") from error.__cause__
-
-    return spread
-
-
-def _or_none(value: Any) -> Any:
-    return None if value is MISSING else value
-
-
-def _compile_metadata_map(raw: Mapping[str, Any]) -> Callable[[Row], Metadata]:
-    """Compile a map of expressions; the key `*` spreads a column, or the record, into it."""
+        raise ValueError(f"field metadata: {raw!r} is not a column, a list of columns or a dict")
     spread = _compile_spread(raw["*"]) if "*" in raw else lambda row: None
-    parts = {
-        key: _compiled(f"metadata.{key}", _parsed(f"metadata.{key}", item))
-        for key, item in raw.items()
-        if key != "*"
-    }
+    parts = {key: _compile(f"metadata.{key}", raw[key])[1] for key in raw if key != "*"}
 
-    def evaluate(row: Row) -> Metadata:
+    def evaluate(row: Row) -> dict[str, Any]:
         metadata = dict(spread(row) or {})
         for key, part in parts.items():
             try:
@@ -208,3 +165,21 @@ def _compile_metadata_map(raw: Mapping[str, Any]) -> Callable[[Row], Metadata]:
         return metadata
 
     return evaluate
+
+
+def _compile_spread(name: str) -> Callable[[Row], dict[str, Any] | None]:
+    """Return the function that gives the dict in a column, or with `*` the whole record."""
+    if name == "*":
+        return lambda row: dict(row.record)
+
+    def spread(row: Row) -> dict[str, Any] | None:
+        try:
+            return coerce.to_metadata(_or_none(get_column(row.record, name)))
+        except MappingError as error:
+            raise error.at(field="metadata") from error.__cause__
+
+    return spread
+
+
+def _or_none(value: Any) -> Any:
+    return None if value is MISSING else value

@@ -1,4 +1,4 @@
-"""Records → samples for the loaders' `sample_fields`, and the walk over records."""
+"""Map records to samples: by a loader's `sample_fields`, by a FieldMapper, or by any function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from registry.errors import MappingError
-from registry.mapping import coerce as values
+from registry.mapping import coerce
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.samples.field_spec import FieldSpec
@@ -19,19 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["map_records", "map_values", "record_mapper"]
 
 
-def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToSample:
-    """Return the function record → sample(s) that a loader's `sample_fields` stands for."""
-    if sample_fields is None:
-        return _field_mapper(FieldSpec())
-    if isinstance(sample_fields, FieldSpec):
-        return _field_mapper(sample_fields)
-    return sample_fields
-
-
 def map_records(
     records: Iterable[tuple[int, DatasetRecord]], mapper: RecordToSample, *, dataset: str
 ) -> Iterator[tuple[int, Sample]]:
-    """Yield samples with the numbers of their records; an error says which record it is."""
+    """Yield samples with the numbers of their records; an error names its record."""
     if isinstance(mapper, FieldMapper):
         values = map_values(records, mapper, dataset=dataset)
         yield from ((number, Sample(**fields)) for number, fields in values)
@@ -39,11 +30,11 @@ def map_records(
     number, record = 0, None
     try:
         for number, record in records:
-            made = mapper(record)
-            if type(made) is Sample:  # nearly always
-                yield number, made
+            result = mapper(record)
+            if type(result) is Sample:  # nearly always
+                yield number, result
                 continue
-            for sample in _samples_in(made):
+            for sample in _check_samples(result):
                 yield number, sample
     except MappingError as error:
         raise error.at(dataset=dataset, record=number) from error.__cause__
@@ -52,30 +43,26 @@ def map_records(
         raise MappingError(message, dataset=dataset, record=number, value=record) from error
 
 
-def _samples_in(made: Any) -> list[Sample]:
-    """Return what a mapper gave as a list of samples; anything else is a MappingError."""
-    samples: list[Sample] = made if isinstance(made, list) else [made]
+def _check_samples(result: Any) -> list[Sample]:
+    """Return what a mapper returned as a list of samples; a MappingError if it is not."""
+    samples: list[Sample] = result if isinstance(result, list) else [result]
     for sample in samples:
-        if not _is_sample(sample):
+        if isinstance(sample, Sample):
+            continue
+        # Inspect's own Sample is told by its fields, as Inspect need not be installed.
+        fields = type(sample).model_fields if isinstance(sample, BaseModel) else {}
+        if not Sample.model_fields.keys() <= fields.keys():
             what = "None" if sample is None else f"a {type(sample).__name__}"
-            gave = f"a list with {what}" if samples is made else what
-            message = f"the mapper gave {gave}; a mapper returns a Sample or a list of them"
+            returned = f"a list with {what}" if samples is result else what
+            message = f"the mapper returned {returned}, not a Sample or a list of them"
             raise MappingError(message, value=sample)
     return samples
-
-
-def _is_sample(value: Any) -> bool:
-    """Return whether a value is a sample: ours, or Inspect's own, which has the same fields."""
-    if isinstance(value, Sample):
-        return True
-    theirs = type(value).model_fields if isinstance(value, BaseModel) else {}
-    return Sample.model_fields.keys() <= theirs.keys()
 
 
 def map_values(
     records: Iterable[tuple[int, DatasetRecord]], mapper: FieldMapper, *, dataset: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the fields of the samples of records, with the numbers of the records."""
+    """Yield the fields of samples, without making them, with the numbers of their records."""
     values, number = mapper.values, 0
     try:
         for number, record in records:
@@ -84,22 +71,26 @@ def map_values(
         raise error.at(dataset=dataset, record=number) from error.__cause__
 
 
-def _field_mapper(spec: FieldSpec) -> Callable[[DatasetRecord], Sample]:
+def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToSample:
+    """Return the function record → sample(s) for a loader's `sample_fields`."""
+    spec = FieldSpec() if sample_fields is None else sample_fields
+    if not isinstance(spec, FieldSpec):
+        return spec
     to_metadata = _metadata_reader(spec.metadata)
     parts: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
-        ("input", spec.input, values.to_input),
-        ("target", spec.target, values.to_target),
-        ("choices", spec.choices, values.to_choices),
-        ("id", spec.id, values.to_id),
-        ("sandbox", spec.sandbox, values.to_sandbox),
-        ("files", spec.files, values.to_files),
-        ("setup", spec.setup, values.to_setup),
+        ("input", spec.input, coerce.to_input),
+        ("target", spec.target, coerce.to_target),
+        ("choices", spec.choices, coerce.to_choices),
+        ("id", spec.id, coerce.to_id),
+        ("sandbox", spec.sandbox, coerce.to_sandbox),
+        ("files", spec.files, coerce.to_files),
+        ("setup", spec.setup, coerce.to_setup),
     )
 
     def to_sample(record: DatasetRecord) -> Sample:
         metadata = to_metadata(record)
-        read = {name: reader(record.get(column)) for name, column, reader in parts}
-        return Sample(**read, metadata=metadata)
+        fields = {name: to_field(record.get(column)) for name, column, to_field in parts}
+        return Sample(**fields, metadata=metadata)
 
     return to_sample
 
@@ -109,16 +100,14 @@ def _metadata_reader(
 ) -> Callable[[DatasetRecord], dict[str, Any] | None]:
     if isinstance(wanted, list) and wanted:
         return lambda record: {name: record.get(name) for name in wanted}
-    if isinstance(wanted, type):
-        return _model_reader(wanted)
-    return lambda record: values.to_metadata(record.get("metadata"))
+    if not isinstance(wanted, type):
+        return lambda record: coerce.to_metadata(record.get("metadata"))
+    model: type[BaseModel] = wanted
 
-
-def _model_reader(model: type[BaseModel]) -> Callable[[DatasetRecord], dict[str, Any] | None]:
     def read(record: DatasetRecord) -> dict[str, Any]:
-        if not model.model_config.get("frozen", False):
+        if not model.model_config.get("frozen", False):  # checked, and worded, as Inspect does
             raise ValueError(f"Metadata model {model.__name__} must have frozen=True")
-        data = values.to_metadata(record.get("metadata"))
+        data = coerce.to_metadata(record.get("metadata"))
         if data is None:
             data = {key: value for key, value in record.items() if key in model.model_fields}
         try:

@@ -1,4 +1,4 @@
-"""A record with what is known about it: what expressions are evaluated on."""
+"""A record with its number: what expressions are evaluated on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""What an expression gives for a column that the record does not have."""
+"""The value of a column that the record does not have; null is a value."""
 
 
 class Row(NamedTuple):
@@ -33,9 +33,10 @@ Evaluator = Callable[[Row], Any]
 
 
 def get_column(record: Mapping[str, Any], name: str) -> Any:
-    """Return a column by its exact name, else by a dotted path into it; else MISSING."""
+    """Return the column of exactly that name, else the value at a dotted path, else MISSING."""
     if name in record:
         return record[name]
+    # A column's own name may contain dots, so every prefix of the path is tried as one.
     head, dot, rest = name.partition(".")
     while dot:
         if head in record:
@@ -49,7 +50,7 @@ def get_column(record: Mapping[str, Any], name: str) -> Any:
 
 
 def no_column(name: str, record: Mapping[str, Any]) -> MappingError:
-    """Return the error for a column that is not there, with what is."""
+    """Return the error for a missing column, with the closest name or the columns there are."""
     hint = did_you_mean(name, record)
     shown = ", ".join(list(map(str, record))[:12]) + (", …" if len(record) > 12 else "")
     return MappingError(f"no column '{name}' ({hint or f'columns: {shown}'})")

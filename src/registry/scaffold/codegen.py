@@ -1,4 +1,4 @@
-"""A resolved dataset as the equivalent call of a loader, in Python."""
+"""Generate the Python call of a loader that is equivalent to a dataset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["loader_call"]
 def loader_call(spec: DatasetSpec) -> str:
     """Return Python code that loads the same samples with a loader.
 
-    What no loader can do (`on_duplicate`, several paths, skipped rows) is named in a comment.
+    Comments name what no loader does: `on_duplicate`, several paths, skipped rows.
     """
     given = data_of(spec.source, without={"type", "path", "columns"}, keep=is_not_default)
     if "fs_options" in given:
@@ -32,23 +32,20 @@ def loader_call(spec: DatasetSpec) -> str:
     lines = [f"from registry import {imports}", ""]
     lines += [f"# get_dataset also does: {note}" for note in _notes(spec)]
     lines += [f"dataset = {loader}("]
-    lines += [_argument(name, value) for name, value in arguments.items()]
+    for name, value in arguments.items():
+        code = str(value) if isinstance(value, _Code) else pprint.pformat(value, sort_dicts=False)
+        lines.append(f"    {name}={code},".replace("\n", "\n    "))
     return "\n".join([*lines, ")"])
 
 
 class _Code(str):
-    """Text that is code already."""
+    """Python code, which must not be quoted."""
 
     __slots__ = ()
 
 
-def _argument(name: str, value: Any) -> str:
-    text = str(value) if isinstance(value, _Code) else pprint.pformat(value, sort_dicts=False)
-    return f"    {name}={text},".replace("\n", "\n    ")
-
-
 def _with_environment(value: Any) -> str:
-    """Return options as code that reads secrets from the environment."""
+    """Return options as Python code that reads secrets from the environment."""
     if isinstance(value, dict) and set(value) == {"env"}:
         return f"__import__('os').environ[{value['env']!r}]"
     if isinstance(value, dict):
@@ -58,24 +55,19 @@ def _with_environment(value: Any) -> str:
 
 
 def _mapping(fields: FieldsSpec) -> tuple[str, str]:
-    """Return the code of `sample_fields` and the name it needs; both empty for the defaults."""
+    """Return the code of `sample_fields` and the name it imports; both empty for the defaults."""
     given = data_of(fields, keep=is_not_default)
     if not given:
         return "", ""
-    if _is_field_spec(given):
+    # FieldSpec takes names of columns; a dot, an expression or other metadata needs `map_fields`.
+    metadata = given.get("metadata", ["metadata"])
+    names = [value for key, value in given.items() if key != "metadata"]
+    names += metadata if isinstance(metadata, list) and metadata else [None]
+    if all(isinstance(name, str) and "." not in name for name in names):
         inner = ", ".join(f"{key}={value!r}" for key, value in given.items())
         return f"FieldSpec({inner})", "FieldSpec"
     lines = "".join(f"\n    {key!r}: {value!r}," for key, value in given.items())
     return f"map_fields({{{lines}\n}})", "map_fields"
-
-
-def _is_field_spec(given: dict[str, Any]) -> bool:
-    names = [value for key, value in given.items() if key != "metadata"]
-    plain = all(isinstance(name, str) and "." not in name for name in names)
-    metadata = given.get("metadata", [])
-    if "metadata" in given and not (isinstance(metadata, list) and metadata):
-        return False
-    return plain and not any("." in name for name in metadata)
 
 
 def _notes(spec: DatasetSpec) -> Iterator[str]:
@@ -85,6 +77,6 @@ def _notes(spec: DatasetSpec) -> Iterator[str]:
     if done:
         yield f"apply {', '.join(done)} of the manifest"
     if spec.on_duplicate == "drop":
-        yield "leave out samples whose id was seen already"
+        yield "drop samples with a repeated id"
     if spec.on_duplicate == "suffix":
-        yield "number the ids that were seen already"
+        yield "append numbers to repeated ids"

@@ -117,6 +117,7 @@ def _commit(source: HfSource, repository: Repository, context: SourceContext) ->
         if known is None:
             raise offline_error(source.path)
         return str(known["revision"])
-    commit = request_commit(source, source.revision)
-    context.cache.remember(key, {"revision": commit})
-    return commit
+    if key not in context.lookups:
+        context.lookups[key] = request_commit(source, source.revision)
+        context.cache.remember(key, {"revision": context.lookups[key]})
+    return str(context.lookups[key])

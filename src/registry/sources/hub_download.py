@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -193,24 +194,42 @@ def _write_arrow(dataset: Any, path: Path, context: SourceContext) -> int:
     return rows
 
 
-@contextlib.contextmanager
-def _quiet(datasets: Any) -> Iterator[None]:
-    """Keep progress bars off, and other hosts out: `datasets` reports what is loaded to one."""
-    # The module, and not the class of the same name that its package puts in its place.
-    client = importlib.import_module("huggingface_hub.utils.tqdm")
-    switches: list[Any] = [datasets, client]
-    shown = [not switch.are_progress_bars_disabled() for switch in switches]
-    for switch in switches:
-        switch.disable_progress_bars()
-    reports = ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT")
-    before = {name: getattr(datasets.config, name) for name in reports}
-    for name in reports:
-        setattr(datasets.config, name, False)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(datasets.config, name, value)
-        for switch, was_shown in zip(switches, shown, strict=True):
-            if was_shown:
-                switch.enable_progress_bars()
+class _Quiet:
+    """Turns progress bars off, and the report to a third host of what is loaded.
+
+    These are switches of the whole process, and threads of `sync --jobs` load at the same time:
+    the first turns them off, the last one restores them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._restore = contextlib.ExitStack()
+
+    @contextlib.contextmanager
+    def __call__(self, datasets: Any) -> Iterator[None]:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._switch_off(datasets)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._restore.close()
+
+    def _switch_off(self, datasets: Any) -> None:
+        # The module, not the class of the same name that its package puts in its place.
+        client = importlib.import_module("huggingface_hub.utils.tqdm")
+        for switch in (datasets, client):
+            if not switch.are_progress_bars_disabled():
+                switch.disable_progress_bars()
+                self._restore.callback(switch.enable_progress_bars)
+        for name in ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT"):
+            self._restore.callback(setattr, datasets.config, name, getattr(datasets.config, name))
+            setattr(datasets.config, name, False)
+
+
+_quiet = _Quiet()

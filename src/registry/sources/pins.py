@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
@@ -90,6 +90,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     lock: Expected | None = None
     """What the lockfile pins; other sources are pinned as they are now."""
     report: Report = silent
+    lookups: dict[str, Any] = field(default_factory=dict)
+    """What servers answered so far: a context is of one operation, which asks each once."""
 
 
 class UnknownDigestError(SourceError):

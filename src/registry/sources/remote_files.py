@@ -48,7 +48,7 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
         if not context.whole:
             raise UnknownDigestError(public_location(location))
         raise offline_error(location)
-    state = _state(location, pool)
+    state = _look_up(location, pool, context)
     if not _is_current(known, state, context):
         if not context.whole:
             raise UnknownDigestError(public_location(location))
@@ -71,7 +71,7 @@ def probe_remote(
     if context.offline:
         known = context.cache.recall(key, "state")
         return known["state"] if known else None
-    state = _state(location, pool)
+    state = _look_up(location, pool, context)
     if not state["validators"] or (state["size"] or 0) < _SMALL_REMOTE_BYTES:
         return None
     context.cache.remember(key, {"state": state})
@@ -127,11 +127,15 @@ def digest_mismatch(pinned: PinnedFile, sha256: str, context: SourceContext) -> 
     )
 
 
-def _state(location: str, pool: FilesystemPool) -> dict[str, Any]:
-    with option_errors(location):
-        info = pool.of(location).info(location)
-    validators = {name: str(info[name]) for name in _VALIDATORS if info.get(name)}
-    return {"size": info.get("size"), "validators": validators}
+def _look_up(location: str, pool: FilesystemPool, context: SourceContext) -> dict[str, Any]:
+    key = location_key(location, pool.options)
+    if key not in context.lookups:
+        with option_errors(location):
+            info = pool.of(location).info(location)
+        validators = {name: str(info[name]) for name in _VALIDATORS if info.get(name)}
+        context.lookups[key] = {"size": info.get("size"), "validators": validators}
+    state: dict[str, Any] = context.lookups[key]
+    return state
 
 
 def _recall(key: str, context: SourceContext) -> Any:

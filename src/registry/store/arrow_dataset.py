@@ -206,6 +206,7 @@ class ArrowDataset(Dataset):
 
     def shuffle_choices(self, seed: int | None = None) -> None:
         """Shuffle the choices of each sample in place; see `Dataset.shuffle_choices`."""
+        # A seed in any case: the order is computed once and must be the same for each access.
         seed = random.SystemRandom().getrandbits(64) if seed is None else seed
         rows = self._rows(slice(None))
         old = self._view

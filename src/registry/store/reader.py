@@ -55,12 +55,15 @@ class SampleFile:
             CacheError: it can't be read.
         """
         try:
+            # Mapped, so that processes on one machine share the pages, and a file that is replaced
+            # or removed stays readable.
             data = pa.memory_map(str(path))
             self._reader = pa.ipc.open_file(data)
         except (pa.ArrowException, OSError) as error:
             raise CacheError(
                 f"{path}: can't be read: {error} (python -m registry cache clear)"
             ) from error
+        # From `meta.json`: opening a dataset reads no batch to know how long it is.
         shape = np.array(batches, dtype=np.int64).reshape(-1, 2)
         self._starts, self._choice_starts = np.concatenate([[[0, 0]], shape.cumsum(axis=0)]).T
         self._size: int = data.size()

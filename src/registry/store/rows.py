@@ -35,6 +35,7 @@ def metadata_of(
     values = columns.get("metadata_values")
     if values is None:
         return _read_json("metadata", columns, count)
+    # In place: `to_pylist` made these dicts, and nobody else has them.
     for key in json_keys:
         for item in values:
             if item[key] is not None:
@@ -104,18 +105,16 @@ def _read_json(name: str, columns: Columns, count: int) -> Sequence[Any]:
     return [None if text is None else from_json(text) for text in texts]
 
 
-def _read_sandbox(columns: Columns, count: int) -> Sequence[Any]:
-    specs = _read_json("sandbox", columns, count)
-    return [None if spec is None else SandboxEnvironmentSpec(*spec) for spec in specs]
-
-
 # In the order that `_make` takes them.
 _READERS: tuple[Callable[[Columns, int], Sequence[Any]], ...] = (
     _read_input,
     lambda columns, count: _plain("choices", columns, count),
     lambda columns, count: _either(columns, "target", "targets", count),
     lambda columns, count: _either(columns, "id", "id_number", count),
-    _read_sandbox,
+    lambda columns, count: [
+        None if spec is None else SandboxEnvironmentSpec(*spec)
+        for spec in _read_json("sandbox", columns, count)
+    ],
     lambda columns, count: _read_json("files", columns, count),
     lambda columns, count: _plain("setup", columns, count),
 )

@@ -79,6 +79,7 @@ def open_view(
     """
     if seed is None and choice_seed is None:
         return ViewArrays()
+    # Only what changes the arrays: datasets that differ in `limit` share a view.
     key = {"format": CACHE_FORMAT, "samples": samples, "choices": choice_seed}
     fingerprint = digest_of({**key, "order": None if seed is None else [order, seed]})
     entry = cache.find("views", fingerprint)

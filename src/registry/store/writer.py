@@ -16,6 +16,7 @@ from registry.store.schema import with_all_columns
 
 __all__ = ["SampleWriter"]
 
+# A batch is the least that a reader opens; larger ones make access to a single sample slower.
 _BATCH_ROWS = 1 << 13
 _BATCH_BYTES = 1 << 21
 
@@ -91,6 +92,7 @@ class SampleWriter:
         combine = len(self._gathered) > 1
         batch = pa.concat_batches(self._gathered) if combine else self._gathered[0]
         self._gathered, self._gathered_rows, self._gathered_bytes = [], 0, 0
+        # One batch is written while the next is built.
         self._wait(1)
         self._pending.append(self._pool.submit(self._write, batch))
 
@@ -103,7 +105,20 @@ class SampleWriter:
         columns = zip(batch.schema.names, batch.columns, strict=True)
         filled = {name for name, column in columns if column.null_count < batch.num_rows}
         if new := filled - self.columns:
-            self._widen(new)
+            # Rewrite the file with the columns that have their first value now. Rare: most columns
+            # have one in the first batch.
+            self.columns |= new
+            self._writer.close()
+            self._file.close()
+            narrow = self._path.with_suffix(".narrow")
+            self._path.rename(narrow)
+            self._begin()
+            with pa.memory_map(str(narrow)) as data:
+                reader = pa.ipc.open_file(data)
+                for number in range(reader.num_record_batches):
+                    widened = with_all_columns(reader.get_batch(number), self._schema)
+                    self._writer.write_batch(widened.select(self._names))
+            narrow.unlink()
         self._writer.write_batch(batch.select(self._names))
         self._watch(batch)
         start, end = choice_ends(batch, 0, batch.num_rows)
@@ -112,18 +127,3 @@ class SampleWriter:
     @property
     def _names(self) -> list[str]:
         return [name for name in self._schema.names if name in self.columns]
-
-    def _widen(self, new: set[str]) -> None:
-        """Rewrite the file with columns that have their first value now."""
-        self.columns |= new
-        self._writer.close()
-        self._file.close()
-        narrow = self._path.with_suffix(".narrow")
-        self._path.rename(narrow)
-        self._begin()
-        with pa.memory_map(str(narrow)) as data:
-            reader = pa.ipc.open_file(data)
-            for number in range(reader.num_record_batches):
-                batch = with_all_columns(reader.get_batch(number), self._schema)
-                self._writer.write_batch(batch.select(self._names))
-        narrow.unlink()

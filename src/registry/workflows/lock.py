@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from registry.load import LoadResult
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
-    from registry.sources.pins import PinnedFile, SourcePin
+    from registry.sources.pins import SourcePin
 
 __all__ = ["LockRequest", "LockResult", "lock_datasets", "new_lock"]
 
@@ -141,7 +141,7 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
         spec,
         context.cache,
         offline=context.offline,
-        whole=True,
+        full=True,
         lock=lock,
         report=report,
     )
@@ -203,14 +203,22 @@ def _short_digest(digest: str) -> str:
 def _pin_of(
     spec: DatasetSpec, opened: LoadResult, digest: SamplesDigest, context: SourceContext
 ) -> Pin:
-    side = () if opened.pins.side is None else (opened.pins.side,)
-    looked_up = zip(spec.all_sources, (*opened.pins.sources, *side), strict=True)
-    sources = [one for source, pinned in looked_up for one in _sources(source, pinned, spec.folder)]
+    from registry.build.builder import records_of
+
+    lookup = () if opened.pins.side is None else (opened.pins.side,)
+    pairs = zip(spec.all_sources, (*opened.pins.sources, *lookup), strict=True)
+    sources = [one for source, pinned in pairs for one in _sources(source, pinned, spec.folder)]
+    source = spec.sources[0]
+    records = records_of(source, opened.pins.sources[0], context)
+    first = islice(records, _JSON_COLUMN_RECORDS if source.columns_vary else 1)
+    columns = dict.fromkeys(str(key) for record in first for key in record)
     return Pin(
         spec=spec_digest(spec),
+        # Without repetition: parts of `concat` may name the same file.
         sources=tuple(dict.fromkeys(sources)),
         samples=digest.samples,
-        columns=tuple(_columns(spec.sources[0], opened.pins.sources[0], context)),
+        # A lone surrogate can't be encoded as UTF-8, which the lockfile is written in.
+        columns=tuple(name.encode("utf-8", "replace").decode() for name in columns),
         ordered=digest.ordered,
         unordered=digest.unordered,
         format=PIN_FORMAT,
@@ -221,34 +229,20 @@ def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[Locked
     """Yield the lock's rows for one source: its commit, or its files."""
     repository = source.repository
     if repository is not None and pinned.revision is not None:
+        # A manifest with a full commit already says what the row's `requested` would.
         floats = not is_commit(repository.revision)
         requested = (repository.revision or DEFAULT_BRANCH) if floats else None
         yield LockedSource(
             location=repository.location, requested=requested, revision=pinned.revision
         )
     for file in (*pinned.files, *pinned.contents):
-        yield _locked_file(file, folder)
-
-
-def _locked_file(file: PinnedFile, folder: Path) -> LockedSource:
-    location = portable(file.location, folder)
-    requested = requested_location(file.requested or file.location, folder)
-    return LockedSource(
-        location=location,
-        requested=None if requested == location else requested,
-        etag=file.etag,
-        version_id=file.version_id,
-        size=file.size,
-        sha256=file.sha256,
-    )
-
-
-def _columns(source: Source, pinned: SourcePin, context: SourceContext) -> list[str]:
-    """Return the columns of the first records, in order of appearance."""
-    from registry.build.builder import records_of
-
-    records = records_of(source, pinned, context)
-    first = islice(records, _JSON_COLUMN_RECORDS if source.columns_vary else 1)
-    names = dict.fromkeys(str(key) for record in first for key in record)
-    # A lone surrogate can't be encoded as UTF-8, which the lockfile is written in.
-    return [name.encode("utf-8", "replace").decode() for name in names]
+        location = portable(file.location, folder)
+        requested = requested_location(file.requested or file.location, folder)
+        yield LockedSource(
+            location=location,
+            requested=None if requested == location else requested,
+            etag=file.etag,
+            version_id=file.version_id,
+            size=file.size,
+            sha256=file.sha256,
+        )

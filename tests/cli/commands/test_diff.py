@@ -1,4 +1,4 @@
-"""`diff`: what it compares, how it prints it, and how it ends."""
+"""`diff`: what it compares, what it prints, and its exit codes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def commit(folder: Path) -> None:
     git(folder, "commit", "--quiet", "--message", "change")
 
 
-# --- sides ---
+# --- snapshots ---
 
 
 def test_folders_are_compared_without_git(
@@ -81,12 +81,12 @@ def test_folders_are_compared_without_git(
     ]
 
 
-def test_a_catalog_that_only_lies_elsewhere_is_the_same(run: Run, tmp_path: Path) -> None:
+def test_location_of_a_catalog_is_no_difference(run: Run, tmp_path: Path) -> None:
     old, new = catalog(tmp_path / "old"), catalog(tmp_path / "deeper" / "new")
     assert run("diff", str(old), str(new / "datasets.yaml"))[0] == 0
 
 
-def test_the_work_tree_is_compared_as_it_is(run: Run, repository: Path) -> None:
+def test_head_defaults_to_the_present_folder(run: Run, repository: Path) -> None:
     assert run("diff")[:2] == (0, "merge base (…) → work tree\nno differences\n")
     (repository / "m" / "new.yaml").write_text(QA.replace("qa", "new").replace("new.csv", "qa.csv"))
     code, out, _ = run("diff")
@@ -95,7 +95,7 @@ def test_the_work_tree_is_compared_as_it_is(run: Run, repository: Path) -> None:
     assert "+ new: added  m/new.yaml:3" in out
 
 
-def test_two_revisions_are_compared_whatever_the_work_tree_is(run: Run, repository: Path) -> None:
+def test_two_revisions_are_compared_whatever_the_present_folder(run: Run, repository: Path) -> None:
     catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
     commit(repository)
     (repository / "datasets.yaml").write_text("broken: [")
@@ -104,7 +104,7 @@ def test_two_revisions_are_compared_whatever_the_work_tree_is(run: Run, reposito
     assert "limit: 1 → 2  m/qa.yaml:6" in out
 
 
-def test_a_branch_is_compared_with_where_it_left_main(run: Run, repository: Path) -> None:
+def test_base_defaults_to_where_the_branch_left_main(run: Run, repository: Path) -> None:
     git(repository, "switch", "--quiet", "--create", "topic")
     git(repository, "switch", "--quiet", "main")
     catalog(repository, qa=QA.replace("Questions", "Not of the branch"))
@@ -114,7 +114,7 @@ def test_a_branch_is_compared_with_where_it_left_main(run: Run, repository: Path
     assert run("diff", "main")[0] == 1
 
 
-def test_a_catalog_below_the_top_of_the_repository(
+def test_catalog_in_a_subfolder_of_the_repository_is_compared(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = tmp_path / "top"
@@ -134,7 +134,7 @@ def test_a_catalog_below_the_top_of_the_repository(
     assert "target: [-3-]{+4+}" in out
 
 
-def test_before_there_was_a_catalog_all_is_new(run: Run, tmp_path: Path) -> None:
+def test_all_datasets_are_new_to_a_commit_without_a_catalog(run: Run, tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--initial-branch", "main")
     git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "nothing")
     catalog(tmp_path / "c")
@@ -146,7 +146,7 @@ def test_before_there_was_a_catalog_all_is_new(run: Run, tmp_path: Path) -> None
     ]
 
 
-def test_files_beside_the_data_are_at_hand(run: Run, repository: Path) -> None:
+def test_files_beside_the_data_are_extracted_too(run: Run, repository: Path) -> None:
     qa = QA.replace("type: csv, path: data/qa.csv", "type: json, path: data/qa.jsonl")
     record = {"q": "One?", "a": "1", "files": {"f": "f.txt"}}
     (repository / "data" / "qa.jsonl").write_text(json.dumps(record))
@@ -158,7 +158,7 @@ def test_files_beside_the_data_are_at_hand(run: Run, repository: Path) -> None:
     assert "samples: no difference in 1" in run("diff", "HEAD", "--build")[1]
 
 
-def test_large_files_kept_elsewhere_are_known_by_their_digest(run: Run, repository: Path) -> None:
+def test_pointer_of_git_lfs_equals_the_file_it_names(run: Run, repository: Path) -> None:
     import hashlib
 
     digest = hashlib.sha256(RECORDS.encode()).hexdigest()
@@ -174,7 +174,7 @@ def test_large_files_kept_elsewhere_are_known_by_their_digest(run: Run, reposito
 # --- samples ---
 
 
-def test_samples_are_compared_where_both_sides_are_cached(run: Run, repository: Path) -> None:
+def test_cached_samples_are_compared(run: Run, repository: Path) -> None:
     run("sync")
     catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
     out = run("diff", "HEAD")[1]
@@ -182,14 +182,14 @@ def test_samples_are_compared_where_both_sides_are_cached(run: Run, repository: 
     assert "building" not in out
 
 
-def test_what_is_not_cached_is_not_built_unasked(run: Run, repository: Path) -> None:
+def test_nothing_is_built_without_the_option(run: Run, repository: Path) -> None:
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
     code, out, err = run("diff", "HEAD")
     assert (code, err) == (1, "")
     assert "samples: not compared: base and head are not cached (see --build)" in out
 
 
-def test_what_is_built_is_said(run: Run, repository: Path) -> None:
+def test_builds_are_announced(run: Run, repository: Path) -> None:
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
     _, out, err = run("diff", "HEAD", "--build")
     assert re.fullmatch(r"building qa of HEAD \(\w{7}\)\nbuilding qa of work tree\n", err)
@@ -199,7 +199,7 @@ def test_what_is_built_is_said(run: Run, repository: Path) -> None:
 @pytest.mark.parametrize(
     ("added", "built"), [(MAX_NEW_BUILDS, MAX_NEW_BUILDS), (MAX_NEW_BUILDS + 1, 0)]
 )
-def test_a_whole_catalog_that_is_new_is_not_built(
+def test_many_new_datasets_are_not_built(
     run: Run, repository: Path, added: int, built: int
 ) -> None:
     new = "".join(
@@ -215,7 +215,7 @@ def test_a_whole_catalog_that_is_new_is_not_built(
     assert err.count("building new-") == built
 
 
-def test_samples_are_those_that_are_pinned_on_each_side(run: Run, repository: Path) -> None:
+def test_samples_are_those_that_each_snapshot_pins(run: Run, repository: Path) -> None:
     run("lock")
     commit(repository)
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
@@ -226,14 +226,14 @@ def test_samples_are_those_that_are_pinned_on_each_side(run: Run, repository: Pa
     assert "samples: 3 → 3: 1 changed (target)" in out
 
 
-def test_a_lockfile_that_is_not_valid_is_a_problem_of_its_side(run: Run, repository: Path) -> None:
+def test_invalid_lockfile_is_a_problem(run: Run, repository: Path) -> None:
     (repository / "datasets.lock").write_text("version: 1\ndatasets: {qa: 1}\n")
     code, out, _ = run("diff", "HEAD")
     assert code == 1
     assert "problem in work tree: datasets.lock:2:12 $.datasets.qa: must be a mapping" in out
 
 
-def test_a_dataset_that_can_t_be_built_does_not_stop_the_others(run: Run, repository: Path) -> None:
+def test_dataset_that_can_t_be_built_does_not_stop_the_others(run: Run, repository: Path) -> None:
     bad = "  bad: {source: {type: csv, path: gone.csv}, limit: 1}\n"
     catalog(repository, qa=QA + bad)
     commit(repository)
@@ -245,7 +245,7 @@ def test_a_dataset_that_can_t_be_built_does_not_stop_the_others(run: Run, reposi
 
 
 @pytest.mark.parametrize(("n", "shown"), [("0", 0), ("1", 1), ("3", 2)])
-def test_so_many_examples_are_shown(run: Run, repository: Path, n: str, shown: int) -> None:
+def test_number_of_examples_is_an_option(run: Run, repository: Path, n: str, shown: int) -> None:
     catalog(repository, records=RECORDS.replace("2\n", "x\n").replace("3\n", "y\n"))
     out = run("diff", "HEAD", "--build", "-n", n)[1]
     assert out.count("    ~ sample") == shown
@@ -254,7 +254,7 @@ def test_so_many_examples_are_shown(run: Run, repository: Path, n: str, shown: i
 # --- problems and usage ---
 
 
-def test_a_problem_of_one_side_does_not_hide_the_rest(run: Run, repository: Path) -> None:
+def test_problem_in_one_snapshot_does_not_hide_the_rest(run: Run, repository: Path) -> None:
     bad = "datasets:\n  bad: {source: {type: csv, path: x.csv}, bogus: 1}\n"
     (repository / "m" / "bad.yaml").write_text(bad)
     catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
@@ -266,13 +266,13 @@ def test_a_problem_of_one_side_does_not_hide_the_rest(run: Run, repository: Path
     assert "limit: 1 → 2" in out
 
 
-def test_a_problem_alone_is_no_clean_end(run: Run, repository: Path) -> None:
+def test_problem_alone_makes_the_exit_code_1(run: Run, repository: Path) -> None:
     (repository / "m" / "bad.yaml").write_text("datasets: [")
     code, out, _ = run("diff", "HEAD")
     assert (code, "1 problem" in out) == (1, True)
 
 
-def test_a_problem_of_a_revision_names_files_as_the_repository_does(
+def test_problem_of_a_revision_names_files_as_the_repository_does(
     run: Run, repository: Path, tmp_path: Path
 ) -> None:
     (repository / "m" / "twice.yaml").write_text(QA)
@@ -286,7 +286,7 @@ def test_a_problem_of_a_revision_names_files_as_the_repository_does(
     assert not {"registry-diff-", str(tmp_path)} & set(re.findall(r"registry-diff-|/tmp\S*", out))
 
 
-def test_a_hook_s_environment_does_not_lead_astray(
+def test_relative_git_dir_of_a_hook_is_ignored(
     run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", ".git")
@@ -294,7 +294,7 @@ def test_a_hook_s_environment_does_not_lead_astray(
     assert run("diff", "HEAD")[0] == 0
 
 
-def test_an_index_that_is_broken_is_told_and_nothing_else(run: Run, repository: Path) -> None:
+def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
     (repository / "datasets.yaml").write_text("version: 1\nbogus: 1\n")
     code, out, _ = run("diff", "HEAD")
     assert code == 1
@@ -312,13 +312,15 @@ USAGE = {
 
 
 @pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
-def test_wrong_use_ends_with_two(run: Run, repository: Path, arguments: tuple[str, ...]) -> None:
+def test_usage_error_has_exit_code_2(
+    run: Run, repository: Path, arguments: tuple[str, ...]
+) -> None:
     code, out, err = run("diff", *arguments)
     assert (code, out) == (2, "")
     assert USAGE[arguments] in err
 
 
-def test_outside_of_a_repository_the_hint_is_to_give_folders(
+def test_outside_of_a_repository_the_hint_is_to_pass_folders(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(catalog(tmp_path / "c"))
@@ -331,7 +333,7 @@ def test_outside_of_a_repository_the_hint_is_to_give_folders(
 # --- the index ---
 
 
-def test_whose_code_is_trusted_is_a_difference(run: Run, repository: Path) -> None:
+def test_trust_is_a_difference(run: Run, repository: Path) -> None:
     catalog(repository, index=f"{INDEX}trust: [os]\n")
     code, out, _ = run("diff", "HEAD")
     assert code == 1
@@ -352,7 +354,7 @@ def test_code_that_the_change_itself_trusts_is_not_run(run: Run, repository: Pat
     assert err == ""
 
 
-def test_a_default_is_told_once_with_all_who_inherit_it(run: Run, repository: Path) -> None:
+def test_default_is_reported_once_with_its_dependents(run: Run, repository: Path) -> None:
     catalog(repository, index=f"{INDEX}defaults:\n  on_duplicate: drop\n")
     out = run("diff", "HEAD")[1]
     assert (
@@ -364,7 +366,7 @@ def test_a_default_is_told_once_with_all_who_inherit_it(run: Run, repository: Pa
 # --- formats ---
 
 
-def test_json_has_all_of_it(run: Run, repository: Path) -> None:
+def test_json_is_complete(run: Run, repository: Path) -> None:
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
     code, out, _ = run("diff", "HEAD", "--build", "--format", "json")
     data = json.loads(out)
@@ -383,11 +385,11 @@ def test_json_has_all_of_it(run: Run, repository: Path) -> None:
     assert one["samples"]["changed"] == 0
 
 
-def test_json_is_the_same_by_its_short_option(run: Run, repository: Path) -> None:
+def test_json_option_is_the_json_format(run: Run, repository: Path) -> None:
     assert run("diff", "--json")[1] == run("diff", "--format", "json")[1]
 
 
-def test_nothing_of_this_machine_is_printed(run: Run, repository: Path, tmp_path: Path) -> None:
+def test_no_folder_of_this_machine_is_printed(run: Run, repository: Path, tmp_path: Path) -> None:
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
     commit(repository)
     for form in ("text", "json", "markdown"):

@@ -1,4 +1,4 @@
-"""`lock`: what is written, kept, dropped and left out, what is said, and how it ends."""
+"""`lock`: what is written, kept, dropped and left out, what is result, and how it ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GONE_FILE = "datasets:\n  gone-file: {source: {type: csv, path: none.csv}}\n"
 
 
 @dataclass(frozen=True)
-class Said:
+class Invocation:
     code: int
     out: list[str]
     err: list[str]
@@ -53,13 +53,13 @@ class Catalog:
     def write(self, name: str, text: str) -> None:
         (self.folder / "m" / f"{name}.yaml").write_text(text, encoding="utf-8")
 
-    def run(self, *arguments: str) -> Said:
+    def run(self, *arguments: str) -> Invocation:
         code = main(list(arguments))
-        said = self._capsys.readouterr()
-        assert "Traceback" not in said.err
-        return Said(code, said.out.splitlines(), said.err.splitlines())
+        result = self._capsys.readouterr()
+        assert "Traceback" not in result.err
+        return Invocation(code, result.out.splitlines(), result.err.splitlines())
 
-    def lock(self, *arguments: str) -> Said:
+    def lock(self, *arguments: str) -> Invocation:
         return self.run("lock", *arguments)
 
     @property
@@ -86,9 +86,9 @@ def own(
 # --- writing ---
 
 
-def test_all_datasets_are_pinned_and_said(own: Catalog) -> None:
-    said = own.lock()
-    assert said == Said(
+def test_all_datasets_are_pinned_and_printed(own: Catalog) -> None:
+    result = own.lock()
+    assert result == Invocation(
         0,
         [
             "qa: pinned, 3 samples",
@@ -103,17 +103,17 @@ def test_all_datasets_are_pinned_and_said(own: Catalog) -> None:
     assert (pins["qa"].samples, pins["qa-one"].samples) == (3, 1)
 
 
-def test_a_second_run_writes_nothing_and_builds_nothing(
+def test_second_run_writes_nothing_and_builds_nothing(
     own: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own.lock()
     before = own.path.stat().st_mtime_ns, own.path.read_bytes()
     monkeypatch.setattr("registry.workflows.lock.load", None)
-    assert own.lock() == Said(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
+    assert own.lock() == Invocation(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
     assert (own.path.stat().st_mtime_ns, own.path.read_bytes()) == before
 
 
-def test_the_same_catalog_gives_the_same_bytes_whatever_the_order_of_the_work(
+def test_order_of_work_does_not_change_the_lockfile(
     own: Catalog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     own.lock("--jobs", "1")
@@ -125,7 +125,7 @@ def test_the_same_catalog_gives_the_same_bytes_whatever_the_order_of_the_work(
     assert own.path.read_bytes() == first
 
 
-def test_only_what_a_manifest_changed_is_pinned_anew(own: Catalog) -> None:
+def test_only_changed_manifests_are_pinned_again(own: Catalog) -> None:
     own.lock()
     before = own.pins
     own.write("qa", QA.replace("limit: 1", "limit: 2"))
@@ -146,36 +146,36 @@ def test_names_leave_the_other_pins_alone(own: Catalog) -> None:
     assert own.pins["qa"] == before["qa"]
 
 
-def test_a_dataset_that_is_gone_is_dropped(own: Catalog) -> None:
+def test_removed_dataset_is_dropped(own: Catalog) -> None:
     own.lock()
     own.write("qa", QA.partition("  qa-one")[0])
     assert own.lock().out[0] == "qa-one: dropped, it is in no manifest"
     assert list(own.pins) == ["qa"]
 
 
-def test_what_a_broken_file_may_hold_is_not_dropped(own: Catalog) -> None:
+def test_broken_manifest_drops_no_pin(own: Catalog) -> None:
     own.lock()
     before = own.path.read_bytes()
     own.write("qa", "datasets: [\n")
-    said = own.lock()
-    assert said.code == 1
-    assert said.err[0].startswith("error: m/qa.yaml:2:1 $: not YAML")
+    result = own.lock()
+    assert result.code == 1
+    assert result.err[0].startswith("error: m/qa.yaml:2:1 $: not YAML")
     assert own.path.read_bytes() == before
 
 
-def test_an_unknown_name_is_an_error_and_nothing_is_written(own: Catalog) -> None:
+def test_unknown_name_is_an_error_and_writes_nothing(own: Catalog) -> None:
     for arguments in (["qb"], ["--upgrade", "qb"], ["--check", "qb"]):
-        said = own.lock(*arguments)
-        assert said.code == 1
-        assert "no dataset 'qb'" in said.err[0]
+        result = own.lock(*arguments)
+        assert result.code == 1
+        assert "no dataset 'qb'" in result.err[0]
     assert not own.path.exists()
 
 
-def test_json_says_what_became_of_each(own: Catalog) -> None:
+def test_json_has_the_result_of_each_dataset(own: Catalog) -> None:
     own.write("broken", BROKEN)
-    said = own.lock("--json")
-    assert said.code == 1
-    by_name = {one["name"]: one for one in said.json["datasets"]}
+    result = own.lock("--json")
+    assert result.code == 1
+    by_name = {one["name"]: one for one in result.json["datasets"]}
     assert {name: one["status"] for name, one in by_name.items()} == {
         "broken": "failed",
         "qa": "pinned",
@@ -183,10 +183,10 @@ def test_json_says_what_became_of_each(own: Catalog) -> None:
     }
     assert by_name["qa"]["samples"] == 3
     assert by_name["broken"]["error"]["type"] == "MappingError"
-    assert said.json["dropped"] == []
+    assert result.json["dropped"] == []
 
 
-def test_an_interrupt_keeps_the_old_file(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_keeps_the_old_file(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     own.lock("qa")
     before = own.path.read_bytes()
 
@@ -203,33 +203,33 @@ def test_an_interrupt_keeps_the_old_file(own: Catalog, monkeypatch: pytest.Monke
 # --- what can't be pinned ---
 
 
-def test_a_server_out_of_reach_is_counted_and_no_failure(own: Catalog) -> None:
+def test_unreachable_server_is_counted_and_no_failure(own: Catalog) -> None:
     own.write("away", AWAY)
-    said = own.lock()
-    assert (said.code, said.err) == (0, [])
-    assert said.out[-1] == (
+    result = own.lock()
+    assert (result.code, result.err) == (0, [])
+    assert result.out[-1] == (
         "datasets.lock: 2 of 3 datasets pinned, 1 unreachable and left without a pin (away)"
     )
     assert list(own.pins) == ["qa", "qa-one"]
 
 
-def test_a_server_out_of_reach_is_a_failure_for_whom_it_was_named(own: Catalog) -> None:
+def test_unreachable_server_is_a_failure_of_a_named_dataset(own: Catalog) -> None:
     own.write("away", AWAY)
-    said = own.lock("away")
-    assert said.code == 1
-    assert said.err == ["error: away: https://127.0.0.1:1/x.jsonl: the server can't be reached"]
+    result = own.lock("away")
+    assert result.code == 1
+    assert result.err == ["error: away: https://127.0.0.1:1/x.jsonl: the server can't be reached"]
     assert own.pins == {}
 
 
-def test_a_stale_pin_that_stays_is_a_failure(own: Catalog, https: Https) -> None:
+def test_stale_pin_that_stays_is_a_failure(own: Catalog, https: Https) -> None:
     url = https.put("/x.jsonl", b'{"input": "q", "target": "a"}\n')
     own.write("away", AWAY.replace("https://127.0.0.1:1/x.jsonl", url))
     assert own.lock().code == 0
     pin = own.pins["away"]
     own.write("away", AWAY)
-    said = own.lock()
-    assert said.code == 1
-    assert said.err[0].endswith("the server can't be reached (its old pin is kept)")
+    result = own.lock()
+    assert result.code == 1
+    assert result.err[0].endswith("the server can't be reached (its old pin is kept)")
     assert own.pins["away"] == pin
 
 
@@ -241,13 +241,13 @@ def test_a_stale_pin_that_stays_is_a_failure(own: Catalog, https: Https) -> None
         ("bad", "datasets:\n  bad: {source: {type: csv}}\n", "the key 'path' is missing"),
     ],
 )
-def test_what_fails_does_not_stop_the_others(
+def test_failed_dataset_does_not_stop_the_others(
     own: Catalog, name: str, text: str, problem: str
 ) -> None:
     own.write(name, text)
-    said = own.lock()
-    assert said.code == 1
-    assert problem in said.err[0]
+    result = own.lock()
+    assert result.code == 1
+    assert problem in result.err[0]
     assert list(own.pins) == ["qa", "qa-one"]
 
 
@@ -262,7 +262,7 @@ def test_offline_makes_no_request(own: Catalog, https: Https) -> None:
 # --- merges ---
 
 
-def test_a_conflict_is_mended_by_the_side_that_fits_the_manifest(own: Catalog) -> None:
+def test_merge_conflict_is_resolved_to_the_side_that_fits_the_manifest(own: Catalog) -> None:
     own.lock()
     ours = own.path.read_text(encoding="utf-8")
     own.write("qa", QA.replace("limit: 1", "limit: 2"))
@@ -274,43 +274,43 @@ def test_a_conflict_is_mended_by_the_side_that_fits_the_manifest(own: Catalog) -
     )
     own.path.write_text(conflict, encoding="utf-8")
     for arguments in (["sync"], ["lock", "--check"], ["show", "qa"]):
-        said = own.run(*arguments)
-        assert said.code == 1
-        assert "a merge left a conflict here" in said.err[0]
-    assert own.lock() == Said(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
+        result = own.run(*arguments)
+        assert result.code == 1
+        assert "a merge left a conflict here" in result.err[0]
+    assert own.lock() == Invocation(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
     assert own.path.read_text(encoding="utf-8") == theirs
 
 
-def test_a_lock_that_is_not_valid_is_not_written_over(own: Catalog) -> None:
+def test_invalid_lockfile_is_not_overwritten(own: Catalog) -> None:
     own.path.write_text("version: 3\n", encoding="utf-8")
-    said = own.lock()
-    assert said.code == 1
-    assert "error: datasets.lock:1:1 $.version: must be 1, is 3" in said.err
+    result = own.lock()
+    assert result.code == 1
+    assert "error: datasets.lock:1:1 $.version: must be 1, is 3" in result.err
     assert own.path.read_text(encoding="utf-8") == "version: 3\n"
 
 
 # --- check ---
 
 
-def test_a_fresh_lock_passes_the_check(own: Catalog) -> None:
+def test_fresh_lock_passes_the_check(own: Catalog) -> None:
     own.write("away", AWAY)
     own.lock()
-    assert own.lock("--check") == Said(0, ["datasets.lock: fresh (2 pins)"], [])
+    assert own.lock("--check") == Invocation(0, ["datasets.lock: fresh (2 pins)"], [])
 
 
-def test_the_check_says_what_is_stale_and_writes_nothing(own: Catalog) -> None:
+def test_check_reports_stale_pins_and_writes_nothing(own: Catalog) -> None:
     own.lock()
     before = own.path.read_bytes()
     text = QA.replace("limit: 1", "limit: 2").replace("  qa:", "  new:")
     own.write("qa", text.replace("extends: qa", "extends: new"))
-    said = own.lock("--check")
-    assert said.code == 1
-    assert said.out == [
+    result = own.lock("--check")
+    assert result.code == 1
+    assert result.out == [
         "new: is not pinned (`python -m registry lock new` pins it)",
         "qa: is pinned but in no manifest (`python -m registry lock` drops it)",
         (
-            "qa-one: is pinned for an older manifest: its sources are those that are pinned, its"
-            " mapping, steps or view have changed (`python -m registry lock qa-one` pins it)"
+            "qa-one: is pinned for an older manifest: its sources are those pinned, but its"
+            " mapping, transforms or view changed (`python -m registry lock qa-one` pins it)"
         ),
         "datasets.lock: 3 differences (2 pins)",
     ]
@@ -319,35 +319,35 @@ def test_the_check_says_what_is_stale_and_writes_nothing(own: Catalog) -> None:
     assert own.path.read_bytes() == before
 
 
-def test_the_check_compares_local_files(own: Catalog) -> None:
+def test_check_compares_local_files(own: Catalog) -> None:
     own.lock()
     (own.folder / "qa.csv").write_text("q,a\nFour?,4\n", encoding="utf-8")
-    said = own.lock("--check", "qa")
-    assert said.code == 1
-    assert said.out[0] == (
+    result = own.lock("--check", "qa")
+    assert result.code == 1
+    assert result.out[0] == (
         f"qa: {own.folder / 'qa.csv'} differs from its pin"
         " (`python -m registry lock --upgrade qa` pins its present content)"
     )
 
 
-def test_the_check_notices_a_hand_in_the_text(own: Catalog) -> None:
+def test_check_notices_manual_edits(own: Catalog) -> None:
     own.lock()
     own.path.write_text(own.path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    said = own.lock("--check")
-    assert said.code == 1
-    assert said.out[0].startswith("datasets.lock: is not formatted as `lock` writes it")
+    result = own.lock("--check")
+    assert result.code == 1
+    assert result.out[0].startswith("datasets.lock: is not formatted as `lock` writes it")
     assert own.lock().code == 0
     assert own.lock("--check").code == 0
 
 
-def test_without_a_lock_the_check_names_what_would_be_pinned(own: Catalog) -> None:
-    said = own.lock("--check")
-    assert said.code == 1
-    assert said.out[-1] == "datasets.lock: 2 differences (there is no such file)"
+def test_check_without_a_lockfile_names_missing_pins(own: Catalog) -> None:
+    result = own.lock("--check")
+    assert result.code == 1
+    assert result.out[-1] == "datasets.lock: 2 differences (there is no such file)"
     assert not own.path.exists()
 
 
-def test_the_check_makes_no_request(own: Catalog, https: Https) -> None:
+def test_check_makes_no_request(own: Catalog, https: Https) -> None:
     url = https.put("/x.jsonl", b'{"input": "q", "target": "a"}\n')
     own.write("away", AWAY.replace("https://127.0.0.1:1/x.jsonl", url))
     own.lock()
@@ -359,7 +359,7 @@ def test_the_check_makes_no_request(own: Catalog, https: Https) -> None:
 # --- the other verbs ---
 
 
-def test_show_says_the_pin(own: Catalog) -> None:
+def test_show_prints_the_pin(own: Catalog) -> None:
     assert own.run("show", "qa").out[-2] == "# not pinned (python -m registry lock qa)"
     assert own.run("show", "qa", "--json").json["pin"] is None
     own.lock()
@@ -380,25 +380,25 @@ def test_verbs_refuse_what_is_not_pinned_when_locked(
 ) -> None:
     refusal = "datasets.lock does not pin it (`python -m registry lock qa` does)"
     for flag in ("--locked", "--frozen"):
-        said = own.run(*verb, flag)
-        assert said.code == 1
-        assert f"error: qa: {refusal}" in said.err
+        result = own.run(*verb, flag)
+        assert result.code == 1
+        assert f"error: qa: {refusal}" in result.err
     own.lock()
     for flag in ("--locked", "--frozen"):
         assert own.run(*verb, flag).code == 0
     own.write("qa", QA.replace("target: a", "target: q"))
     monkeypatch.setenv("REGISTRY_LOCKED", "1")
-    said = own.run(*verb)
-    assert said.code == 1
-    assert any("datasets.lock is of another manifest" in line for line in said.err)
+    result = own.run(*verb)
+    assert result.code == 1
+    assert any("datasets.lock pins it for an older manifest" in line for line in result.err)
 
 
-def test_sync_holds_to_the_lock(own: Catalog) -> None:
+def test_sync_refuses_bytes_that_differ_from_the_lock(own: Catalog) -> None:
     own.lock()
     (own.folder / "qa.csv").write_text("q,a\nFour?,4\n", encoding="utf-8")
-    said = own.run("sync")
-    assert said.code == 1
-    errors = [line for line in said.err if line.startswith("error: ")]
+    result = own.run("sync")
+    assert result.code == 1
+    errors = [line for line in result.err if line.startswith("error: ")]
     assert len(errors) == 2
     assert all("datasets.lock pins sha256:" in line for line in errors)
 
@@ -406,7 +406,7 @@ def test_sync_holds_to_the_lock(own: Catalog) -> None:
 # --- the built-in catalog ---
 
 
-def test_the_shipped_lock_is_fresh(
+def test_shipped_lock_is_fresh(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(REPOSITORY)
@@ -419,7 +419,7 @@ def test_the_shipped_lock_is_fresh(
         assert len(get_dataset(name, locked=True)) == lock.pins[name].samples
 
 
-def test_a_copy_of_the_embedded_data_has_the_samples_that_are_pinned(tmp_path: Path) -> None:
+def test_copy_of_the_embedded_data_has_the_samples_that_are_pinned(tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(REPOSITORY / "registry", root / "registry")
     for name in ("datasets.yaml", "datasets.lock"):
@@ -430,6 +430,6 @@ def test_a_copy_of_the_embedded_data_has_the_samples_that_are_pinned(tmp_path: P
         get_dataset("demo-mcq-small", root=root, locked=True)
 
 
-def test_the_lock_is_packed_into_the_wheel() -> None:
+def test_lock_is_packed_into_the_wheel() -> None:
     text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     assert '"datasets.lock" = "registry/datasets.lock"' in text

@@ -161,7 +161,11 @@ def test_the_call_of_a_parquet_source_returns_the_same_order(run: Run, own: Path
 def test_the_call_names_what_no_loader_can_do(run: Run, own: Path) -> None:
     write(own, "everything", EVERYTHING)
     out = run("show", "everything", "--call").out
-    for words in ("concat, join, explode, where, sample", "number the ids", "1 more paths"):
+    for words in (
+        "concat, join, explode, where, sample",
+        "append numbers to repeated ids",
+        "1 more paths",
+    ):
         assert words in out
 
 

@@ -1,4 +1,4 @@
-"""`validate`: four formats, the choice of rules, exit codes, and mending."""
+"""`validate`: four formats, the choice of rules, exit codes, and fixes."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def ten(root: Path) -> Path:
     return root
 
 
-def test_ten_mistakes_are_ten_problems_for_people(run: Run, ten: Path) -> None:
+def test_each_mistake_is_a_line_of_text(run: Run, ten: Path) -> None:
     said = run()
     words = {"warning": "warning: ", "error": ""}
     assert said.lines == [
@@ -127,9 +127,7 @@ def test_ten_mistakes_are_ten_problems_for_people(run: Run, ten: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("--json",), ("--format", "json")])
-def test_ten_mistakes_are_ten_problems_for_programs(
-    run: Run, ten: Path, arguments: tuple[str, ...]
-) -> None:
+def test_each_mistake_is_an_item_of_json(run: Run, ten: Path, arguments: tuple[str, ...]) -> None:
     said = run(*arguments)
     assert (said.code, said.err) == (1, "")
     assert [
@@ -146,7 +144,7 @@ def test_ten_mistakes_are_ten_problems_for_programs(
     assert {one["file"] for one in said.json} == {"m/ten.yaml"}
 
 
-def test_ten_mistakes_are_ten_annotations_of_github(run: Run, ten: Path) -> None:
+def test_each_mistake_is_an_annotation_of_github(run: Run, ten: Path) -> None:
     said = run("--format", "github")
     assert (said.code, said.err) == (1, "")
     assert said.lines == [
@@ -166,7 +164,7 @@ def sarif(said: Said) -> list[dict[str, Any]]:
     return results
 
 
-def test_ten_mistakes_are_ten_results_of_sarif(run: Run, ten: Path) -> None:
+def test_each_mistake_is_a_result_of_sarif(run: Run, ten: Path) -> None:
     said = run("--format", "sarif")
     assert (said.code, said.err) == (1, "")
     found = []
@@ -182,12 +180,7 @@ def test_ten_mistakes_are_ten_results_of_sarif(run: Run, ten: Path) -> None:
     assert found == TEN_FOUND
 
 
-def test_the_schema_of_sarif_refuses_what_is_none() -> None:
-    validator = Draft4Validator(json.loads(SARIF_SCHEMA.read_text(encoding="utf-8")))
-    assert list(validator.iter_errors({"version": "2.1.0", "runs": [{"results": []}]}))
-
-
-def test_no_problems_are_an_empty_log_and_no_annotations(run: Run, root: Path) -> None:
+def test_valid_catalog_gives_an_empty_log_and_no_annotations(run: Run, root: Path) -> None:
     write(root, "m/a.yaml", f"datasets:\n{FINE}")
     assert sarif(run("--format", "sarif")) == []
     assert run("--format", "github").out == ""
@@ -201,7 +194,7 @@ datasets:
 """
 
 
-def test_what_means_something_to_github_is_escaped(run: Run, root: Path) -> None:
+def test_special_characters_are_escaped_for_github(run: Run, root: Path) -> None:
     write(root, "m/a,b:100% é.yaml", ODD)
     first, *_, last = run("--format", "github").lines
     assert first.startswith(
@@ -209,25 +202,6 @@ def test_what_means_something_to_github_is_escaped(run: Run, root: Path) -> None
         "$.datasets['a,b%25']: 'a,b%25' is not a valid dataset name"
     )
     assert "'%25\\r\\nup' is not one of error, drop, suffix" in last
-
-
-def test_line_breaks_do_not_end_an_annotation() -> None:
-    from registry.cli.formats.problems import FORMATS
-    from registry.errors import Problem
-
-    problem = Problem(message="50%\r\nmore", file="a\nb", line=1, column=2, rule="wrong-value")
-    assert list(FORMATS["github"]([problem])) == [
-        "::error file=a%0Ab,line=1,col=2,title=wrong-value::$: 50%25%0D%0Amore"
-    ]
-
-
-def test_odd_file_names_are_uris(run: Run, root: Path) -> None:
-    write(root, "m/a b#100% é.yaml", "datasets: {d: {limit: x}}\n")
-    uris = {
-        result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-        for result in sarif(run("--format", "sarif"))
-    }
-    assert uris == {"m/a%20b%23100%25%20%C3%A9.yaml"}
 
 
 def test_a_broken_index_has_every_format(run: Run, root: Path) -> None:
@@ -278,7 +252,7 @@ def test_rules_are_chosen_on_the_command_line(
         (["--format", "xml"], "'xml' is not one of"),
     ],
 )
-def test_a_wrong_word_is_a_usage_error(
+def test_unknown_name_is_a_usage_error(
     run: Run, root: Path, arguments: list[str], words: str
 ) -> None:
     said = run(*arguments)
@@ -290,7 +264,7 @@ FINE = "  d: {description: A., license: mit, source: {type: csv, path: x}}\n"
 BARE = "datasets:\n  d: {description: A., source: {type: csv, path: x}}\n"
 
 
-def test_the_index_chooses_and_the_command_line_wins(run: Run, root: Path) -> None:
+def test_command_line_takes_precedence_over_the_index(run: Run, root: Path) -> None:
     write(root, "m/a.yaml", BARE)
     assert rules_of(run()) == ["missing-license"]
     index = (root / "datasets.yaml").read_text(encoding="utf-8")
@@ -302,9 +276,7 @@ def test_the_index_chooses_and_the_command_line_wins(run: Run, root: Path) -> No
     assert (said.code, said.lines[-1]) == (1, "1 error")
 
 
-def test_a_misspelt_rule_of_the_index_is_reported_whatever_is_looked_at(
-    run: Run, root: Path
-) -> None:
+def test_misspelt_rule_in_the_index_is_always_reported(run: Run, root: Path) -> None:
     write(root, "m/a.yaml", f"datasets:\n{FINE}")
     write(root, "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\nvalidate: {ignore: [licence]}\n")
     for arguments in ([], ["m/a.yaml"], ["--select", "secrets"]):
@@ -323,7 +295,7 @@ def test_warnings_fail_only_when_strict(run: Run, root: Path) -> None:
     assert run("--strict", "--ignore", "description").code == 0
 
 
-def test_the_rules_are_listed(run: Run, root: Path) -> None:
+def test_rules_option_lists_the_rules(run: Run, root: Path) -> None:
     said = run("--rules")
     assert said.code == 0
     assert [line.split()[0] for line in said.lines[1:]] == list(RULES)
@@ -333,10 +305,10 @@ def test_the_rules_are_listed(run: Run, root: Path) -> None:
     assert {"family", "severity", "reason", "blocking", "default", "fixable"} <= set(listed[0])
 
 
-# --- mending ---
+# --- fixing ---
 
 
-def test_fix_says_what_it_changed_and_a_second_run_changes_nothing(run: Run, root: Path) -> None:
+def test_fix_reports_its_changes_and_a_second_run_changes_nothing(run: Run, root: Path) -> None:
     write(root, "m/a.yaml", "datasets:\n  d: {limit: 1, description: A., license: mit, source: {type: csv, path: x}}\n")  # fmt: skip
     said = run("--fix")
     assert (said.code, said.err) == (0, "")
@@ -351,7 +323,7 @@ def test_fix_says_what_it_changed_and_a_second_run_changes_nothing(run: Run, roo
     assert (root / "m" / "a.yaml").read_bytes() == before
 
 
-def test_fix_names_what_it_leaves_and_reports_the_rest(run: Run, root: Path) -> None:
+def test_fix_reports_what_it_could_not_fix(run: Run, root: Path) -> None:
     write(
         root,
         "m/a.yaml",
@@ -378,7 +350,7 @@ def test_fix_names_what_it_leaves_and_reports_the_rest(run: Run, root: Path) -> 
 
 
 @pytest.mark.parametrize("form", ["json", "sarif", "github"])
-def test_fix_does_not_mix_its_words_into_what_programs_read(
+def test_fix_reports_to_stderr_when_stdout_is_for_a_program(
     run: Run, root: Path, form: str
 ) -> None:
     write(root, "m/a.yaml", f"datasets:\n{FINE}")
@@ -391,7 +363,7 @@ def test_fix_does_not_mix_its_words_into_what_programs_read(
 # --- what it does not do ---
 
 
-def test_no_request_is_made_and_no_code_is_run(
+def test_validate_makes_no_request_and_imports_no_code(
     run: Run, ten: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -416,9 +388,7 @@ def test_no_request_is_made_and_no_code_is_run(
     assert "hooked" not in sys.modules
 
 
-def test_the_shipped_catalog_is_clean_by_all_its_rules(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shipped_catalog_has_no_problems(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     said = run("--strict")
     assert said.lines[0].startswith("no problems (")
@@ -467,7 +437,7 @@ def test_a_changed_manifest_makes_its_pin_stale_until_it_is_locked(
     write(locked, "m/a.yaml", LOCKED + "    limit: 1\n")
     stale = (
         "m/a.yaml:2:3 $.datasets.qa: warning: pinned for an older manifest: its sources are those"
-        " that are pinned, its mapping, steps or view have changed (`python -m registry lock qa`"
+        " pinned, but its mapping, transforms or view changed (`python -m registry lock qa`"
         " updates the pin)"
     )
     said = run()
@@ -479,12 +449,12 @@ def test_a_changed_manifest_makes_its_pin_stale_until_it_is_locked(
     assert run("--locked").lines == ["no problems (1 dataset)"]
 
 
-def test_a_description_makes_no_pin_stale(locked: Path, run: Run) -> None:
+def test_changed_description_does_not_make_a_pin_stale(locked: Path, run: Run) -> None:
     write(locked, "m/a.yaml", LOCKED.replace("Questions.", "Good questions."))
     assert run("--locked").code == 0
 
 
-def test_the_lockfile_alone_having_changed_is_noticed(locked: Path, run: Run) -> None:
+def test_change_of_only_the_lockfile_is_noticed(locked: Path, run: Run) -> None:
     lock = locked / "datasets.lock"
     text = lock.read_text(encoding="utf-8")
     lock.write_text(text.replace("  qa:", "  gone:"), encoding="utf-8")
@@ -495,14 +465,12 @@ def test_the_lockfile_alone_having_changed_is_noticed(locked: Path, run: Run) ->
     assert run("--ignore", "stale-lock").code == 1, "such a file stops every dataset"
 
 
-def test_a_dataset_of_a_broken_file_is_not_called_gone(locked: Path, run: Run) -> None:
+def test_pin_of_a_dataset_in_a_broken_file_is_not_orphaned(locked: Path, run: Run) -> None:
     write(locked, "m/a.yaml", "datasets: [")
     assert "is pinned and in no manifest" not in run().out
 
 
-def test_a_stale_pin_in_a_file_that_is_not_asked_for_is_not_reported(
-    locked: Path, run: Run
-) -> None:
+def test_stale_pin_is_only_reported_with_its_own_file(locked: Path, run: Run) -> None:
     write(locked, "m/a.yaml", LOCKED + "    limit: 1\n")
     write(locked, "m/b.yaml", LOCKED.replace("qa:", "other:"))
     assert run("m/b.yaml").lines == ["no problems (1 dataset)"]

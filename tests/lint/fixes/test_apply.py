@@ -37,11 +37,11 @@ def fixed(*paths: Path) -> list[FixResult]:
     return list(fix(Catalog.open(), paths))
 
 
-def test_the_fixes_are_those_that_the_table_promises() -> None:
+def test_every_fixable_rule_has_a_fix() -> None:
     assert set(FIXES) == {rule.id for rule in RULES.values() if rule.fixable}
 
 
-def test_files_are_mended_and_a_second_run_changes_nothing(root: Path) -> None:
+def test_files_are_fixed_and_a_second_run_changes_nothing(root: Path) -> None:
     assert fixed() == [
         FixResult("datasets.yaml", ("added the schema line",)),
         FixResult("m/a.yaml", ("added the schema line", "put the keys of $.datasets.d in order")),
@@ -53,7 +53,7 @@ def test_files_are_mended_and_a_second_run_changes_nothing(root: Path) -> None:
     assert check(Catalog.open(), select=["style"]) == []
 
 
-def test_the_catalogs_own_schema_is_named_by_its_path(root: Path) -> None:
+def test_catalogs_own_schema_is_named_by_its_path(root: Path) -> None:
     shutil.copytree(ROOT / "schemas", root / "schemas")
     fixed()
     lines = [
@@ -66,12 +66,12 @@ def test_the_catalogs_own_schema_is_named_by_its_path(root: Path) -> None:
     ]
 
 
-def test_only_the_named_files_are_mended(root: Path) -> None:
+def test_only_the_named_files_are_fixed(root: Path) -> None:
     assert [one.file for one in fixed(Path("m"))] == ["m/a.yaml"]
     assert (root / "datasets.yaml").read_text(encoding="utf-8") == INDEX
 
 
-def test_a_named_file_that_lies_elsewhere_is_mended_too(
+def test_named_file_outside_the_catalog_is_fixed_too(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = tmp_path_factory.mktemp("other") / "b.yaml"
@@ -81,13 +81,13 @@ def test_a_named_file_that_lies_elsewhere_is_mended_too(
 
 
 @pytest.mark.parametrize("broken", ["datasets: [\n", "datasets: {d: {bogus: 1}}\n"])
-def test_a_file_that_is_not_valid_is_left(root: Path, broken: str) -> None:
+def test_invalid_file_is_not_changed(root: Path, broken: str) -> None:
     (root / "m" / "a.yaml").write_text(broken, encoding="utf-8")
     assert [one.file for one in fixed()] == ["datasets.yaml"]
     assert (root / "m" / "a.yaml").read_text(encoding="utf-8") == broken
 
 
-def test_what_can_not_be_mended_is_named(root: Path) -> None:
+def test_what_could_not_be_fixed_is_reported(root: Path) -> None:
     text = "%YAML 1.2\n---\ndatasets:\n  d:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n"
     (root / "m" / "a.yaml").write_text(text, encoding="utf-8")
     (result,) = fixed(Path("m"))
@@ -97,7 +97,7 @@ def test_what_can_not_be_mended_is_named(root: Path) -> None:
     )
 
 
-def test_mode_mark_line_ends_and_links_stay(root: Path) -> None:
+def test_mode_mark_line_endings_and_links_are_preserved(root: Path) -> None:
     real = root / "real.txt"
     real.write_bytes(b"\xef\xbb\xbf" + MANIFEST.replace("\n", "\r\n").encode())
     real.chmod(0o640)
@@ -112,7 +112,7 @@ def test_mode_mark_line_ends_and_links_stay(root: Path) -> None:
     assert data.count(b"\n") == data.count(b"\r\n") == 5
 
 
-def test_catalogs_of_others_are_not_touched(root: Path, tmp_path: Path) -> None:
+def test_files_of_other_catalogs_are_not_changed(root: Path, tmp_path: Path) -> None:
     before = (ROOT / "datasets.yaml").read_bytes()
     index = "version: 1\ninclude: [m/*.yaml, 'package:registry']\n"
     (root / "datasets.yaml").write_text(index, encoding="utf-8")
@@ -120,12 +120,12 @@ def test_catalogs_of_others_are_not_touched(root: Path, tmp_path: Path) -> None:
     assert (ROOT / "datasets.yaml").read_bytes() == before
 
 
-def test_the_built_in_catalog_is_not_written_to(root: Path) -> None:
+def test_built_in_catalog_can_not_be_fixed(root: Path) -> None:
     with pytest.raises(ManifestError, match=r"the built-in catalog can.t be fixed in place"):
         list(fix(Catalog.open(ROOT)))
 
 
-def test_a_file_that_can_not_be_written_is_an_error(
+def test_file_that_can_not_be_written_is_an_error(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -137,7 +137,7 @@ def test_a_file_that_can_not_be_written_is_an_error(
 
 
 def reversed_keys(text: str, keys: tuple[str, ...], indent: int) -> str:
-    """Return a manifest whose keys of one depth stand in reverse, the lines below them with them."""
+    """Return a manifest with the keys at one depth reversed, each with the lines below it."""
     out: list[str] = []
     blocks: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
@@ -157,7 +157,7 @@ def reversed_keys(text: str, keys: tuple[str, ...], indent: int) -> str:
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "registry").glob("*.yaml")), ids=lambda path: path.name
 )
-def test_shipped_manifests_resolve_to_the_same_when_their_keys_were_mixed_up(
+def test_shipped_manifests_with_shuffled_keys_are_fixed_and_resolve_the_same(
     path: Path, root: Path
 ) -> None:
     (root / "m" / "a.yaml").unlink()

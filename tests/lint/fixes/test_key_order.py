@@ -1,4 +1,4 @@
-"""The order of keys: lines move whole, with their comments, and the file says the same."""
+"""The order of keys: full lines move with their comments, and the data stays the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def file_of(text: str) -> ManifestFile:
 
 
 def ordered(text: str) -> tuple[str, list[str]]:
-    """Put the keys of a text in order; return it, and what was left."""
+    """Put the keys of a text in order; return it, and what could not be moved."""
     file, done, left = order_keys(file_of(text))
     again, more, still = order_keys(file)
     assert (again.text, more, still) == (file.text, [], left), "a second run changes nothing"
@@ -125,7 +125,7 @@ def test_lines_move_with_their_comments() -> None:
         ),
     ],
 )  # fmt: skip
-def test_every_form_of_mapping_is_put_in_order(text: str, expected: str) -> None:
+def test_block_and_flow_mappings_are_put_in_order(text: str, expected: str) -> None:
     assert ordered(text) == (expected, [])
 
 
@@ -144,14 +144,14 @@ def test_every_form_of_mapping_is_put_in_order(text: str, expected: str) -> None
         "datasets:\n  d:\r\n    limit: 1\n    source: {type: csv, path: x}\n",
     ],
 )
-def test_what_can_not_be_moved_is_left_and_named(text: str) -> None:
+def test_keys_that_can_not_be_moved_are_left_and_reported(text: str) -> None:
     changed, left = ordered(text)
     assert changed == text
     assert len(left) == 1
     assert left[0].startswith("the keys of $.datasets.d")
 
 
-def test_one_mapping_that_is_left_does_not_stop_the_others() -> None:
+def test_mapping_that_is_left_does_not_stop_the_others() -> None:
     text = (
         "datasets:\n  a:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n"
         "  b: {limit: 1, source: {type: csv, path: x}}\n"
@@ -161,7 +161,7 @@ def test_one_mapping_that_is_left_does_not_stop_the_others() -> None:
     assert len(left) == 1
 
 
-def test_the_first_key_out_of_order_is_named() -> None:
+def test_first_key_out_of_order_is_found() -> None:
     text = "datasets:\n  d:\n    limit: 1\n    tags: [a]\n    license: mit\n    source: {path: x, type: csv}\n"
     found = [(json_path(path), before) for path, before in misplaced_keys(file_of(text).document)]
     assert found == [
@@ -170,7 +170,7 @@ def test_the_first_key_out_of_order_is_named() -> None:
     ]
 
 
-def test_keys_that_are_merged_in_have_no_place_of_their_own() -> None:
+def test_merged_keys_have_no_place_in_the_order() -> None:
     text = (
         "datasets:\n  a: &a {source: {type: csv, path: x}, limit: 1}\n"
         "  b:\n    <<: *a\n    tags: [t]\n    seed: 1\n"
@@ -181,7 +181,7 @@ def test_keys_that_are_merged_in_have_no_place_of_their_own() -> None:
 # --- the order ---
 
 
-def test_every_key_has_a_place() -> None:
+def test_order_has_every_key() -> None:
     defs = read_schema("manifest")["$defs"]
     assert sorted(DATASET_KEYS) == sorted(defs["dataset"]["properties"])
     models = (CsvSource, JsonSource, ParquetSource, HfSource)
@@ -190,7 +190,7 @@ def test_every_key_has_a_place() -> None:
     assert len(SOURCE_KEYS) == len(set(SOURCE_KEYS))
 
 
-def test_the_page_of_manifests_lists_keys_in_this_order() -> None:
+def test_manual_lists_keys_in_this_order() -> None:
     page = (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
     table = page.partition("## A dataset")[2].partition("\n\nThat is also")[0]
     words = [

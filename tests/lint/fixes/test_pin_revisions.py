@@ -1,4 +1,4 @@
-"""Revisions from the lock: which are written, where, and which are left alone."""
+"""Revisions from the lock: which are written, and which are left unchanged."""
 
 from __future__ import annotations
 
@@ -79,9 +79,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("before", "after", "pinned"), WRITTEN)
-def test_the_commit_is_written_and_nothing_else_changes(
-    before: str, after: str, pinned: Pin
-) -> None:
+def test_commit_is_written_and_nothing_else_changes(before: str, after: str, pinned: Pin) -> None:
     file, done, left = pin_revisions(manifest(before), Lock({"d": pinned}))
     assert file.text == after
     assert file.document == parse_yaml(after, file="m.yaml")
@@ -109,14 +107,14 @@ IGNORED = "revision: main  # registry: ignore unpinned-revision -- meant"
         ("version: 1\n", {"d": pin(COMMIT)}),
     ],
 )
-def test_what_is_not_pinned_or_meant_to_float_stays(text: str, pins: dict[str, Pin]) -> None:
+def test_unpinned_and_ignored_revisions_are_not_changed(text: str, pins: dict[str, Pin]) -> None:
     file = manifest(text)
     assert pin_revisions(file, Lock(pins)) == (file, [], [])
 
 
-def test_a_source_with_several_commits_is_left() -> None:
+def test_source_with_several_commits_is_not_changed() -> None:
     file = manifest(FLOATING)
-    lock = Lock({"d": pin(COMMIT), "heir": pin(OTHER)})
+    lock = Lock({"d": pin(COMMIT), "dependent": pin(OTHER)})
     left = ["datasets.lock pins the source of $.datasets.d.source to several commits"]
     assert pin_revisions(file, lock) == (file, [], left)
 
@@ -128,7 +126,7 @@ SHARED = (
 )  # fmt: skip
 
 
-def test_a_source_that_another_dataset_repeats_is_left() -> None:
+def test_source_with_an_alias_in_another_dataset_is_not_changed() -> None:
     file = manifest(SHARED)
     left = [f"the revision {COMMIT} can't be written into $.datasets.d.source"]
     assert pin_revisions(file, Lock({"d": pin(COMMIT)})) == (file, [], left)

@@ -1,4 +1,4 @@
-"""Samples by whole columns: what is read as records, and what metadata becomes."""
+"""Samples by whole columns: what is read as records, and the types of metadata."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from registry.manifest.models import FieldsSpec
 from registry.mapping.columnar import mapper as columnar
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.row import Row
 from registry.store.reader import SampleFile
 from registry.store.rows import metadata_of
 from registry.store.schema import MetadataType, MetadataTypeMismatchError, json_keys
@@ -46,18 +47,17 @@ def mapped(
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the columns that are read as records."""
     found: list[str] = []
-    one, whole = RecordBatchView._read_column, RecordBatchView._whole_rows
+    rows = RecordBatchView.rows
 
-    def noted(view: RecordBatchView, name: str) -> None:
-        found.append(name)
-        one(view, name)
+    def noted(view: RecordBatchView, dependencies: Any) -> list[Row]:
+        before = len(view._read)
+        made = rows(view, dependencies)
+        found.extend(view._read[before:])
+        if dependencies is None:
+            found.extend(view.frame.batch.schema.names)
+        return made
 
-    def noted_whole(view: RecordBatchView) -> Any:
-        found.extend(view.frame.batch.schema.names)
-        return whole(view)
-
-    monkeypatch.setattr(RecordBatchView, "_read_column", noted)
-    monkeypatch.setattr(RecordBatchView, "_whole_rows", noted_whole)
+    monkeypatch.setattr(RecordBatchView, "rows", noted)
     return found
 
 
@@ -107,28 +107,13 @@ def test_where_there_is_no_kernel_only_what_is_needed_is_read_as_records(
         assert read == columns
 
 
-def test_the_columns_that_a_mapper_wants() -> None:
-    fields = FieldsSpec(
-        input={
-            "template": "{q} {v}",
-            "with": {"v": {"from": "a", "do": {"coalesce": ["b", "c.d"]}}},
-        },
-        choices=["x", {"const": "y"}],
-        metadata={"k": {"if": {"value": "w", "empty": True}, "then": "t"}},
-        target=None,
-        id=None,
-        sandbox=None,
-        files=None,
-        setup=None,
+def test_a_mapper_depends_on_the_columns_of_fields_and_condition() -> None:
+    fields = FieldsSpec(input={"template": "{q} {v.x}"}, metadata={"k": "m"}, target=None)
+    mapper = ColumnarMapper(fields, {"value": "w", "equals": 1})
+    assert mapper.dependencies == frozenset(
+        {"q", "v.x", "m", "w", "choices", "id", "sandbox", "files", "setup"}
     )
-    where = {"any": [{"value": "u", "equals": 1}, {"not": {"value": "v2", "empty": True}}]}
-    wanted = ColumnarMapper(fields, where).wanted
-    assert wanted == frozenset({"q", "a", "b", "c.d", "x", "w", "t", "u", "v2"})
-
-
-@pytest.mark.parametrize("metadata", ["*", {"*": "*"}, {"k": {"hash": "*"}}])
-def test_whole_records_want_all_columns(metadata: Any) -> None:
-    assert ColumnarMapper(FieldsSpec(metadata=metadata)).wanted is None
+    assert ColumnarMapper(FieldsSpec(metadata="*")).dependencies is None
 
 
 @pytest.mark.parametrize(
@@ -138,7 +123,7 @@ def test_whole_records_want_all_columns(metadata: Any) -> None:
         *[("m", "json"), ("m.y", "int"), ("o", "json"), ("none", "str")],
     ],
 )
-def test_metadata_is_kept_as_the_kind_of_its_column(name: str, kind: MetadataType) -> None:
+def test_metadata_has_the_type_of_its_column(name: str, kind: MetadataType) -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata={"k": name}))
     batch, metadata_types = mapper.map(view_of(), None)
     assert metadata_types == {"k": kind}
@@ -188,33 +173,33 @@ def test_whole_records_have_the_constant_columns_too() -> None:
     assert metadata_of(columns, 1, json_keys(batch.schema)) == [{"q": "over", "k": [1]}]
 
 
-def test_objects_with_other_keys_are_json_as_a_whole() -> None:
+def test_dicts_with_different_keys_are_json_as_a_whole() -> None:
     view = view_of([{"q": "x", "m": '{"y": 1}'}, {"q": "x", "m": '{"z": 1}'}])
     batch = mapped({"input": "q", "metadata": "m"}, view)
     assert "metadata_values" not in batch.schema.names
     assert batch.column("metadata").to_pylist() == ['{"y":1}', '{"z":1}']
 
 
-def test_no_samples_tell_nothing_of_the_kinds() -> None:
+def test_without_samples_the_metadata_types_stay_as_they_were() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata="m"), {"value": "q", "equals": "no"})
     for metadata_types in (None, {}, {"y": "int"}):
         batch, found = mapper.map(view_of(), metadata_types)  # type: ignore[arg-type]
         assert (batch.num_rows, found) == (0, metadata_types)
 
 
-def test_a_null_that_may_be_a_missing_key_is_told_by_records() -> None:
+def test_a_null_that_may_be_a_missing_key_needs_records() -> None:
     view = view_of(null_is_value=False)
     with pytest.raises(NotColumnarError, match="a null, or a key that is missing"):
         mapped({"input": "q", "metadata": {"v": {"object": {"x": "b"}}}}, view)
 
 
-def test_an_error_is_worded_by_records() -> None:
+def test_an_error_is_left_to_the_records() -> None:
     with pytest.raises(NotColumnarError) as caught:
         mapped({"input": "q", "id": "f"})
     assert isinstance(caught.value.__cause__, MappingError)
 
 
-def test_a_value_of_another_kind_than_before_is_told() -> None:
+def test_a_value_of_a_different_type_than_before_is_a_mismatch() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata=["a"]))
     with pytest.raises(MetadataTypeMismatchError) as caught:
         mapper.map(view_of(), {"a": "int"})
@@ -258,7 +243,7 @@ def test_metadata_that_differs_in_type_makes_a_build_begin_again_with_json(
     )
 
 
-def test_a_samples_file_of_columns_is_read_as_any_other(tmp_path: Path) -> None:
+def test_a_samples_file_made_of_columns_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
     batch = mapped(KERNELS_ONLY)
     with pa.ipc.new_file(str(path), batch.schema) as writer:

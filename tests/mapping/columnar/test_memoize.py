@@ -1,4 +1,4 @@
-"""An expression of one column of texts is worked out once for each of them, if they repeat."""
+"""An expression of one column of strings is evaluated once for each of them, if they repeat."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from registry.decode.frame import Frame
-from registry.manifest.expressions import parse_condition, parse_expression
-from registry.mapping.columnar.memoize import evaluated
+from registry.manifest.expressions import parse_expression
+from registry.mapping.columnar.memoize import evaluate_memoized
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.columns_used import columns_of_expression, reads_number
+from registry.mapping.columns_used import expression_dependencies, uses_row_number
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
 
@@ -39,8 +39,8 @@ def found(raw: Any) -> tuple[list[Any], int]:
         rows.append(row)
         return one(row)
 
-    reads, numbered = columns_of_expression(expression), reads_number(expression)
-    values = evaluated(noted, reads, view, numbered=numbered)
+    reads, numbered = expression_dependencies(expression), uses_row_number(expression)
+    values = evaluate_memoized(noted, reads, view, numbered=numbered)
     records = [{**row, "constant": "k"} for row in batch.to_pylist()]
     assert values == [one(Row(row, 7 + at)) for at, row in enumerate(records)]
     return values, len(rows)
@@ -65,41 +65,13 @@ def found(raw: Any) -> tuple[list[Any], int]:
     ],
     ids=str,
 )
-def test_it_is_evaluated_only_as_often_as_there_are_texts(raw: Any, least: int) -> None:
+def test_it_is_evaluated_once_for_each_distinct_string(raw: Any, least: int) -> None:
     assert found(raw)[1] == least
 
 
-@pytest.mark.parametrize("looked_at", [1, 4, 100])
-def test_few_rows_tell_that_texts_do_not_repeat(
-    looked_at: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("probed", [1, 4, 100])
+def test_the_first_rows_decide_whether_strings_repeat(
+    probed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.mapping.columnar.memoize._LOOKED_AT", looked_at)
-    assert found({"from": "few", "do": "lines"})[1] == (COUNT if looked_at == 1 else 2)
-
-
-NUMBER = {"row_number": 1}
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        *[NUMBER, [NUMBER], {"template": "{v}", "with": {"v": NUMBER}}, {"object": {"x": NUMBER}}],
-        *[
-            {"hash": ["q"], "prefix": NUMBER},
-            {"hash": ["q", NUMBER]},
-            {"from": NUMBER, "do": "str"},
-        ],
-        {"from": "q", "do": [{"each": [{"letter_in": [NUMBER]}]}]},
-        {"if": {"not": {"any": [{"value": NUMBER, "less": 3}]}}, "then": "q"},
-        {"messages": [{"role": "user", "content": {"template": "{n}", "with": {"n": NUMBER}}}]},
-    ],
-)
-def test_the_number_of_a_record_is_seen_wherever_it_is_read(raw: Any) -> None:
-    assert reads_number(parse_expression(raw))
-    assert reads_number(parse_condition({"all": [{"value": raw, "empty": True}]}))
-
-
-@pytest.mark.parametrize("raw", ["q", {"const": 1}, {"hash": "*"}, {"from": "q", "do": "str"}])
-def test_what_does_not_read_the_number_is_seen(raw: Any) -> None:
-    assert not reads_number(parse_expression(raw))
-    assert not reads_number(parse_condition({"value": raw, "equals": "x"}))
+    monkeypatch.setattr("registry.mapping.columnar.memoize._PROBED_ROWS", probed)
+    assert found({"from": "few", "do": "lines"})[1] == (COUNT if probed == 1 else 2)

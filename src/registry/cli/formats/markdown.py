@@ -24,9 +24,9 @@ from registry.diff.summary import (
 )
 from registry.diff.words import excerpt
 
-__all__ = ["MAX_BYTES", "as_markdown", "code_span"]
+__all__ = ["MAX_COMMENT_BYTES", "as_markdown", "code_span"]
 
-MAX_BYTES = 65_536
+MAX_COMMENT_BYTES = 65_536
 """GitHub's limit for one comment."""
 
 _MAX_UNFOLDED = 5
@@ -39,7 +39,7 @@ _RESERVED_BYTES = 400
 _TOO_LONG = "…too long to show here: run `python -m registry diff` to see it.\n"
 
 
-def as_markdown(diff: CatalogDiff, *, max_bytes: int = MAX_BYTES) -> str:
+def as_markdown(diff: CatalogDiff, *, max_bytes: int = MAX_COMMENT_BYTES) -> str:
     """Return a diff in at most `max_bytes` bytes of UTF-8."""
     parts: list[str] = []
     left = max_bytes - _RESERVED_BYTES

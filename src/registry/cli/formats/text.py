@@ -129,8 +129,8 @@ def _example(example: Example, printer: _Printer) -> Iterator[str]:
 
 
 def _paint_marks(line: str) -> str:
-    """Colour the text between marks; the marks stay, as colours alone don't reach everybody."""
+    """Colour the marked text; the marks stay for readers who can't tell the colours apart."""
     for sign, (start, end) in _MARKS.items():
         line = line.replace(start, style(start, fg=_COLOURS[sign], reset=False))
         line = line.replace(end, end + style("", reset=True))
-    return line + style("", reset=True)  # a change may go on in the next line
+    return line + style("", reset=True)  # a change may continue in the next line

@@ -71,17 +71,6 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
             done += more_done
             left += more_left
         if fixed.text != file.text:
-            _write(fixed)
+            write_manifest_file(fixed)
         if done or left:
             yield FixResult(file.document.file, tuple(done), tuple(left))
-
-
-def _write(file: ManifestFile) -> None:
-    try:
-        write_manifest_file(file)
-    except OSError as error:
-        message = f"can't write the file: {error.strerror}"
-        problem = Problem(
-            message=message, file=display_path(file.path), path="", rule="unreadable-file"
-        )
-        raise ManifestError([problem]) from error

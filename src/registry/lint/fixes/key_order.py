@@ -62,12 +62,20 @@ _SOURCE_RANKS = {key: rank for rank, key in enumerate(SOURCE_KEYS)}
 
 def misplaced_keys(document: Document) -> Iterator[tuple[DataPath, str]]:
     """Yield the first key of each mapping that is out of order, and the key it belongs before."""
-    for path, keys in _ordered_mappings(document.value):
+    mappings: dict[DataPath, Any] = {}
+    for name, dataset in ((document.value or {}).get("datasets") or {}).items():
+        path: DataPath = ("datasets", name)
+        mappings[path] = dataset
+        mappings[*path, "source"] = dataset.get("source")
+        for index, part in enumerate(dataset.get("concat") or ()):
+            mappings[*path, "concat", index] = part
+        mappings[*path, "join", "source"] = (dataset.get("join") or {}).get("source")
+    for path, mapping in mappings.items():
         ranks = _ranks(path)
         start = document.position(path)
-        places = {key: document.position((*path, key)) for key in keys}
+        places = {key: document.position((*path, key)) for key in mapping or ()}
         # A key that `<<` merges in has the position of its anchor, which is above.
-        own = sorted((key for key in keys if places[key] >= start), key=lambda key: places[key])
+        own = sorted((key for key in places if places[key] >= start), key=lambda key: places[key])
         for before, key in pairwise(own):
             if ranks.get(key, -1) < ranks.get(before, -1):
                 yield (*path, key), before
@@ -77,17 +85,6 @@ def misplaced_keys(document: Document) -> Iterator[tuple[DataPath, str]]:
 def _ranks(path: DataPath) -> dict[str, int]:
     """Return the order of the keys of a mapping: `datasets.NAME`, or a source below that."""
     return _DATASET_RANKS if len(path) == 2 else _SOURCE_RANKS
-
-
-def _ordered_mappings(value: Any) -> Iterator[tuple[DataPath, list[str]]]:
-    """Yield the mappings of a document whose keys have an order."""
-    for name, dataset in ((value or {}).get("datasets") or {}).items():
-        path: DataPath = ("datasets", name)
-        yield path, list(dataset)
-        yield (*path, "source"), list(dataset.get("source") or ())
-        for index, part in enumerate(dataset.get("concat") or ()):
-            yield (*path, "concat", index), list(part)
-        yield (*path, "join", "source"), list((dataset.get("join") or {}).get("source") or ())
 
 
 def order_keys(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:

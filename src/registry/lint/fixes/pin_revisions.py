@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import yaml
 
 from registry.errors import ManifestError
 from registry.lint.fixes.source_file import ManifestFile
-from registry.lint.suppressions import read_ignores
+from registry.lint.suppressions import parse_ignores
 from registry.lockfile.models import Lock
 from registry.manifest.source import Repository, is_commit
 from registry.manifest.source_models import source_model
@@ -59,7 +58,7 @@ def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
     """Yield the repositories without a commit whose problem no comment ignores."""
     ignored = {
         comment.target
-        for comment in read_ignores(file.text)
+        for comment in parse_ignores(file.text)
         if _RULE in comment.rules and comment.reason
     }
     for name, entry in (file.document.value.get("datasets") or {}).items():
@@ -76,8 +75,11 @@ def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
 
 def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile | None:
     """Return the file with only the revision changed; None if that is not possible."""
-    wanted = deepcopy(file.document.value)
-    wanted["datasets"][name]["source"]["revision"] = commit
+    # Not a deepcopy: an alias is the same object as its anchor, so both would change.
+    value = file.document.value
+    dataset = value["datasets"][name]
+    changed = {**dataset, "source": {**dataset["source"], "revision": commit}}
+    wanted = {**value, "datasets": {**value["datasets"], name: changed}}
     if file.has_odd_breaks:
         return None
     # Without quotes, a commit of only digits, or like 12e4…, is a number in YAML.

@@ -32,7 +32,7 @@ def add_schema_line(file: ManifestFile) -> tuple[ManifestFile, list[str], list[s
     end = "\r\n" if file.text.partition("\n")[0].endswith("\r") else "\n"
     reference = schema_reference(name, root=file.root, folder=file.path.parent)
     changed = file.with_text(f"# yaml-language-server: $schema={reference}{end}{file.text}")
-    if changed is None:  # nothing may be above a YAML directive
+    if changed is None:
         return file, [], ["the schema line can't be added above the first line"]
     return changed, ["added the schema line"], []
 

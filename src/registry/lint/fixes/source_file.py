@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from registry.base.fs import write_atomic
-from registry.errors import ManifestError
+from registry.errors import ManifestError, Problem
 from registry.yamldoc.reader import Document, parse_yaml
 
 __all__ = ["ManifestFile", "read_manifest_file", "write_manifest_file"]
@@ -58,15 +58,24 @@ def read_manifest_file(
 
 
 def write_manifest_file(file: ManifestFile) -> None:
-    """Replace a file atomically; its mode and byte-order mark are preserved."""
+    """Replace a file atomically; its mode and byte-order mark are preserved.
+
+    Raises:
+        ManifestError: it can't be written.
+    """
     path = file.path.resolve()  # replace the target of a link, not the link
-    mode = path.stat().st_mode & 0o7777
-    with path.open("rb") as old:
-        mark = codecs.BOM_UTF8 if old.read(3) == codecs.BOM_UTF8 else b""
-    data = mark + file.text.encode("utf-8")
+    try:
+        mode = path.stat().st_mode & 0o7777
+        with path.open("rb") as old:
+            mark = codecs.BOM_UTF8 if old.read(3) == codecs.BOM_UTF8 else b""
 
-    def write(new: BinaryIO) -> None:
-        os.fchmod(new.fileno(), mode)
-        new.write(data)
+        def write(new: BinaryIO) -> None:
+            os.fchmod(new.fileno(), mode)
+            new.write(mark + file.text.encode("utf-8"))
 
-    write_atomic(path, write)
+        write_atomic(path, write)
+    except OSError as error:
+        message = f"can't write the file: {error.strerror}"
+        name, rule = file.document.file, "unreadable-file"
+        problem = Problem(message=message, file=name, path="", rule=rule)
+        raise ManifestError([problem]) from error

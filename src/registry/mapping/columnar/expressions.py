@@ -1,7 +1,7 @@
-"""Expressions of the field language evaluated on whole columns.
+"""Evaluate expressions of the field language on whole columns.
 
-There is a kernel where pyarrow gives exactly what `expression` gives record by record; for the
-rest `NoKernelError` says that records are needed.
+There is a kernel where pyarrow gives exactly what `mapping.evaluate` gives record by record; for
+anything else `NoKernelError` says that records are needed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,25 @@ from registry.manifest.expressions import (
     Template,
 )
 from registry.manifest.templates import Placeholder
-from registry.mapping.columnar.digests import digests_of
-from registry.mapping.columnar.list_texts import text_of_lists
 from registry.mapping.columnar.record_batch import RecordBatchView, python_values
+from registry.mapping.columnar.text import hex_digests, str_of_lists
 
-__all__ = ["NoKernelError", "as_text", "evaluate", "is_text", "is_text_list", "places_where"]
+__all__ = [
+    "NoKernelError",
+    "evaluate",
+    "indices_where",
+    "is_text",
+    "is_text_list",
+    "to_large_string",
+]
 
-
+# `start + number` must fit into int64.
 _LARGEST_START = 1 << 62
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+# What `str.strip` removes from ASCII; pyarrow's own trim leaves \x1c to \x1f.
+_ASCII_WHITESPACE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
 
 
 class NoKernelError(Exception):
@@ -44,18 +55,18 @@ class NoKernelError(Exception):
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether a column holds text."""
+    """Return whether a column holds strings."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_text_list(kind: pa.DataType) -> bool:
-    """Return whether a column holds lists of text."""
+    """Return whether a column holds lists of strings."""
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     return bool(is_list and is_text(kind.value_type))
 
 
-def as_text(column: pa.Array) -> pa.Array:
-    """Return text, or the text of whole numbers, as Python writes them."""
+def to_large_string(column: pa.Array) -> pa.Array:
+    """Return strings, or the decimal digits of integers, as `large_string`."""
     if not is_text(column.type) and not pa.types.is_integer(column.type):
         raise NoKernelError
     return column if pa.types.is_large_string(column.type) else column.cast(pa.large_string())
@@ -73,16 +84,33 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
         case Const(str() as text):
             return repeat_string(text, view.count)
         case ListOf(items) if items:
-            return _interleaved([_required_text(item, view) for item in items])
+            return _lists([_required(item, view) for item in items])
         case Template():
             return _template(expression, view)
         case Hash(fields=fields) if fields:
-            return _hash(expression, view)
+            columns = [_str(_required(field, view)) for field in fields]
+            algorithm, length = expression.algorithm, expression.length
+            digests = hex_digests(columns, algorithm=algorithm, length=length)
+            if expression.prefix is None:
+                return digests
+            prefix = _str(_required(expression.prefix, view))
+            return pc.binary_join_element_wise(prefix, digests, string_scalar("_"))
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
             return int64_array(view.numbers + (start - 1))
         case Pipe(start, operations):
-            column = _required(start, view)
-            return reduce(lambda values, call: _apply(call, values), operations, column)
+            return reduce(_apply_operation, operations, _required(start, view))
+        case _:
+            raise NoKernelError
+
+
+def indices_where(condition: Condition, view: RecordBatchView) -> pa.Array:
+    """Return the indices of the records that meet a condition."""
+    match condition:
+        case Comparisons((("equals", str() as operand),), Column(name)):
+            column = _column(name, view)
+            if not is_text(column.type):
+                raise NoKernelError
+            return pc.indices_nonzero(pc.equal(to_large_string(column), string_scalar(operand)))
         case _:
             raise NoKernelError
 
@@ -95,25 +123,20 @@ def _column(name: str, view: RecordBatchView) -> pa.Array:
 
 
 def _required(expression: Expression, view: RecordBatchView) -> pa.Array:
-    """Return the values of an expression that are all there."""
+    """Return the values of an expression, none of which is null."""
     column = evaluate(expression, view)
     if column.null_count:
         raise NoKernelError
     return column
 
 
-def _required_text(expression: Expression, view: RecordBatchView) -> pa.Array:
-    column = _required(expression, view)
-    if not is_text(column.type):
+def _lists(columns: list[pa.Array]) -> pa.Array:
+    """Return for each row the list of its values in several columns of strings."""
+    if not all(is_text(column.type) for column in columns):
         raise NoKernelError
-    return as_text(column)
-
-
-def _interleaved(columns: list[pa.Array]) -> pa.Array:
-    """Return lists of the values that columns have in each row."""
     width, count = len(columns), len(columns[0])
     order = np.arange(width * count).reshape(width, count).T.ravel()
-    items = pa.concat_arrays(columns).take(int64_array(order))
+    items = pa.concat_arrays(list(map(to_large_string, columns))).take(int64_array(order))
     starts = int64_array(np.arange(0, width * count + 1, width))
     return pa.LargeListArray.from_arrays(starts, items)
 
@@ -125,43 +148,28 @@ def _template(template: Template, view: RecordBatchView) -> pa.Array:
             pieces.append(string_scalar(part))
         elif isinstance(part, Placeholder) and part.default is None:
             value = template.values.get(part.name, Column(part.name))
-            pieces.append(as_text(_required(value, view)))
+            pieces.append(to_large_string(_required(value, view)))
         else:
             raise NoKernelError
     if all(isinstance(piece, pa.Scalar) for piece in pieces):
-        raise NoKernelError
+        raise NoKernelError  # joined, they would be a scalar and not a column
     return pc.binary_join_element_wise(*pieces, string_scalar(""))
-
-
-def _hash(expression: Hash, view: RecordBatchView) -> pa.Array:
-    columns = [_str(_required(field, view)) for field in expression.fields]
-    algorithm, length = expression.algorithm, expression.length
-    digests = digests_of(columns, algorithm=algorithm, length=length)
-    if expression.prefix is None:
-        return digests
-    prefix = _str(_required(expression.prefix, view))
-    return pc.binary_join_element_wise(prefix, digests, string_scalar("_"))
 
 
 def _str(column: pa.Array) -> pa.Array:
     """Return what Python's `str` gives for each value."""
     if is_text(column.type) or pa.types.is_integer(column.type):
-        return as_text(column)
+        return to_large_string(column)
     if is_text_list(column.type):
-        return text_of_lists(column)
+        return str_of_lists(column)
     return pa.array(list(map(str, python_values(column))), pa.large_string())
 
 
-def _apply(call: OperationCall, values: pa.Array) -> pa.Array:
+def _apply_operation(values: pa.Array, call: OperationCall) -> pa.Array:
     kernel = _OPERATIONS.get(call.name)
     if kernel is None:
         raise NoKernelError
     return kernel(values, call.arguments)
-
-
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# What `str.strip` takes off text of ASCII.
-_BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
 
 
 def _letter(values: pa.Array, argument: Any) -> pa.Array:
@@ -177,8 +185,8 @@ def _letter(values: pa.Array, argument: Any) -> pa.Array:
 
 
 def _ascii(values: pa.Array) -> pa.Array:
-    """Return text that is ASCII, for which pyarrow and Python agree on letters and blanks."""
-    text = as_text(values) if is_text(values.type) else None
+    """Return ASCII strings: beyond ASCII, pyarrow and Python differ in case and whitespace."""
+    text = to_large_string(values) if is_text(values.type) else None
     if text is None or not pc.all(pc.string_is_ascii(text)).as_py():
         raise NoKernelError
     return text
@@ -187,13 +195,13 @@ def _ascii(values: pa.Array) -> pa.Array:
 def _strip(values: pa.Array, argument: Any) -> pa.Array:
     if argument is not None:
         raise NoKernelError
-    return pc.ascii_trim(_ascii(values), characters=_BLANKS)
+    return pc.ascii_trim(_ascii(values), characters=_ASCII_WHITESPACE)
 
 
 def _replace(values: pa.Array, argument: dict[str, str]) -> pa.Array:
     if not is_text(values.type):
         raise NoKernelError
-    text = as_text(values)
+    text = to_large_string(values)
     for old, new in argument.items():
         text = pc.replace_substring(text, pattern=old, replacement=new)
     return text
@@ -206,16 +214,4 @@ _OPERATIONS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
     "strip": _strip,
     "replace": _replace,
 }
-"""Operations that have a kernel: values without nulls, and the argument in the manifest."""
-
-
-def places_where(condition: Condition, view: RecordBatchView) -> pa.Array:
-    """Return the places of the records that a condition holds of."""
-    match condition:
-        case Comparisons((("equals", str() as operand),), Column(name)):
-            column = _column(name, view)
-            if not is_text(column.type):
-                raise NoKernelError
-            return pc.indices_nonzero(pc.equal(as_text(column), string_scalar(operand)))
-        case _:
-            raise NoKernelError
+"""Operation → its kernel, for values without nulls and the argument in the manifest."""

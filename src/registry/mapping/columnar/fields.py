@@ -1,4 +1,4 @@
-"""Whole columns as the fields of samples: what `values` does with each record's value."""
+"""Coerce whole columns to the fields of samples, as `mapping.coerce` does with each value."""
 
 from __future__ import annotations
 
@@ -19,32 +19,33 @@ from registry.base.arrow import (
 from registry.manifest.expressions import Expression
 from registry.mapping.columnar.expressions import (
     NoKernelError,
-    as_text,
     evaluate,
     is_text,
     is_text_list,
+    to_large_string,
 )
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.store.schema import METADATA_TYPES, MetadataType
 
-__all__ = ["FIELD_KERNELS", "metadata_type_of_column", "of_metadata_type"]
+__all__ = ["FIELD_KERNELS", "cast_to_metadata_type", "metadata_type_of_column"]
 
-Columns = dict[str, pa.Array]
+FieldColumns = dict[str, pa.Array]
+"""Column of the samples file → its values, for one field; a column that is left out is null."""
 
 _TEXTS = METADATA_TYPES["str_list"]
 
 
-def _input(expression: Expression, view: RecordBatchView) -> Columns:
+def _input(expression: Expression, view: RecordBatchView) -> FieldColumns:
     column = evaluate(expression, view)
     if not is_text(column.type) or column.null_count:
         raise NoKernelError
-    text = as_text(column)
+    text = to_large_string(column)
     if view.count and not (np.diff(list_offsets(text)) > 0).all():
-        raise NoKernelError
+        raise NoKernelError  # an empty input is an error
     return {"input": text}
 
 
-def _target(expression: Expression, view: RecordBatchView) -> Columns:
+def _target(expression: Expression, view: RecordBatchView) -> FieldColumns:
     column = evaluate(expression, view)
     if column.null_count == view.count:
         return {"target": repeat_string("", view.count)}
@@ -53,10 +54,10 @@ def _target(expression: Expression, view: RecordBatchView) -> Columns:
         if texts.null_count or texts.flatten().null_count:
             raise NoKernelError
         return {"target": pa.nulls(view.count, pa.large_string()), "targets": texts}
-    return {"target": pc.fill_null(as_text(column), string_scalar(""))}
+    return {"target": pc.fill_null(to_large_string(column), string_scalar(""))}
 
 
-def _choices(expression: Expression, view: RecordBatchView) -> Columns:
+def _choices(expression: Expression, view: RecordBatchView) -> FieldColumns:
     column = evaluate(expression, view)
     if column.null_count == view.count:
         return {}
@@ -66,25 +67,28 @@ def _choices(expression: Expression, view: RecordBatchView) -> Columns:
     items = texts.flatten()
     if items.null_count:
         raise NoKernelError
+    # Nearly every choice begins with a visible ASCII character; Python is asked about the others.
     blank = ~starts_with_visible_ascii(items)
-    doubtful = np.flatnonzero(blank)
-    if len(doubtful):
-        cells = items.take(int64_array(doubtful)).to_pylist()
-        blank[doubtful] = [not cell.strip() for cell in cells]
-    return {"choices": _without_blank_ends(texts, items, blank) if blank.any() else texts}
+    unsure = np.flatnonzero(blank)
+    if len(unsure):
+        blank[unsure] = [not text.strip() for text in items.take(int64_array(unsure)).to_pylist()]
+    return {"choices": _trim_lists(texts, items, blank) if blank.any() else texts}
 
 
 def _as_lists(column: pa.Array) -> pa.LargeListArray:
-    """Return lists of texts whose nulls span no items: those of a row are told by its place."""
+    """Return lists of strings whose nulls span no items.
+
+    A null in Arrow may; the offsets of `flatten` and of the lists would then differ.
+    """
     texts = column.cast(_TEXTS)
     return texts.take(int64_array(np.arange(len(texts)))) if texts.null_count else texts
 
 
-def _without_blank_ends(
+def _trim_lists(
     texts: pa.LargeListArray, items: pa.Array, blank: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> pa.LargeListArray:
-    """Leave out the blank items at the end of each list."""
-    if texts.null_count:
+    """Remove the blank items at the end of each list."""
+    if texts.null_count:  # `from_arrays` below would make them empty lists
         raise NoKernelError
     starts = list_offsets(texts) - list_offsets(texts)[0]
     whole = np.diff(starts)
@@ -100,25 +104,25 @@ def _without_blank_ends(
     return pa.LargeListArray.from_arrays(ends, items.take(int64_array(kept)))
 
 
-def _id(expression: Expression, view: RecordBatchView) -> Columns:
+def _id(expression: Expression, view: RecordBatchView) -> FieldColumns:
     column = evaluate(expression, view)
     if column.null_count == view.count:
         return {}
     if is_text(column.type):
-        return {"id": as_text(column)}
+        return {"id": to_large_string(column)}
     if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
         return {"id_number": column.cast(pa.int64())}
     raise NoKernelError
 
 
-def _absent(expression: Expression, view: RecordBatchView) -> Columns:
-    """Return nothing for a column without any value; what has some is read by record."""
+def _absent(expression: Expression, view: RecordBatchView) -> FieldColumns:
+    """Return no columns where every value is null: the usual case, and the only one here."""
     if evaluate(expression, view).null_count < view.count:
         raise NoKernelError
     return {}
 
 
-FIELD_KERNELS: dict[str, Callable[[Expression, RecordBatchView], Columns]] = {
+FIELD_KERNELS: dict[str, Callable[[Expression, RecordBatchView], FieldColumns]] = {
     "input": _input,
     "target": _target,
     "choices": _choices,
@@ -127,11 +131,11 @@ FIELD_KERNELS: dict[str, Callable[[Expression, RecordBatchView], Columns]] = {
     "files": _absent,
     "setup": _absent,
 }
-"""Field → its columns of the samples file; a column that is left out is null."""
+"""Field → the function that makes its columns, or raises NoKernelError."""
 
 
 def metadata_type_of_column(column: pa.Array) -> MetadataType | None:
-    """Return the kind of the values of a column; None for types that only records can tell."""
+    """Return the metadata type of a column; None where only its values show it."""
     types = pa.types
     if is_text(column.type):
         return "str"
@@ -144,8 +148,8 @@ def metadata_type_of_column(column: pa.Array) -> MetadataType | None:
     return "bool" if types.is_boolean(column.type) else None
 
 
-def of_metadata_type(column: pa.Array, kind: MetadataType) -> pa.Array | None:
-    """Return a column as values of a kind, or None where its values are of another."""
+def cast_to_metadata_type(column: pa.Array, kind: MetadataType) -> pa.Array | None:
+    """Return a column cast to a metadata type, or None where it has a different one."""
     if column.null_count == len(column):
         return pa.nulls(len(column), METADATA_TYPES[kind])
     if kind == "json" or metadata_type_of_column(column) != kind:

@@ -1,4 +1,4 @@
-"""Records of a frame as expressions see them: by column, and one by one where it must be."""
+"""Records of a frame as expressions see them: by column, or as rows where records are needed."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class RecordBatchView:
 
     frame: Frame
     constants: Mapping[str, Any]
-    """Column → value in each record, before the record's own."""
+    """Column → value in each record; it wins over the record's own."""
     numbers: NDArray[np.int64]
     """Number of each record, from 1."""
     _rows: list[Row] = field(default_factory=list)
-    _read: set[str] = field(default_factory=set)
+    _read: list[str] = field(default_factory=list)
     """Columns of the frame that the rows have."""
 
     @property
@@ -39,98 +39,98 @@ class RecordBatchView:
         return len(self.numbers)
 
     def column(self, name: str) -> pa.Array | None:
-        """Return a column's values, null where it is missing; None where records must tell."""
+        """Return a column's values, null where it is missing; None where only records show them."""
         if name in self.constants:
             return None
         names = self.frame.batch.schema.names
         if name in names:
             return self.frame.batch.column(name)
-        heads = [head for head in _heads(name) if head in self.constants or head in names]
+        heads = [head for head in _prefixes(name) if head in self.constants or head in names]
         if not heads:
             return pa.nulls(self.count, pa.large_string())
-        # Where a path can be read in two ways, each record chooses.
+        # Where a path can be read in two ways, each record decides.
         if len(heads) > 1 or heads[0] in self.constants:
             return None
         rest = name.removeprefix(f"{heads[0]}.")
-        return _inner(self.frame.batch.column(heads[0]), rest)
+        return _nested_column(self.frame.batch.column(heads[0]), rest)
 
     def is_null(self, name: str) -> bool:
         """Return whether a column is null or missing in every record."""
         column = self.column(name)
         return column is not None and column.null_count == self.count
 
-    def rows(self, wanted: Iterable[str] | None) -> list[Row]:
-        """Return the records, with the columns that are wanted, and those that were before.
+    def rows(self, dependencies: Iterable[str] | None) -> list[Row]:
+        """Return the records, at least with the columns that expressions depend on.
+
+        Rows are made once and get more columns as they are asked for; None gives new rows with
+        all columns, in the order of the file.
 
         Raises:
-            NotColumnarError: whether a record has a column can't be told.
+            NotColumnarError: a null may stand for a key that the record does not have.
         """
-        if wanted is None:
-            return self._whole_rows()
+        batch = self.frame.batch
+        if dependencies is None:
+            self._check_nulls(batch.columns)
+            records = [{**record, **self.constants} for record in python_values(batch)]
+            return list(map(Row, records, self.numbers.tolist()))
         if not self._rows:
             numbers = self.numbers.tolist()
             self._rows.extend(Row(dict(self.constants), number) for number in numbers)
-        for name in self.names_read(wanted):
-            if name not in self._read:
-                self._read_column(name)
+        for name in self.names_of(dependencies):
+            if name in self._read:
+                continue
+            column = batch.column(name)
+            self._check_nulls([column])
+            self._read.append(name)
+            if name not in self.constants:
+                for row, value in zip(self._rows, python_values(column), strict=True):
+                    row.record[name] = value
         return self._rows
 
-    def names_read(self, wanted: Iterable[str]) -> list[str]:
-        """Return the names of the frame's columns that hold what is wanted."""
-        return [name for name in self.frame.batch.schema.names if _is_read(name, wanted)]
-
-    def _whole_rows(self) -> list[Row]:
-        """Return the records with all columns, in the order of the file."""
-        batch = self.frame.batch
-        if not self.frame.null_is_value and any(column.null_count for column in batch.columns):
+    def _check_nulls(self, columns: Iterable[pa.Array]) -> None:
+        if not self.frame.null_is_value and any(column.null_count for column in columns):
             raise NotColumnarError("a null, or a key that is missing")
-        records = [{**record, **self.constants} for record in python_values(batch)]
-        return list(map(Row, records, self.numbers.tolist()))
 
-    def _read_column(self, name: str) -> None:
-        column = self.frame.batch.column(name)
-        if column.null_count and not self.frame.null_is_value:
-            raise NotColumnarError("a null, or a key that is missing")
-        self._read.add(name)
-        if name not in self.constants:
-            for row, value in zip(self._rows, python_values(column), strict=True):
-                row.record[name] = value
+    def names_of(self, dependencies: Iterable[str]) -> list[str]:
+        """Return the names of the frame's columns that hold what expressions depend on."""
+        return [
+            name
+            for name in self.frame.batch.schema.names
+            if any(path == name or path.startswith(f"{name}.") for path in dependencies)
+        ]
 
-    def kept(self, places: NDArray[np.int64]) -> RecordBatchView:
-        """Return the view of some of the records."""
+    def take(self, indices: NDArray[np.int64]) -> RecordBatchView:
+        """Return the view of the records at some indices."""
         try:
-            batch = self.frame.batch.take(int64_array(places))
+            batch = self.frame.batch.take(int64_array(indices))
         except pa.ArrowNotImplementedError as error:
-            raise NotColumnarError("a column whose rows can't be chosen") from error
-        return RecordBatchView(
-            Frame(batch, self.frame.null_is_value), self.constants, self.numbers[places]
-        )
+            raise NotColumnarError("a column whose type `take` does not support") from error
+        frame = Frame(batch, self.frame.null_is_value)
+        return RecordBatchView(frame, self.constants, self.numbers[indices])
 
 
-def _inner(column: pa.Array, path: str) -> pa.Array | None:
-    """Return what a path leads to within a column of objects; None where records must tell."""
+def _nested_column(column: pa.Array, path: str) -> pa.Array | None:
+    """Return the values at a path within a struct column; None where only records show them."""
     if not pa.types.is_struct(column.type):
         return None
-    keys = [key for key in (*_heads(path), path) if key in column.type.names]
+    keys = [key for key in (*_prefixes(path), path) if key in column.type.names]
+    # The index is -1 where the struct has the key twice.
     if len(keys) != 1 or column.type.get_field_index(keys[0]) < 0:
         return None
     inner = pc.struct_field(column, column.type.get_field_index(keys[0]))
-    return inner if keys[0] == path else _inner(inner, path.removeprefix(f"{keys[0]}."))
+    return inner if keys[0] == path else _nested_column(inner, path.removeprefix(f"{keys[0]}."))
 
 
-def python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
-    """Return values as records hold them; a NotColumnarError for those that can't be."""
-    try:
-        values: list[Any] = data.to_pylist()
-    except (OverflowError, ValueError) as error:
-        raise NotColumnarError("a value beyond what Python holds") from error
-    return values
-
-
-def _heads(name: str) -> list[str]:
+def _prefixes(name: str) -> list[str]:
+    """Return what stands before each dot of a path, shortest first."""
     parts = name.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _is_read(name: str, wanted: Iterable[str]) -> bool:
-    return any(one == name or one.startswith(f"{name}.") for one in wanted)
+def python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
+    """Return values as records hold them; a NotColumnarError for one beyond Python's types."""
+    try:
+        values: list[Any] = data.to_pylist()
+    except (OverflowError, ValueError) as error:  # dates after the year 9999, nanoseconds, UTF-8
+        raise NotColumnarError("a value beyond what Python holds") from error
+    return values

@@ -1,6 +1,6 @@
-"""The operations of the field language: one table, one module a family.
+"""The operations of the field language: one table, one module per family.
 
-An operation has a row in its module's table. What it builds is a function `(value, row) -> value`
+An operation has a row in its module's table. It is built to a function `(value, row) -> value`
 that raises MappingError for a value that it can't work on, and nothing else.
 """
 
@@ -9,34 +9,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from registry.errors import did_you_mean
-from registry.mapping.operations import chat, letters, lists, numbers
-from registry.mapping.operations import select as choices
-from registry.mapping.operations import text as texts
+from registry.mapping.operations import chat, letters, lists, numbers, select, text
 
 if TYPE_CHECKING:
     from registry.manifest.expressions import OperationCall
     from registry.mapping.operations.base import Apply, Compiler, Operation
 
-__all__ = ["FAMILIES", "OPERATIONS", "build_operation", "find_operation"]
+__all__ = ["OPERATIONS", "OPERATION_FAMILIES", "build_operation", "find_operation"]
 
-FAMILIES = {
-    "Text": texts,
+OPERATION_FAMILIES = {
+    "Text": text,
     "Numbers, dates and JSON": numbers,
-    "Lists and maps": lists,
-    "Choosing": choices,
+    "Lists and dicts": lists,
+    "Choosing": select,
     "Letters": letters,
     "Chat and media": chat,
 }
-"""The modules, with the titles of their part of the documentation."""
+"""Section of the documentation → module."""
 
 OPERATIONS: dict[str, Operation] = {
-    operation.name: operation for family in FAMILIES.values() for operation in family.OPERATIONS
+    operation.name: operation
+    for family in OPERATION_FAMILIES.values()
+    for operation in family.OPERATIONS
 }
 """All operations by name."""
 
 
 def find_operation(call: OperationCall) -> Operation:
-    """Return an operation by its name; a ValueError has the nearest one."""
+    """Return an operation by its name; a ValueError suggests the closest one."""
     operation = OPERATIONS.get(call.name)
     if operation is None:
         hint = did_you_mean(call.name, OPERATIONS)
@@ -48,10 +48,10 @@ def build_operation(call: OperationCall, compiler: Compiler) -> Apply:
     """Return the function `(value, row) -> value` of one step of a pipe.
 
     Raises:
-        ValueError: no such operation, or an argument that does not fit.
+        ValueError: no such operation, or an invalid argument.
     """
     operation = find_operation(call)
     try:
         return operation.build(call.arguments, compiler)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"operation {call.name}: {error}") from error

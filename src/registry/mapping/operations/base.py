@@ -1,4 +1,4 @@
-"""What an operation of the field language is."""
+"""What an operation of the field language is, and what its builders share."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Apply",
     "Compiler",
-    "Example",
     "Operation",
+    "OperationExample",
     "as_list",
     "expect_type",
     "no_argument",
@@ -29,13 +29,13 @@ Apply = Callable[[Any, "Row"], Any]
 
 
 class Compiler(Protocol):
-    """What an operation may use to compile expressions in its argument."""
+    """Compiles what the argument of an operation holds."""
 
     def expression(self, raw: Any) -> Callable[[Row], Any]:
         """Compile an expression as a manifest writes it; missing columns give MISSING."""
 
     def required(self, raw: Any) -> Callable[[Row], Any]:
-        """Compile an expression whose columns must be there."""
+        """Compile an expression whose columns must exist."""
 
     def steps(self, calls: Sequence[OperationCall]) -> Apply:
         """Compile operations to one step."""
@@ -45,21 +45,20 @@ class Compiler(Protocol):
 
 
 Build = Callable[[Any, Compiler], Apply]
-"""Makes a step from the argument in the manifest."""
+"""Makes a step from the argument in the manifest; a ValueError says why it can't."""
 
 
 @dataclass(frozen=True)
-class Example:
+class OperationExample:
     """A use of an operation that the documentation shows and a test runs."""
 
     step: Any
     """The step as a manifest writes it."""
     value: Any
-    """What it is applied to."""
+    """The value that it is applied to."""
     result: Any
-    """What comes out."""
     record: dict[str, Any] | None = None
-    """The record around it, where the operation looks at it."""
+    """The record around the value, if the operation reads it."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,9 @@ class Operation:
     summary: str
     """One line of documentation."""
     build: Build
-    example: Example
+    example: OperationExample
     takes_missing: bool = False
-    """Whether it also works on a column that the record does not have, as on null."""
+    """Whether a missing column is a value that it works on, as null is."""
     expressions: Callable[[Any], list[Any]] = lambda argument: []
     """The expressions within an argument, as the manifest writes them."""
     steps: Callable[[Any], list[Any]] = lambda argument: []
@@ -80,38 +79,43 @@ class Operation:
 
 
 def as_list(argument: Any) -> list[Any]:
-    """Return an argument that may be one thing or a list of several as a list."""
+    """Return an argument that may be one item or a list of them as a list."""
     return argument if isinstance(argument, list) else [argument]
 
 
 def expect_type(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
-    """Return `value` if it is of a kind, else raise a MappingError that says what is needed."""
+    """Return `value` if it has a type, else raise a MappingError that says what is needed."""
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is int):
         return value
     raise MappingError(f"needs {what}", value=value)
 
 
 def to_str(value: Any) -> str:
-    """Return text, or a number's text; a MappingError for anything else."""
+    """Return a str unchanged, or that of a number; a MappingError for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise MappingError("needs text", value=value)
+    raise MappingError("needs a string", value=value)
 
 
-def no_argument(argument: Any) -> None:
-    """Refuse an argument."""
-    if argument is not None:
-        raise ValueError(f"takes no argument, got {argument!r}")
+def no_argument(apply: Apply) -> Build:
+    """Return the builder of an operation that takes no argument."""
+
+    def build(argument: Any, _: Compiler) -> Apply:
+        if argument is not None:
+            raise ValueError(f"takes no argument, got {argument!r}")
+        return apply
+
+    return build
 
 
 def options(argument: Any, **defaults: Any) -> dict[str, Any]:
-    """Return an argument that is a map of options, with `defaults` for those left out."""
+    """Return an argument that is a dict of options, with `defaults` for those left out."""
     if argument is None:
         return defaults
     if not isinstance(argument, dict):
-        raise TypeError(f"takes a map of {', '.join(defaults)}, got {argument!r}")
+        raise ValueError(f"takes a dict of {', '.join(defaults)}, got {argument!r}")
     unknown = [key for key in argument if key not in defaults]
     if unknown:
         raise ValueError(f"unknown option {unknown[0]!r}, known: {', '.join(defaults)}")

@@ -1,4 +1,4 @@
-"""Operations that make messages, and media for them."""
+"""Operations that make chat messages and their media."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ import os
 from typing import Any
 
 from registry.errors import MappingError
-from registry.mapping.operations.base import Apply, Example, Operation, expect_type, options
+from registry.mapping.operations.base import (
+    Apply,
+    Operation,
+    OperationExample,
+    expect_type,
+    options,
+)
 
 __all__ = ["OPERATIONS"]
 
 _ROLES = ("system", "user", "assistant", "tool")
+# First bytes of a file → media type.
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -20,56 +27,60 @@ _MAGIC = (
     (b"%PDF-", "application/pdf"),
     (b"ID3", "audio/mpeg"),
 )
+# Bytes 8 to 12 of a RIFF container → media type.
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
-_UNKNOWN = "application/octet-stream"
 
 
 def _messages(argument: Any, _: Any) -> Apply:
     chosen = options(argument, role="role", content="content", roles={})
+    if not isinstance(chosen["roles"], dict) or any(
+        role not in _ROLES for role in chosen["roles"].values()
+    ):
+        raise ValueError(f"`roles` is a dict from a role's name to {', '.join(_ROLES)}")
     names: dict[str, str] = {**{role: role for role in _ROLES}, **chosen["roles"]}
-    if not set(names.values()) <= set(_ROLES):
-        raise ValueError(f"`roles` maps to {', '.join(_ROLES)}")
 
     def apply(value: Any, row: Any) -> list[dict[str, Any]]:
         if isinstance(value, str):
             return [{"role": "user", "content": value}]
-        return [message(item) for item in expect_type(value, list, "text or a list of messages")]
+        return [
+            message(item) for item in expect_type(value, list, "a string or a list of messages")
+        ]
 
     def message(item: Any) -> dict[str, Any]:
         expect_type(item, dict, "a list of messages")
         role, content = item.get(chosen["role"]), item.get(chosen["content"])
         if not isinstance(role, str) or role not in names:
-            raise MappingError(f"the role is none of {', '.join(names)}", value=role)
-        kept = {key: item[key] for key in item if key not in (chosen["role"], chosen["content"])}
-        return {**kept, "role": names[role], "content": content}
+            raise MappingError(f"the role is not one of {', '.join(names)}", value=role)
+        rest = {key: item[key] for key in item if key not in (chosen["role"], chosen["content"])}
+        return {**rest, "role": names[role], "content": content}
 
     return apply
 
 
 def _data_uri(argument: Any, _: Any) -> Apply:
     if argument is not None and not isinstance(argument, str):
-        raise ValueError("takes a media type such as image/png as text")
+        raise ValueError("takes a media type such as image/png, a string")
 
     def apply(value: Any, row: Any) -> str:
         if isinstance(value, str) and value.startswith("data:"):
             return value
         data = _bytes_of(value)
-        media_type = argument or _media_type(data)
+        magic = (name for start, name in _MAGIC if data.startswith(start))
+        riff = _RIFF.get(data[8:12]) if data[:4] == b"RIFF" else None
+        media_type = argument or riff or next(magic, "application/octet-stream")
         return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
     return apply
 
 
 def _bytes_of(value: Any) -> bytes:
-    """Return bytes, those of `{bytes, path}` as `datasets` has images, or those of a local file.
-
-    A path must be absolute: a relative one would depend on where the program runs.
-    """
+    """Return bytes, those of `{bytes, path}` as `datasets` gives images, or those of a file."""
     data, path = value, value
     if isinstance(value, dict):
         data, path = value.get("bytes"), value.get("path")
     if isinstance(data, bytes):
         return data
+    # A relative path would depend on the working directory.
     if not isinstance(path, str) or not os.path.isabs(path):
         message = "needs the bytes of an image, {bytes, path}, or an absolute path"
         raise MappingError(message, value=value)
@@ -80,18 +91,12 @@ def _bytes_of(value: Any) -> bytes:
         raise MappingError(f"can't read the file: {error}", value=value) from error
 
 
-def _media_type(data: bytes) -> str:
-    if data[:4] == b"RIFF":
-        return _RIFF.get(data[8:12], _UNKNOWN)
-    return next((name for magic, name in _MAGIC if data.startswith(magic)), _UNKNOWN)
-
-
 OPERATIONS = (
     Operation(
         "messages",
-        "Messages of text, or of a list of maps whose keys and roles have other names.",
+        "Chat messages from a string, or from a list of dicts with other names of keys and roles.",
         _messages,
-        Example(
+        OperationExample(
             {"messages": {"role": "from", "content": "value", "roles": {"human": "user"}}},
             [{"from": "human", "value": "Hello"}],
             [{"role": "user", "content": "Hello"}],
@@ -99,8 +104,8 @@ OPERATIONS = (
     ),
     Operation(
         "data_uri",
-        "The bytes of an image or sound, or of a file, as a data URI of the type that they show.",
+        "A data URI of the bytes of an image, sound or file; its media type is detected.",
         _data_uri,
-        Example("data_uri", b"GIF89a", "data:image/gif;base64,R0lGODlh"),
+        OperationExample("data_uri", b"GIF89a", "data:image/gif;base64,R0lGODlh"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Operations between positions in a list of choices and their letters."""
+"""Operations that turn positions in a list of choices into letters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from registry.mapping.conditions import equal
 from registry.mapping.operations.base import (
     Apply,
     Compiler,
-    Example,
     Operation,
+    OperationExample,
     expect_type,
     options,
 )
@@ -18,6 +18,7 @@ from registry.samples.letters import letter_of
 
 __all__ = ["OPERATIONS"]
 
+# A larger index is a mistake in the data, not a choice.
 _MOST_CHOICES = 1_000
 
 
@@ -27,21 +28,17 @@ def _letter(argument: Any, _: Any) -> Apply:
         raise ValueError("base is 0 or 1")
 
     def apply(value: Any, row: Any) -> str:
-        index = _whole_number(value) - base
+        digits = value.strip() if isinstance(value, str) else ""
+        if digits.isascii() and digits.isdigit() and len(digits) < 10:
+            index = int(digits) - base
+        else:
+            index = expect_type(value, int, "an integer, or digits") - base
         if not 0 <= index < _MOST_CHOICES:
             message = f"needs an index from {base} to {_MOST_CHOICES - 1 + base}"
             raise MappingError(message, value=value)
         return letter_of(index)
 
     return apply
-
-
-def _whole_number(value: Any) -> int:
-    digits = value.strip() if isinstance(value, str) else ""
-    if digits.isascii() and digits.isdigit() and len(digits) < 10:
-        return int(digits)
-    number: int = expect_type(value, int, "a whole number, or digits")
-    return number
 
 
 def _letter_in(argument: Any, compiler: Compiler) -> Apply:
@@ -74,19 +71,19 @@ OPERATIONS = (
         "letter",
         "The letter of an index: A for 0, or for 1 with {base: 1}.",
         _letter,
-        Example("letter", 2, "C"),
+        OperationExample("letter", 2, "C"),
     ),
     Operation(
         "letter_in",
-        "The letter of the value's position in a list that an expression gives.",
+        "The letter of the value's position in the list that an expression gives.",
         _letter_in,
-        Example({"letter_in": "labels"}, "2", "B", {"labels": ["1", "2", "3"]}),
+        OperationExample({"letter_in": "labels"}, "2", "B", {"labels": ["1", "2", "3"]}),
         expressions=lambda argument: [argument],
     ),
     Operation(
         "letters_where",
-        "The letters of the positions whose item is 1, or meets the comparisons given.",
+        "The letters of the positions whose item is 1, or meets the given comparisons.",
         _letters_where,
-        Example("letters_where", [0, 1, 1], ["B", "C"]),
+        OperationExample("letters_where", [0, 1, 1], ["B", "C"]),
     ),
 )

@@ -1,4 +1,4 @@
-"""Operations on lists and maps."""
+"""Operations on lists and dicts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from registry.mapping.conditions import equal
 from registry.mapping.operations.base import (
     Apply,
     Compiler,
-    Example,
     Operation,
+    OperationExample,
     as_list,
     expect_type,
     no_argument,
@@ -24,11 +24,11 @@ __all__ = ["OPERATIONS"]
 
 
 def _index(argument: Any, _: Any) -> Apply:
-    if not isinstance(argument, int) or isinstance(argument, bool):
-        raise ValueError("takes a whole number")
+    if type(argument) is not int:
+        raise ValueError("takes an integer")
 
     def apply(value: Any, row: Any) -> Any:
-        items = expect_type(value, (list, str), "a list or text")
+        items = expect_type(value, (list, str), "a list or a string")
         try:
             return items[argument]
         except IndexError:
@@ -40,20 +40,16 @@ def _index(argument: Any, _: Any) -> Apply:
 def _slice(argument: Any, _: Any) -> Apply:
     bounds = argument if isinstance(argument, list) else []
     if len(bounds) != 2 or not all(item is None or type(item) is int for item in bounds):
-        raise ValueError("takes [start, end], whole numbers or null")
+        raise ValueError("takes [start, end], integers or null")
     start, end = bounds
-    return lambda value, row: expect_type(value, (list, str), "a list or text")[start:end]
+    return lambda value, row: expect_type(value, (list, str), "a list or a string")[start:end]
 
 
 def _join(argument: Any, _: Any) -> Apply:
     if not isinstance(argument, str):
-        raise ValueError("takes the separator as text")
-
-    def apply(value: Any, row: Any) -> str:
-        items = expect_type(value, list, "a list of texts")
-        return argument.join(to_str(item) for item in items)
-
-    return apply
+        raise ValueError("takes the separator, a string")
+    needed = "a list of strings"
+    return lambda value, row: argument.join(map(to_str, expect_type(value, list, needed)))
 
 
 def _drop_null(argument: Any, _: Any) -> Apply:
@@ -65,22 +61,19 @@ def _drop_null(argument: Any, _: Any) -> Apply:
     def apply(value: Any, row: Any) -> Any:
         if isinstance(value, dict):
             return {key: item for key, item in value.items() if not is_dropped(item)}
-        return [item for item in expect_type(value, list, "a list or map") if not is_dropped(item)]
+        items = expect_type(value, list, "a list or a dict")
+        return [item for item in items if not is_dropped(item)]
 
     return apply
 
 
-def _unique(argument: Any, _: Any) -> Apply:
-    no_argument(argument)
-
-    def apply(value: Any, row: Any) -> list[Any]:
-        kept: list[Any] = []
-        for item in expect_type(value, list, "a list"):
-            if not any(equal(item, other) for other in kept):
-                kept.append(item)
-        return kept
-
-    return apply
+def _unique(value: Any, _: Any) -> list[Any]:
+    unique: list[Any] = []
+    # Not a set: items may be unhashable, and true is not 1 here.
+    for item in expect_type(value, list, "a list"):
+        if not any(equal(item, other) for other in unique):
+            unique.append(item)
+    return unique
 
 
 def _each(argument: Any, compiler: Compiler) -> Apply:
@@ -90,92 +83,95 @@ def _each(argument: Any, compiler: Compiler) -> Apply:
 
 def _pluck(argument: Any, _: Any) -> Apply:
     if not isinstance(argument, str):
-        raise ValueError("takes the key as text")
+        raise ValueError("takes the key, a string")
 
     def apply(value: Any, row: Any) -> list[Any]:
-        items = expect_type(value, list, "a list of maps")
+        items = expect_type(value, list, "a list of dicts")
         for item in items:
-            if argument not in expect_type(item, dict, "a list of maps"):
+            if argument not in expect_type(item, dict, "a list of dicts"):
                 raise MappingError(f"an item has no key '{argument}'", value=item)
         return [item[argument] for item in items]
 
     return apply
 
 
-def _keys(argument: Any, _: Any) -> Apply:
-    no_argument(argument)
-    return lambda value, row: list(expect_type(value, dict, "a map"))
-
-
 def _items(argument: Any, _: Any) -> Apply:
-    """Give the values, or each key and value joined with the separator."""
     if argument is None:
-        return lambda value, row: list(expect_type(value, dict, "a map").values())
+        return lambda value, row: list(expect_type(value, dict, "a dict").values())
     if not isinstance(argument, str):
-        raise ValueError("takes the text between key and value")
+        raise ValueError("takes the separator of key and value, a string")
 
     def apply(value: Any, row: Any) -> list[str]:
-        pairs = expect_type(value, dict, "a map").items()
+        pairs = expect_type(value, dict, "a dict").items()
         return [f"{key}{argument}{to_str(item)}" for key, item in pairs]
 
     return apply
 
 
-def _len(argument: Any, _: Any) -> Apply:
-    no_argument(argument)
-    return lambda value, row: len(expect_type(value, (list, dict, str), "a list, map or text"))
-
-
 OPERATIONS = (
     Operation(
         "index",
-        "One item of a list or one character of a text, from 0; negative counts from the end.",
+        "One item of a list or character of a string, from 0; negative counts from the end.",
         _index,
-        Example({"index": -1}, ["steps", "18"], "18"),
+        OperationExample({"index": -1}, ["steps", "18"], "18"),
     ),
     Operation(
         "slice",
-        "The items of a list or text from start up to end.",
+        "The items of a list or string from start up to end.",
         _slice,
-        Example({"slice": [0, -1]}, ["a", "b", "c"], ["a", "b"]),
+        OperationExample({"slice": [0, -1]}, ["a", "b", "c"], ["a", "b"]),
     ),
     Operation(
         "join",
-        "Join a list of texts with a separator.",
+        "Join a list of strings with a separator.",
         _join,
-        Example({"join": " "}, ["two", "words"], "two words"),
+        OperationExample({"join": " "}, ["two", "words"], "two words"),
     ),
     Operation(
         "each",
         "Apply operations to each item of a list.",
         _each,
-        Example({"each": [{"slice": [3, None]}]}, ["(A)5", "(B)6"], ["5", "6"]),
+        OperationExample({"each": [{"slice": [3, None]}]}, ["(A)5", "(B)6"], ["5", "6"]),
         steps=as_list,
     ),
     Operation(
         "drop_null",
-        "Leave nulls out of a list or map; {blank: true} leaves out blank texts too.",
+        "Remove nulls from a list or dict; {blank: true} also removes strings of whitespace.",
         _drop_null,
-        Example({"drop_null": {"blank": True}}, ["Paris", None, ""], ["Paris"]),
+        OperationExample({"drop_null": {"blank": True}}, ["Paris", None, ""], ["Paris"]),
     ),
     Operation(
         "unique",
-        "Leave repeats out of a list; the first of each stays.",
-        _unique,
-        Example("unique", ["4", "four", "4"], ["4", "four"]),
+        "Remove duplicates from a list; the first of each stays.",
+        no_argument(_unique),
+        OperationExample("unique", ["4", "four", "4"], ["4", "four"]),
     ),
     Operation(
         "pluck",
-        "One key of each map in a list.",
+        "The value of one key of each dict in a list.",
         _pluck,
-        Example({"pluck": "text"}, [{"text": "red"}, {"text": "blue"}], ["red", "blue"]),
+        OperationExample({"pluck": "text"}, [{"text": "red"}, {"text": "blue"}], ["red", "blue"]),
     ),
-    Operation("keys", "The keys of a map.", _keys, Example("keys", {"a": 1, "b": 2}, ["a", "b"])),
+    Operation(
+        "keys",
+        "The keys of a dict.",
+        no_argument(lambda value, row: list(expect_type(value, dict, "a dict"))),
+        OperationExample("keys", {"a": 1, "b": 2}, ["a", "b"]),
+    ),
     Operation(
         "items",
-        "The values of a map; with a text, key and value joined by it.",
+        "The values of a dict; with a separator, each key and value joined by it.",
         _items,
-        Example({"items": ") "}, {"A": "red", "B": "blue"}, ["A) red", "B) blue"]),
+        OperationExample({"items": ") "}, {"A": "red", "B": "blue"}, ["A) red", "B) blue"]),
     ),
-    Operation("len", "How many items or characters.", _len, Example("len", ["a", "b"], 2)),
+    Operation(
+        "len",
+        "The number of items or characters.",
+        no_argument(
+            lambda value, row: len(
+                expect_type(value, (list, dict, str), "a list, a dict or a string")
+            )
+        ),
+        OperationExample("len", ["a", "b"], 2),
+    ),
 )

@@ -11,9 +11,10 @@ from registry.mapping.conditions import is_empty
 from registry.mapping.operations.base import (
     Apply,
     Compiler,
-    Example,
     Operation,
+    OperationExample,
     as_list,
+    expect_type,
     no_argument,
 )
 
@@ -21,14 +22,15 @@ __all__ = ["OPERATIONS"]
 
 
 def _map(argument: Any, _: Any) -> Apply:
-    """Look a value up by its text; numbers, flags and null by how YAML writes them."""
     if not isinstance(argument, dict) or not argument:
-        raise ValueError("takes a map from value to result")
+        raise ValueError("takes a dict from value to result")
     if not all(isinstance(key, str) for key in argument):
-        raise ValueError("the keys of the map are texts, as YAML writes the value")
+        raise ValueError("the keys of the dict are strings, as YAML writes the value")
 
     def apply(value: Any, row: Any) -> Any:
-        key = value if isinstance(value, str) else _as_yaml(value)
+        key = value if isinstance(value, str) else None
+        if value is None or isinstance(value, int | float):
+            key = json.dumps(value)  # true, null and 1.5 as YAML writes them
         if key in argument:
             return copy.deepcopy(argument[key])
         if "*" in argument:
@@ -36,11 +38,6 @@ def _map(argument: Any, _: Any) -> Apply:
         raise MappingError(f"no entry among {', '.join(argument)}", value=value)
 
     return apply
-
-
-def _as_yaml(value: Any) -> str | None:
-    plain = value is None or isinstance(value, bool | int | float)
-    return json.dumps(value) if plain else None
 
 
 def _default(argument: Any, _: Any) -> Apply:
@@ -59,28 +56,11 @@ def _coalesce(argument: Any, compiler: Compiler) -> Apply:
     return apply
 
 
-def _nonempty(argument: Any, _: Any) -> Apply:
-    no_argument(argument)
-    return lambda value, row: not is_empty(value)
-
-
-def _equals(argument: Any, compiler: Compiler) -> Apply:
-    return compiler.condition({"equals": argument})
-
-
-def _test(argument: Any, compiler: Compiler) -> Apply:
-    return compiler.condition(argument)
-
-
 def _keep(argument: Any, compiler: Compiler) -> Apply:
     holds = compiler.condition(argument)
-
-    def apply(value: Any, row: Any) -> list[Any]:
-        if not isinstance(value, list):
-            raise MappingError("needs a list", value=value)
-        return [item for item in value if holds(item, row)]
-
-    return apply
+    return lambda value, row: [
+        item for item in expect_type(value, list, "a list") if holds(item, row)
+    ]
 
 
 OPERATIONS = (
@@ -88,47 +68,47 @@ OPERATIONS = (
         "map",
         "Look the value up in a table; the key `*` stands for all others.",
         _map,
-        Example({"map": {"0": "No", "1": "Yes"}}, 1, "Yes"),
+        OperationExample({"map": {"0": "No", "1": "Yes"}}, 1, "Yes"),
     ),
     Operation(
         "default",
         "A constant in place of a value that is missing, null or empty.",
         _default,
-        Example({"default": "none"}, None, "none"),
+        OperationExample({"default": "none"}, None, "none"),
         takes_missing=True,
     ),
     Operation(
         "coalesce",
-        "The first of other expressions that is not empty, where the value is.",
+        "In place of a value that is missing, null or empty, the first expression that is not.",
         _coalesce,
-        Example({"coalesce": ["b", "c"]}, None, 2, {"b": "", "c": 2}),
+        OperationExample({"coalesce": ["b", "c"]}, None, 2, {"b": "", "c": 2}),
         takes_missing=True,
         expressions=as_list,
     ),
     Operation(
         "nonempty",
-        "Whether the value is there and not empty.",
-        _nonempty,
-        Example("nonempty", [], False),
+        "Whether the value is neither missing, nor null, nor empty.",
+        no_argument(lambda value, row: not is_empty(value)),
+        OperationExample("nonempty", [], False),
         takes_missing=True,
     ),
     Operation(
         "equals",
-        "Whether the value equals another.",
-        _equals,
-        Example({"equals": "yes"}, "yes", True),
+        "Whether the value equals a constant.",
+        lambda argument, compiler: compiler.condition({"equals": argument}),
+        OperationExample({"equals": "yes"}, "yes", True),
     ),
     Operation(
         "test",
         "Whether the value meets comparisons.",
-        _test,
-        Example({"test": {"regex": "^A", "not_in": ["Ann"]}}, "Anton", True),
+        lambda argument, compiler: compiler.condition(argument),
+        OperationExample({"test": {"regex": "^A", "not_in": ["Ann"]}}, "Anton", True),
         takes_missing=True,
     ),
     Operation(
         "keep",
         "The items of a list that meet comparisons.",
         _keep,
-        Example({"keep": {"not_equals": "x"}}, ["a", "x"], ["a"]),
+        OperationExample({"keep": {"not_equals": "x"}}, ["a", "x"], ["a"]),
     ),
 )

@@ -13,7 +13,7 @@ from registry.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.decode import chunks as blocks
 from registry.decode import json_tables
-from registry.workflows.sync import sync
+from registry.workflows.sync import SyncResult, sync
 from tests.conftest import CatalogRoot, Https
 
 LINES = b"".join(json.dumps({"q": f"q{n}", "a": "x"}).encode() + b"\n" for n in range(50))
@@ -39,7 +39,7 @@ def synced(catalog: Catalog, cache_dir: Path, jobs: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("jobs", "at_once"), [(1, 1), (3, 3)])
-def test_downloads_wait_beside_each_other(
+def test_downloads_run_at_the_same_time(
     catalog_root: CatalogRoot, https: Https, cache_dir: Path, jobs: int, at_once: int
 ) -> None:
     bodies = {f"d{number}": LINES + b"\n" * number for number in range(3)}
@@ -49,7 +49,7 @@ def test_downloads_wait_beside_each_other(
     assert https.at_once == at_once
 
 
-def test_one_that_fails_does_not_stop_the_others(
+def test_failed_dataset_does_not_stop_the_others(
     catalog_root: CatalogRoot, https: Https, cache_dir: Path
 ) -> None:
     paths = {"bad": https.fail("/bad.jsonl", 503), "good": https.put("/good.jsonl", LINES)}
@@ -57,7 +57,7 @@ def test_one_that_fails_does_not_stop_the_others(
     assert synced(catalog, cache_dir, 2) == {"bad": "failed", "good": "built"}
 
 
-def test_the_blocks_of_one_file_are_parsed_by_several_threads(
+def test_one_file_is_parsed_by_several_threads(
     catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "d.jsonl").write_bytes(LINES * 20)
@@ -73,3 +73,59 @@ def test_the_blocks_of_one_file_are_parsed_by_several_threads(
     monkeypatch.setattr(json_tables, "_parse", parse_beside_another)
     catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
     assert synced(catalog, cache_dir, 1) == {"d": "built"}
+
+
+def run_one(catalog: Catalog, cache_dir: Path, **options: Any) -> SyncResult:
+    (result,) = sync(
+        list(catalog),
+        catalog,
+        Cache(cache_dir),
+        jobs=1,
+        report=lambda name, progress: None,
+        **options,
+    )
+    return result
+
+
+def test_result_has_the_size_and_time_of_a_build(
+    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "d.jsonl").write_bytes(LINES)
+    catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
+    result = run_one(catalog, cache_dir)
+    assert (result.status, result.samples, result.error) == ("built", 50, None)
+    assert (result.bytes or 0) > 0
+    data = result.to_dict()
+    assert data["seconds"] == round(result.seconds, 3)
+    assert (data["name"], data["error"]) == ("d", None)
+
+
+def test_refresh_builds_what_is_cached(
+    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "d.jsonl").write_bytes(LINES)
+    catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
+    statuses = [run_one(catalog, cache_dir, refresh=one).status for one in (False, False, True)]
+    assert statuses == ["built", "cached", "built"]
+
+
+def test_damaged_samples_are_built_again(
+    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "d.jsonl").write_bytes(LINES)
+    catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
+    run_one(catalog, cache_dir)
+    (path,) = cache_dir.rglob("samples.arrow")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert run_one(catalog, cache_dir).status == "built"
+
+
+def test_error_is_part_of_the_result(
+    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path
+) -> None:
+    result = run_one(catalog_of(catalog_root, {"d": str(tmp_path / "gone.jsonl")}), cache_dir)
+    message = f"{tmp_path / 'gone.jsonl'}: no such file"
+    assert result.to_dict()["error"] == {"type": "SourceError", "message": message}
+    assert (result.status, result.samples) == ("failed", None)

@@ -1,0 +1,125 @@
+"""Decide how a dataset is opened: from the cache, or by building its first or all samples."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from registry.build.fingerprint import first_fingerprint, pin_all, samples_fingerprint
+from registry.sources import probe
+from registry.sources.pins import Pins, SourceContext, UnknownDigestError
+
+if TYPE_CHECKING:
+    from registry.cache import CacheEntry
+    from registry.manifest.models import DatasetSpec
+
+__all__ = ["Plan", "find_samples", "first_samples", "plan"]
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What to do to open a dataset."""
+
+    scope: Literal["cached", "first", "all"]
+    """Open the entry, or build the first samples or all of them."""
+    pins: Pins
+    """What the sources hold; probes where only the first samples are read."""
+    fingerprint: str
+    """Key of the entry in the cache."""
+    entry: CacheEntry | None = None
+    """The samples in the cache."""
+    limit: int | None = None
+    """How many samples the entry has at most, from the first; None for all."""
+
+
+def plan(
+    spec: DatasetSpec, context: SourceContext, *, verify: bool = False, full: bool = False
+) -> Plan:
+    """Decide how to open a dataset; nothing is built, and each source is looked up once.
+
+    Args:
+        spec: The dataset.
+        context: How its sources may be read.
+        verify: Count samples in the cache only if they have their digest.
+        full: Read all samples even where the first would do.
+
+    Raises:
+        SourceError: a source can't be pinned.
+    """
+    limit = None if full or context.refresh else first_samples(spec)
+    pins = None
+    # Pinning reads whole files. Where the first samples may do, only pin what is known already.
+    with contextlib.suppress(UnknownDigestError):
+        pins = pin_all(spec, replace(context, whole=context.whole and limit is None))
+    if pins is not None:
+        complete = _plan_all(spec, pins, context, verify=verify)
+        if complete.scope == "cached" or limit is None:
+            return complete
+    if limit is not None:
+        first = _plan_first(spec, pins, context, limit, verify=verify)
+        if first is not None:
+            return first
+    return _plan_all(spec, pins or pin_all(spec, context), context, verify=verify)
+
+
+def _plan_all(spec: DatasetSpec, pins: Pins, context: SourceContext, *, verify: bool) -> Plan:
+    fingerprint = samples_fingerprint(spec, pins)
+    entry = find_samples(context, fingerprint, verify=verify)
+    scope: Literal["all", "cached"] = "all" if entry is None else "cached"
+    return Plan(scope=scope, pins=pins, fingerprint=fingerprint, entry=entry)
+
+
+def _plan_first(
+    spec: DatasetSpec, pins: Pins | None, context: SourceContext, limit: int, *, verify: bool
+) -> Plan | None:
+    """Decide how to open the first samples; None if they can't be read without the others."""
+    # With a complete lock a probe either proves that the bytes are the pinned ones or gives none,
+    # so the entry is that of the pins, and is found without a request.
+    locked = pins if context.lock is not None and context.lock.complete else None
+    if locked is not None:
+        fingerprint = first_fingerprint(spec, locked, limit)
+        entry = find_samples(context, fingerprint, verify=verify)
+        if entry is not None:
+            return Plan(
+                scope="cached", pins=locked, fingerprint=fingerprint, entry=entry, limit=limit
+            )
+    found = [probe(source, context) for source in spec.sources]
+    probes = Pins(tuple(one for one in found if one is not None))
+    if len(probes.sources) < len(found):
+        return None
+    fingerprint = first_fingerprint(spec, locked or probes, limit)
+    entry = find_samples(context, fingerprint, verify=verify)
+    scope: Literal["first", "cached"] = "first" if entry is None else "cached"
+    return Plan(scope=scope, pins=probes, fingerprint=fingerprint, entry=entry, limit=limit)
+
+
+def first_samples(spec: DatasetSpec) -> int | None:
+    """Return how many samples from the start of the sources make the dataset; None for all."""
+    needs_all = (
+        spec.view.shuffle
+        or spec.sample is not None
+        or spec.join is not None
+        or spec.duplicate_rule == "drop"
+    )
+    # With these, a number of samples says nothing about the number of records.
+    by_record = spec.where is not None or spec.explode is not None or spec.mapper is not None
+    if needs_all or (by_record and not all(source.is_stream for source in spec.sources)):
+        return None
+    return spec.view.limit
+
+
+def find_samples(
+    context: SourceContext, fingerprint: str, *, verify: bool = False
+) -> CacheEntry | None:
+    """Return the samples in the cache; damaged ones are moved to the quarantine."""
+    from registry.store.reader import is_readable
+
+    entry = None if context.refresh else context.cache.find("samples", fingerprint)
+    if entry is None or (verify and not context.cache.verify("samples", entry)):
+        return None
+    if not is_readable(entry.folder / "samples.arrow"):
+        context.cache.quarantine("samples", fingerprint)
+        return None
+    return entry

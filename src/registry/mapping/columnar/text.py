@@ -1,0 +1,83 @@
+"""Text of whole columns as Python makes it value by value: `str` of lists, and hex digests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from registry.base.arrow import int64_array, list_offsets, string_scalar, to_numpy_int64
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PLAIN_LETTERS", "hex_digests", "str_of_lists"]
+
+PLAIN_LETTERS = range(0xC0, 0x240)
+"""Letters beyond ASCII that `repr` leaves unescaped, recognizable by their first UTF-8 byte."""
+
+# UTF-8 byte → whether `repr` of a str of such bytes alone is that str between single quotes.
+_PLAIN = np.zeros(256, np.bool_)
+_PLAIN[ord(" ") : ord("~") + 1] = True
+_PLAIN[[ord("'"), ord("\\")]] = False
+_PLAIN[0x80:0xC0] = True  # continuation bytes: the first byte decides
+_PLAIN[[chr(letter).encode()[0] for letter in PLAIN_LETTERS]] = True
+
+
+def str_of_lists(column: pa.Array) -> pa.Array:
+    """Return `str` of each list in a column of lists of strings, none of which is null.
+
+    Most strings need no escapes; Python is asked only for the lists with one that may.
+    """
+    lists = column.cast(pa.large_list(pa.large_string()))
+    inner = pc.binary_join(lists, string_scalar("', '"))
+    quoted = (string_scalar("['"), inner, string_scalar("']"))
+    fast = pc.binary_join_element_wise(*quoted, string_scalar(""))
+    by_python = np.flatnonzero(_may_differ(lists))
+    if not len(by_python):
+        return fast
+    exact = list(map(str, lists.take(int64_array(by_python)).to_pylist()))
+    order = np.arange(len(lists))
+    order[by_python] = len(lists) + np.arange(len(by_python))
+    both = pa.concat_arrays([fast, pa.array(exact, pa.large_string())])
+    return both.take(int64_array(order))
+
+
+def _may_differ(lists: pa.LargeListArray) -> NDArray[np.bool_]:
+    """Return which lists are empty, have a null, or a string that `repr` may escape."""
+    items = lists.flatten()
+    rows = list_offsets(lists) - list_offsets(lists)[0]
+    starts = list_offsets(items)
+    data = np.frombuffer(items.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
+    escaped = np.flatnonzero(~_PLAIN[data]) + starts[0]
+    nulls = to_numpy_int64(pc.indices_nonzero(items.is_null()))
+    # Byte → its item → the item's list. "right" skips empty items and lists.
+    places = np.concatenate([np.searchsorted(starts, escaped, side="right") - 1, nulls])
+    differs: NDArray[np.bool_] = np.diff(rows) == 0
+    differs[np.searchsorted(rows, places, side="right") - 1] = True
+    return differs
+
+
+def hex_digests(columns: Sequence[pa.Array], *, algorithm: str, length: int | None) -> pa.Array:
+    """Return the hex digest of the strings that columns have in each row, joined with NUL."""
+    joined = pc.binary_join_element_wise(*columns, string_scalar("\0"))
+    digest_of: Any = getattr(hashlib, algorithm)
+    data = memoryview(joined.buffers()[2] or b"")
+    digests = b"".join(
+        [
+            digest_of(data[start:end], usedforsecurity=False).digest()
+            for start, end in pairwise(list_offsets(joined).tolist())
+        ]
+    )
+    # All digests have the same width, so one slice shortens them all.
+    count, width = len(joined), 2 * digest_of(usedforsecurity=False).digest_size
+    digits = np.frombuffer(digests.hex().encode(), np.uint8).reshape(count, width)
+    digits = np.ascontiguousarray(digits[:, :length])
+    starts = np.arange(count + 1, dtype=np.int64) * digits.shape[1]
+    buffers = [None, pa.py_buffer(starts), pa.py_buffer(digits)]
+    return pa.Array.from_buffers(pa.large_string(), count, buffers)

@@ -1,0 +1,135 @@
+"""Which files an index includes: what `glob` matches, with states that show every change."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from registry.base.file_state import ABSENT, FileState
+from registry.catalog.discovery import GlobMatches, find_included, list_files, listing_digest
+from registry.settings import builtin_root
+
+TREE = [
+    *("a.yaml", "b.yml", ".hidden.yaml", "B.yaml", "a[1].yaml", "é.yaml", "m.yaml/inner.yaml"),
+    *("s/a.yaml", "s/.h/a.yaml", "s/t/a.yaml", "s/t/u/b.yaml", ".d/a.yaml", "t/x.YAML"),
+]
+PATTERNS = [
+    *("*.yaml", "./*.yaml", "s/*.yaml", "s//*.yaml", "*", ".*", "**", "**/*.yaml", "s/**", "*/a.yaml"),
+    *("s/**/a.yaml", "none/*.yaml", "a.yaml", "none.yaml", "s/", "*/", "?.yaml", "[ab].y*", "a[[]1].yaml"),
+    *("../*/*.yaml", "s/../*.yaml", ".d/*.yaml", "s/.h/*", "*.yaml/*", "a.yaml/*", "**/", "", "l/*.yaml"),
+    *("**/**/b.yaml", "s/*", "s/t/**/*.yaml", "**.yaml", "s/**.yaml"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    for name in TREE:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name, encoding="utf-8")
+    (root / "l").symlink_to("s")
+    (root / "broken.yaml").symlink_to("nowhere")
+    return root
+
+
+def matches_of(pattern: str, root: Path) -> GlobMatches:
+    (matches,) = find_included([pattern], root)
+    assert isinstance(matches, GlobMatches)
+    return matches
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_match_what_glob_matches(root: Path, pattern: str) -> None:
+    for one in (pattern, f"{root}/{pattern}"):
+        expected = sorted(glob.glob(one, root_dir=root, recursive=True))
+        assert [path for path, _ in matches_of(one, root)] == [root / path for path in expected]
+
+
+def test_a_pattern_with_a_null_character_matches_nothing(root: Path) -> None:
+    assert list(matches_of("a\0*.yaml", root)) == []
+
+
+@pytest.mark.parametrize("pattern", ["*.yaml", "**/*.yaml", "s/a.yaml"])
+def test_matches_have_the_states_of_their_files(root: Path, pattern: str) -> None:
+    found = list(matches_of(pattern, root))
+    assert found
+    assert found == [(path, FileState.or_absent(path)) for path, _ in found]
+
+
+def test_a_broken_link_is_matched_and_absent(root: Path) -> None:
+    assert dict(matches_of("broken*.yaml", root)) == {root / "broken.yaml": ABSENT}
+
+
+def test_states_are_found_in_a_folder_that_can_not_be_listed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, flags: int) -> int:
+        raise PermissionError(path)
+
+    monkeypatch.setattr("registry.catalog.discovery.os.open", refuse)
+    assert dict(matches_of("s/a.yaml", root)) == {
+        root / "s/a.yaml": FileState.of(root / "s/a.yaml")
+    }
+
+
+# --- packages ---
+
+
+def test_the_built_in_catalog_is_found_by_its_name() -> None:
+    assert find_included(["package:registry"], Path()) == [str(builtin_root())]
+
+
+def test_the_index_of_a_package_is_found_without_importing_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ships_an_index", "ships_none"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise AssertionError", encoding="utf-8")
+    index = tmp_path / "ships_an_index" / "datasets.yaml"
+    index.write_text("version: 1\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    patterns = [
+        f"package:{name}" for name in ("ships_an_index", "ships_none", "json", "a b", "__main__")
+    ]
+    assert find_included(patterns, Path()) == [str(index), None, None, None, None]
+
+
+# --- the digest ---
+
+
+def digest(root: Path, *patterns: str) -> str:
+    return listing_digest([list_files(str(root / "a.yaml"), patterns or ["s/*.yaml", "*.yml"])])
+
+
+def test_the_digest_stays_while_nothing_changes(root: Path) -> None:
+    assert digest(root) == digest(root)
+    (root / "other").write_text("", encoding="utf-8")
+    assert digest(root) == digest(root)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "index": lambda root: (root / "a.yaml").write_text("longer than before", encoding="utf-8"),
+    "edited": lambda root: (root / "s/a.yaml").write_text("longer than before", encoding="utf-8"),
+    "new time": lambda root: os.utime(root / "s/a.yaml", (1, 1)),
+    "added": lambda root: (root / "s/z.yaml").write_text("", encoding="utf-8"),
+    "deleted": lambda root: (root / "b.yml").unlink(),
+    "renamed": lambda root: (root / "b.yml").rename(root / "c.yml"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_the_digest_changes_with_every_file(root: Path, change: Callable[[Path], object]) -> None:
+    before = digest(root)
+    change(root)
+    assert digest(root) != before
+
+
+def test_the_digest_depends_on_the_patterns_and_their_order(root: Path) -> None:
+    digests = {
+        digest(root, *names) for names in (["a*"], ["a*", "b*"], ["b*", "a*"], ["package:x"])
+    }
+    assert len(digests) == 4

@@ -1,0 +1,58 @@
+"""Reading files by column, and why they are read no further."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from registry.decode.stream import SourceBytes
+from registry.decode.tables import Frame, NotColumnarError, decode_tables
+from registry.manifest.arguments import source_from_arguments
+from registry.manifest.source import Source, SourceModel
+from registry.manifest.source_models import CsvSource, JsonSource, ParquetSource
+
+__all__ = ["Q", "frames_of", "parquet", "read", "rows_of", "table"]
+
+Q = frozenset({"q"})
+
+
+def frames_of(
+    path: Path, source: Source, wanted: frozenset[str] | None = Q
+) -> tuple[list[Frame], str]:
+    """Return the frames of a file, and why there are no more; empty at its end."""
+    frames = []
+    try:
+        for frame in decode_tables(SourceBytes.of_file(str(path), path), source, wanted):
+            frames.append(frame)  # noqa: PERF402 (those before an error count)
+    except NotColumnarError as error:
+        return frames, str(error)
+    return frames, ""
+
+
+def rows_of(frames: list[Frame]) -> list[dict[str, Any]]:
+    return [row for frame in frames for row in frame.batch.to_pylist()]
+
+
+def read(
+    folder: Path, data: bytes, name: str, wanted: frozenset[str] | None = Q, **options: Any
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the records that are read by column, and why no more are."""
+    path = folder / name
+    path.write_bytes(data)
+    models: dict[str, type[SourceModel]] = {"csv": CsvSource, "parquet": ParquetSource}
+    model = models.get(name.split(".")[1], JsonSource)
+    source = source_from_arguments(model, {"path": [str(path)], **options})
+    frames, why = frames_of(path, source, wanted)
+    return rows_of(frames), why
+
+
+def table() -> pa.Table:
+    return pa.table({"q": ["x", "y", "z"], "a": [1, 2, 3], "m": [{"b": 1, "c": 2}] * 3})
+
+
+def parquet(path: Path, data: pa.Table, **options: Any) -> ParquetSource:
+    pq.write_table(data, path, **options)
+    return ParquetSource(path=(str(path),))

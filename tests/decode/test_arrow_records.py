@@ -1,0 +1,93 @@
+"""Rows of Parquet and Arrow as Python's values, and the errors of those that are not."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from registry.decode import arrow_records
+from registry.decode.arrow_records import read_arrow, read_parquet
+from registry.decode.stream import SourceBytes
+from registry.errors import DecodeError
+from registry.manifest.source_models import HfSource, ParquetSource
+
+PARQUET = ParquetSource(path=("d.parquet",))
+HF = HfSource(path="o/d", split="test")
+ROWS = [
+    {"q": "é", "n": 1, "l": [1, None], "s": {"x": "y"}, "t": dt.date(2020, 1, 2)},
+    {"q": None, "n": None, "l": None, "s": None, "t": None},
+]
+
+
+@pytest.fixture(params=["parquet", "arrow"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def written(folder: Path, kind: str, table: pa.Table) -> SourceBytes:
+    path = folder / f"d.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+    return SourceBytes.of_file(f"d.{kind}", path)
+
+
+def read(kind: str, file: SourceBytes) -> list[dict[str, Any]]:
+    if kind == "parquet":
+        return list(read_parquet(file, PARQUET, strict=True))
+    return list(read_arrow(file, HF, strict=True))
+
+
+def test_rows_are_values_of_python(tmp_path: Path, kind: str) -> None:
+    assert read(kind, written(tmp_path, kind, pa.Table.from_pylist(ROWS))) == ROWS
+
+
+def test_an_empty_file_has_no_rows(tmp_path: Path, kind: str) -> None:
+    assert read(kind, written(tmp_path, kind, pa.table({"q": pa.array([], pa.string())}))) == []
+
+
+def test_rows_of_many_batches_are_in_order(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_records, "_BATCH_ROWS", 3)
+    table = pa.table({"n": list(range(10))})
+    assert [row["n"] for row in read(kind, written(tmp_path, kind, table))] == list(range(10))
+
+
+def test_a_row_that_is_not_utf8_is_named_with_its_column(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_records, "_BATCH_ROWS", 2)
+    data = [b"good", b"good", b"good", b"caf\xe9"]
+    column = pa.Array.from_buffers(pa.string(), 4, pa.array(data).buffers())
+    file = written(tmp_path, kind, pa.table({"a": [1, 2, 3, 4], "q": column}))
+    with pytest.raises(DecodeError) as caught:
+        read(kind, file)
+    assert str(caught.value) == f"d.{kind}: row 4, column 'q': a string that is not UTF-8"
+
+
+def test_a_date_beyond_python_is_an_error(tmp_path: Path, kind: str) -> None:
+    table = pa.table({"t": pa.array([2**30], pa.date32())})
+    with pytest.raises(DecodeError, match=rf"^d\.{kind}: a value is out of range for Python: "):
+        read(kind, written(tmp_path, kind, table))
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all", b"PAR1" + bytes(50)])
+def test_what_is_not_parquet_is_an_error(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "d.parquet"
+    path.write_bytes(data)
+    message = r"^d\.parquet: not a Parquet file, or a damaged one: "
+    with pytest.raises(DecodeError, match=message):
+        read("parquet", SourceBytes.of_file("d.parquet", path))
+
+
+def test_a_file_that_is_missing_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read("parquet", SourceBytes.of_file("d.parquet", tmp_path / "missing"))

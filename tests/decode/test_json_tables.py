@@ -1,0 +1,160 @@
+"""Which JSON Lines are read by column, and from which record on they are read one by one."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.decode import chunks as blocks
+from registry.decode import json_tables
+from tests.decode.frames import Q, read
+
+LINES = b'{"q": "x", "a": 1}\n{"q": "y"}\n'
+XY = [{"q": "x"}, {"q": "y"}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        LINES,
+        LINES.removesuffix(b"\n"),
+        LINES.replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + LINES,
+        LINES + b"\n\n",
+        LINES.replace(b'"q"', b'"\\u0071"'),
+        LINES.replace(b'"a": 1', b'"a": NaN, "b": [Infinity, -Infinity], "c": {}'),
+        LINES.replace(b'"a": 1', b'"a": 1, "a": 2'),
+    ],
+)
+def test_lines_of_objects_are_read_by_column(tmp_path: Path, data: bytes) -> None:
+    assert read(tmp_path, data, "d.jsonl") == (XY, "")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "not JSON objects"),
+        (b"\n\n", "not JSON objects"),
+        (b"[1]\n", "not JSON objects"),
+        (b'{"q": \n', "invalid JSON"),
+        (LINES.replace(b"\n", b"\r"), "invalid JSON"),
+        (b'{"q": "x"} {"q": "y"}\n', "invalid JSON"),
+        (b'\n{"q": "x"}\n', "a line that does not start like an object"),
+        (b' {"q": "x"}\n', "a line that does not start like an object"),
+        (b'{"q": "x"} \n', "a line that does not end like an object"),
+        (b'{"q": "x", "a": "\xff"}\n', "invalid JSON"),
+        (b'{"q": "x"}\n{"q": 1}\n', "mixed types, or objects"),
+        (b'{"q": {"x": 1}}\n', "mixed types, or objects"),
+        (b'{"q": 0.5}\n{"q": 1.0}\n', "floats that may have been written as integers"),
+        (b'{"q": 0.5}\n{"q": NaN}\n', "floats that may have been written as integers"),
+        (b'{"q": "\\ud800"}\n', "types that differ from those of the first lines"),
+        (b'{"q": "x", "q": "y"}\n', "types that differ from those of the first lines"),
+        (b'{"q": 9223372036854775808}\n', "types that differ from those of the first lines"),
+        (
+            b'{"q": "x", "a": ' + b"1" * 641 + b"}\n",
+            "an integer with more digits than Python parses",
+        ),
+    ],
+)
+def test_what_is_told_line_by_line(tmp_path: Path, data: bytes, why: str) -> None:
+    assert read(tmp_path, data, "d.jsonl") == ([], why)
+
+
+PROBED = b'{"q": "x"}\n' * 64
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b'{"q": "x"} {"q": "y"}', "not one object per line"),
+        (b'{"q": "x", "a": 1e999}', "types that differ from those of the first lines"),
+        (b'{"q": "x", "a": Inf}', "a number that JSON does not have"),
+        (b'{"q": "x", "a": -NaN}', "a number that JSON does not have"),
+        (b'{"q": "x", "a": "\xff"}', "invalid UTF-8"),
+        (b'{"q": "x"}\n\n{"q": "x"}', "a line that does not start like an object"),
+        (b'{"q": 1}', "types that differ from those of the first lines"),
+        (b"{'q': 1}", "types that differ from those of the first lines"),
+        (b'{"q": "x"\n, "a": 1}', "a line that does not start like an object"),
+    ],
+)
+def test_what_is_odd_behind_the_first_lines_is_found_too(
+    tmp_path: Path, line: bytes, why: str
+) -> None:
+    assert read(tmp_path, PROBED + line + b"\n", "d.jsonl") == ([], why)
+
+
+def test_a_key_that_the_first_lines_lack_must_stay_away(tmp_path: Path) -> None:
+    wanted = frozenset({"q", "late"})
+    records, why = read(tmp_path, PROBED + b'{"q": "x", "late": null}\n', "d.jsonl", wanted)
+    assert (len(records), records[-1], why) == (65, {"late": None, "q": "x"}, "")
+    found = read(tmp_path, PROBED + b'{"q": "x", "late": "y"}\n', "d.jsonl", wanted)
+    assert found == ([], "types that differ from those of the first lines")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "wanted"),
+    [
+        ("d.json", {}, Q),
+        ("d.jsonl", {"encoding": "latin-1"}, Q),
+        ("d.jsonl", {}, None),
+        ("d.jsonl", {}, frozenset({"q.x"})),
+    ],
+)
+def test_other_forms_of_json_are_read_record_by_record(
+    tmp_path: Path, name: str, options: dict[str, str], wanted: frozenset[str] | None
+) -> None:
+    records, why = read(tmp_path, LINES, name, wanted, **options)
+    assert records == []
+    assert why in {"not JSON Lines in UTF-8", "wanted columns that are not plain keys"}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)],
+)
+@pytest.mark.parametrize("block", [1, 7, 11, 12, 25, 1 << 20])
+def test_blocks_of_any_size_give_the_same_records_in_order(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    suffix: str,
+    pack: Callable[[bytes], bytes],
+    block: int,
+) -> None:
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", block)
+    wanted = [{"q": str(number)} for number in range(50)]
+    data = pack("\n".join(map(json.dumps, wanted)).encode())
+    assert read(tmp_path, data, f"d.jsonl{suffix}") == (wanted, "")
+
+
+def test_records_before_a_fault_are_read_by_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 11)
+    data = b'{"q": "x"}\n' * 5 + b'{"q": 1234}\n' + b'{"q": "x"}\n'
+    assert read(tmp_path, data, "d.jsonl") == (
+        [{"q": "x"}] * 5,
+        "types that differ from those of the first lines",
+    )
+
+
+def test_only_the_first_lines_are_parsed_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = []
+    loads = json.loads
+
+    def noted(line: bytes) -> Any:
+        parsed.append(line)
+        return loads(line)
+
+    monkeypatch.setattr(json, "loads", noted)
+    records, why = read(tmp_path, b'{"q": "x"}\n' * 1000, "d.jsonl")
+    assert (len(records), why) == (1000, "")
+    assert len(parsed) == json_tables._PROBE_LINES

@@ -1,0 +1,134 @@
+"""Where the files of a snapshot are, and how they are named in reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.diff.checkout import Checkout, checkout_of, folder_checkout
+from registry.errors import Problem, RevisionError
+from tests.git_repository import GitRepository
+
+FILES = {
+    "datasets.yaml": "version: 1\ninclude: [m/*.yaml, 'package:x', /abs/*.yaml, 3]\n",
+    "datasets.lock": "version: 1\ndatasets: {}\n",
+    "m/a.yaml": "datasets: {}\n",
+    "m/b.txt": "not included",
+    "data/x.csv": "q\n",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> GitRepository:
+    return GitRepository.make(tmp_path / "repository", FILES)
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["", "datasets.yaml"])
+def test_folder_or_index_is_used_in_place(
+    repository: GitRepository, tmp_path: Path, name: str
+) -> None:
+    argument = str(repository.folder / name)
+    checkout = checkout_of(argument, Path("unused.yaml"), tmp_path / "out")
+    assert (checkout.label, checkout.index) == (argument, repository.folder / "datasets.yaml")
+    assert (checkout.is_temporary, checkout.tree) == (False, None)
+    assert not (tmp_path / "out").exists()
+
+
+def test_revision_is_extracted_without_its_data(repository: GitRepository, tmp_path: Path) -> None:
+    repository.write({"m/a.yaml": "changed"})
+    checkout = checkout_of("main", repository.folder / "datasets.yaml", tmp_path / "out")
+    assert checkout.label == f"main ({repository.git('rev-parse', 'HEAD')[:7]})"
+    assert checkout.is_temporary
+    assert files(tmp_path / "out") == {"datasets.yaml", "datasets.lock", "m/a.yaml"}
+    assert (tmp_path / "out" / "m" / "a.yaml").read_text() == FILES["m/a.yaml"]
+
+
+def test_without_an_argument_the_fork_point_is_extracted(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    fork = repository.git("rev-parse", "HEAD")
+    repository.git("switch", "--quiet", "--create", "topic")
+    repository.write({"m/a.yaml": "datasets: {new: {}}\n"})
+    repository.commit()
+    checkout = checkout_of(None, repository.folder / "datasets.yaml", tmp_path / "out")
+    assert checkout.label == f"merge base ({fork[:7]})"
+    assert (tmp_path / "out" / "m" / "a.yaml").read_text() == FILES["m/a.yaml"]
+
+
+def test_commit_before_the_catalog_is_an_empty_catalog(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    repository.write({"evals/datasets.yaml": "version: 1\n"})
+    index = repository.folder / "evals" / "datasets.yaml"
+    checkout = checkout_of("main", index, tmp_path / "out")
+    assert checkout.label.endswith(", without evals/datasets.yaml")
+    assert checkout.index.read_text() == "version: 1\n"
+    assert files(tmp_path / "out") == {"evals/datasets.yaml"}
+
+
+def test_broken_index_is_extracted_alone(repository: GitRepository, tmp_path: Path) -> None:
+    repository.write({"datasets.yaml": "include: ["})
+    repository.commit()
+    checkout_of("main", repository.folder / "datasets.yaml", tmp_path / "out")
+    assert files(tmp_path / "out") == {"datasets.yaml", "datasets.lock"}
+
+
+def test_unknown_revision_is_an_error(repository: GitRepository, tmp_path: Path) -> None:
+    with pytest.raises(RevisionError, match="no revision 'mian'"):
+        checkout_of("mian", repository.folder / "datasets.yaml", tmp_path / "out")
+
+
+def test_names_are_relative_to_the_repository(repository: GitRepository) -> None:
+    repository.write({"evals/datasets.yaml": "version: 1\n"})
+    checkout = folder_checkout(repository.folder / "evals" / "datasets.yaml", "work tree")
+    assert checkout.top == repository.folder
+    assert checkout.folder == repository.folder / "evals"
+
+
+def test_names_are_relative_to_the_catalog_without_a_repository(tmp_path: Path) -> None:
+    (tmp_path / "datasets.yaml").write_text("version: 1\n")
+    assert folder_checkout(tmp_path / "datasets.yaml", "x").top == tmp_path
+
+
+CHECKOUT = Checkout("x", Path("/top/evals/datasets.yaml"), Path("/top"))
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("/top/a.csv", "a.csv"),
+        ("/top/evals/../b.csv", "b.csv"),
+        ("/topping/a.csv", "/topping/a.csv"),
+        ("https://h/a.csv", "https://h/a.csv"),
+        ("", ""),
+    ],
+)
+def test_file_names_lose_the_folder_of_this_machine(name: str, shown: str) -> None:
+    assert CHECKOUT.file_name(name) == shown
+
+
+def test_problems_lose_the_folder_of_this_machine() -> None:
+    problem = Problem(message="see /top/a.yaml", file="/top/b.yaml", line=1, hint="in /top/c")
+    portable = CHECKOUT.portable_problem(problem)
+    assert (portable.file, portable.message, portable.hint) == ("b.yaml", "see a.yaml", "in c")
+
+
+@pytest.mark.parametrize(
+    ("value", "relative"),
+    [
+        ("/top/evals/a.csv", "a.csv"),
+        ("/top/shared/a.csv", "../shared/a.csv"),
+        ("/top", ".."),
+        (["/top/evals/a.csv", 1], ["a.csv", 1]),
+        ({"k": {"l": "/top/evals/a.csv"}}, {"k": {"l": "a.csv"}}),
+        ("s3://b/top/a.csv", "s3://b/top/a.csv"),
+    ],
+)
+def test_paths_in_values_become_relative_to_the_catalog(value: Any, relative: Any) -> None:
+    assert CHECKOUT.relative(value) == relative

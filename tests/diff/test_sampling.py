@@ -1,0 +1,139 @@
+"""When samples are compared, built, or only said not to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.cache import Cache
+from registry.diff.compare import compare
+from registry.diff.models import CatalogDiff, SampleChange
+from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
+from registry.diff.snapshot import open_snapshots
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+QA = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
+RECORDS = "q,a\nOne?,1\nTwo?,2\n"
+
+
+class Folders:
+    """Two catalogs to compare."""
+
+    def __init__(self, folder: Path, cache: Path) -> None:
+        self.base, self.head = folder / "base", folder / "head"
+        self.announced: list[str] = []
+        self._cache = Cache(cache)
+        for one in (self.base, self.head):
+            self.write(one)
+
+    def write(
+        self, folder: Path, *, qa: str = QA, records: str = RECORDS, index: str = INDEX
+    ) -> None:
+        (folder / "m").mkdir(parents=True, exist_ok=True)
+        (folder / "datasets.yaml").write_text(index)
+        (folder / "m" / "qa.yaml").write_text(qa)
+        (folder / "qa.csv").write_text(records)
+
+    def diff(self, *, build: bool = True, offline: bool = False, examples: int = 3) -> CatalogDiff:
+        options = SamplingOptions(
+            cache=self._cache,
+            build=build,
+            offline=offline,
+            examples=examples,
+            announce=self.announced.append,
+        )
+        index = self.head / "datasets.yaml"
+        with open_snapshots(str(self.base), str(self.head), index) as (old, new):
+            return with_samples(compare(old.snapshot, new.snapshot), old, new, options)
+
+    def samples(self, *, build: bool = True, examples: int = 3) -> SampleChange:
+        (change,) = self.diff(build=build, examples=examples).changes
+        assert change.samples is not None
+        return change.samples
+
+
+@pytest.fixture
+def folders(tmp_path: Path, cache_dir: Path) -> Folders:
+    return Folders(tmp_path, cache_dir)
+
+
+def test_nothing_is_built_without_the_option(folders: Folders) -> None:
+    folders.write(folders.head, records=f"{RECORDS}Three?,3\n")
+    note = "not compared: base and head are not cached (see --build)"
+    assert folders.samples(build=False) == SampleChange(note=note)
+    assert folders.announced == []
+
+
+def test_cached_samples_are_compared_without_the_option(folders: Folders) -> None:
+    folders.write(folders.head, records=f"{RECORDS}Three?,3\n")
+    folders.samples()
+    change = folders.samples(build=False)
+    assert (change.old, change.new, change.added, change.note) == (2, 3, 1, "")
+
+
+def test_builds_are_announced_and_noted(folders: Folders) -> None:
+    folders.write(folders.head, records=f"{RECORDS}Three?,3\n")
+    assert folders.samples().note == "base and head are built for this"
+    assert folders.announced == [
+        f"building qa of {folders.base}",
+        f"building qa of {folders.head}",
+    ]
+
+
+def test_build_for_one_snapshot_serves_the_other(folders: Folders) -> None:
+    folders.write(folders.head, qa=QA.replace("}}\n", "}, limit: 1}\n"))
+    change = folders.samples()
+    assert (change.removed, change.note) == (1, "base is built for this")
+
+
+def test_changed_documentation_needs_no_samples(folders: Folders) -> None:
+    folders.write(folders.head, qa=QA.replace("}}\n", "}, description: Questions.}\n"))
+    (change,) = folders.diff().changes
+    assert change.samples is None
+    assert folders.announced == []
+
+
+def test_removed_dataset_has_no_samples(folders: Folders) -> None:
+    folders.write(folders.head, qa="datasets: {}\n")
+    (change,) = folders.diff().changes
+    assert (change.status, change.samples) == ("removed", None)
+
+
+@pytest.mark.parametrize("examples", [0, 2])
+def test_new_dataset_shows_its_first_samples(folders: Folders, examples: int) -> None:
+    folders.write(folders.base, qa="datasets: {}\n")
+    change = folders.samples(examples=examples)
+    assert (change.old, change.new, len(change.examples)) == (None, 2, examples)
+
+
+def test_too_many_new_datasets_are_not_built(folders: Folders) -> None:
+    more = "".join(f"  d{n}: {{extends: qa, limit: 1}}\n" for n in range(MAX_NEW_BUILDS))
+    folders.write(folders.base, qa="datasets: {}\n")
+    folders.write(folders.head, qa=QA + more)
+    notes = {change.samples.note for change in folders.diff().changes if change.samples}
+    hint = "21 datasets are new, and up to 20 are built; `sync` builds them"
+    assert notes == {f"not compared: head is not cached ({hint})"}
+    assert folders.announced == []
+
+
+def test_failed_build_is_a_note_without_folders_of_this_machine(folders: Folders) -> None:
+    folders.write(folders.head, qa=QA.replace("qa.csv", "gone.csv"))
+    assert folders.samples().note == "not compared: gone.csv: no such file"
+
+
+MAPPED = QA.replace("fields: {input: q, target: a}", "mapper: 'os.path:basename'")
+
+
+def test_code_that_the_base_does_not_trust_is_not_run(folders: Folders) -> None:
+    folders.write(folders.head, qa=MAPPED, index=f"{INDEX}trust: [os]\n")
+    note = "not compared: the base does not trust the package 'os', so its code is not run"
+    assert folders.samples().note == note
+    assert folders.announced == []
+
+
+def test_code_that_the_base_trusts_is_run(folders: Folders) -> None:
+    folders.write(folders.base, index=f"{INDEX}trust: [os]\n")
+    folders.write(folders.head, qa=MAPPED, index=f"{INDEX}trust: [os]\n")
+    assert "does not trust" not in folders.samples().note
+    assert folders.announced != []

@@ -1,0 +1,150 @@
+"""The texts of a diff that all formats share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.diff.models import (
+    CatalogDiff,
+    DatasetChange,
+    DatasetStatus,
+    InheritedChange,
+    KeyChange,
+    SampleChange,
+)
+from registry.diff.severity import ChangeClass
+from registry.diff.summary import (
+    abbreviate,
+    count_text,
+    counts,
+    facts_by_importance,
+    headline,
+    inherited_keys,
+    places,
+    sample_line,
+    value_text,
+    verdict,
+)
+from registry.errors import Problem
+from registry.manifest.provenance import Origin
+
+PROBLEM = Problem(message="bad", file="m.yaml", line=1)
+KEY = KeyChange(key="trust", kind="", old=None, new=None)
+
+
+def changed(*kinds: ChangeClass, status: DatasetStatus = "changed") -> DatasetChange:
+    return DatasetChange(name="d", status=status, kinds=kinds)
+
+
+def diff(*changes: DatasetChange, **more: Any) -> CatalogDiff:
+    return CatalogDiff(base="a", head="b", changes=changes, **more)
+
+
+ADDED, REMOVED = changed(status="added"), changed(status="removed")
+SUBSET, INPUTS = changed(ChangeClass.SUBSET), changed(ChangeClass.INPUTS, ChangeClass.IDS)
+HEADLINES = [
+    (diff(), "no differences"),
+    (diff(INPUTS), "1 dataset changed: 1 inputs"),
+    (diff(SUBSET, INPUTS, SUBSET), "3 datasets changed: 1 inputs, 2 subset"),
+    (diff(ADDED), "1 dataset added"),
+    (diff(ADDED, REMOVED, REMOVED), "2 datasets removed; 1 added"),
+    (diff(INPUTS, ADDED), "1 dataset changed: 1 inputs; 1 added"),
+    (diff(*[ADDED] * 1200), "1,200 datasets added"),
+    (diff(shared=(KEY,)), "the index changed"),
+    (diff(base_problems=(PROBLEM,), head_problems=(PROBLEM,)), "2 problems"),
+]
+
+
+@pytest.mark.parametrize(("made", "line"), HEADLINES, ids=[line for _, line in HEADLINES])
+def test_headline_counts_by_class_and_status(made: CatalogDiff, line: str) -> None:
+    assert headline(made) == line
+
+
+def test_datasets_are_counted_by_their_most_severe_class() -> None:
+    found = counts(diff(SUBSET, INPUTS, ADDED, REMOVED))
+    assert list(found.items()) == [("inputs", 1), ("subset", 1), ("removed", 1), ("added", 1)]
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 cats"), (1, "1 cat"), (1200, "1,200 cats")])
+def test_noun_agrees_with_its_count(number: int, text: str) -> None:
+    assert count_text(number, "cat") == text
+
+
+VERDICTS = [
+    (changed(ChangeClass.ORDER), "order only"),
+    (changed(ChangeClass.ORDER, ChangeClass.DOCUMENTATION), "order, documentation"),
+    (ADDED, "added"),
+    (DatasetChange(name="d", status="renamed", old_name="c"), "renamed from c"),
+]
+
+
+@pytest.mark.parametrize(("change", "text"), VERDICTS)
+def test_verdict_names_classes_or_status(change: DatasetChange, text: str) -> None:
+    assert verdict(change) == text
+
+
+def origin(value: Any, line: int = 1, **more: Any) -> Origin:
+    return Origin(key="k", value=value, layer="own", **{"file": "m.yaml", "line": line, **more})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "(none)"), (origin(None), "(none)"), (origin(""), '""')]
+)
+def test_missing_value_differs_from_an_empty_one(value: Origin | None, text: str) -> None:
+    assert value_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        (origin(1), origin(2), "m.yaml:1"),
+        (origin(1), origin(2, line=3), "m.yaml:1 → m.yaml:3"),
+        (None, origin(2), "m.yaml:1"),
+        (origin(1), origin(2, file="a\nb"), "m.yaml:1 → a⏎b:1"),
+    ],
+)
+def test_places_of_old_and_new_value(old: Origin | None, new: Origin, text: str) -> None:
+    assert places(KeyChange(key="k", kind="", old=old, new=new)) == text
+
+
+def test_facts_start_with_what_a_reviewer_reads_first() -> None:
+    keys = ["fields.input", "limit", "source.path", "seed", "license", "description"]
+    change = DatasetChange(name="d", status="added", facts={key: origin(1) for key in keys})
+    assert [key for key, _ in facts_by_importance(change)] == [
+        *("description", "license", "source.path", "fields.input", "limit", "seed")
+    ]
+
+
+def test_inherited_keys_are_grouped_by_dataset() -> None:
+    inherited = (InheritedChange("a", "p"), InheritedChange("b", ""), InheritedChange("c", "p"))
+    change = DatasetChange(name="d", status="changed", inherited=inherited)
+    assert list(inherited_keys(change)) == [("a, c", "p"), ("b", "the index")]
+
+
+@pytest.mark.parametrize(
+    ("count", "rest"), [(20, ""), (21, " and 1 more"), (2020, " and 2,000 more")]
+)
+def test_many_names_are_abbreviated(count: int, rest: str) -> None:
+    names = [str(n) for n in range(count)]
+    assert abbreviate(names) == (names[:20], rest)
+
+
+SAMPLES = {
+    "not compared: why": SampleChange(note="not compared: why"),
+    "1,200": SampleChange(new=1200),
+    "3; head is built for this": SampleChange(new=3, note="head is built for this"),
+    "no difference in 3": SampleChange(old=3, new=3, matched_by="id"),
+    "3 → 4: 2 added, 1 removed; matched by id": SampleChange(
+        old=3, new=4, matched_by="id", added=2, removed=1
+    ),
+    "3 → 3: 2 changed (input, target of 1), 1 moved; matched by content": SampleChange(
+        old=3, new=3, matched_by="content", changed=2, moved=1, fields={"input": 2, "target": 1}
+    ),
+}
+
+
+@pytest.mark.parametrize("line", SAMPLES)
+def test_samples_are_summed_up_in_one_line(line: str) -> None:
+    assert sample_line(SAMPLES[line]) == line

@@ -1,0 +1,102 @@
+"""The checks of pins: lockfiles that can't be read, outdated pins, orphaned pins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.lint.lock_checks import (
+    PinnedDataset,
+    orphaned_pins,
+    read_lock_content,
+    stale_lock,
+)
+from registry.lockfile.models import LockedSource, Pin
+from registry.lockfile.spec_digest import spec_digest
+from registry.manifest.models import DatasetSpec
+from registry.manifest.source_models import CsvSource
+from registry.rules import Finding
+
+DIGEST = "sha256:" + "0" * 64
+SPEC = DatasetSpec(name="d", source=CsvSource(path=("/c/x.csv",)), folder=Path("/c"))
+LOCK = f"""\
+version: 1
+datasets:
+  d:
+    spec: {DIGEST}
+    sources:
+      - location: x.csv
+        size: 3
+        sha256: {"0a" * 32}
+    samples: 1
+    columns: [q]
+    ordered: {DIGEST}
+    unordered: {DIGEST}
+    format: 1
+"""
+
+
+def pin(spec: str = DIGEST, location: str = "x.csv") -> Pin:
+    source = LockedSource(location=location, size=3, sha256="0" * 64)
+    return Pin(
+        spec=spec,
+        sources=(source,),
+        samples=1,
+        columns=("q",),
+        ordered=DIGEST,
+        unordered=DIGEST,
+        format=1,
+    )
+
+
+def test_pin_of_the_same_manifest_is_no_problem() -> None:
+    assert list(stale_lock(PinnedDataset("d", pin(spec_digest(SPEC)), SPEC))) == []
+
+
+def test_pin_of_an_older_manifest_says_what_changed() -> None:
+    (mapping,) = stale_lock(PinnedDataset("d", pin(), SPEC))
+    (source,) = stale_lock(PinnedDataset("d", pin(location="old.csv"), SPEC))
+    assert mapping.path == source.path == ()
+    assert mapping.message.startswith("pinned for an older manifest: ")
+    assert source.message == "pinned for an older manifest: x.csv is not pinned"
+    assert source.hint == "`python -m registry lock d` updates the pin"
+
+
+def test_pin_without_a_manifest_is_found() -> None:
+    message, hint = "'d' is pinned and in no manifest", "`python -m registry lock` drops it"
+    assert list(stale_lock(PinnedDataset("d", pin(), None))) == [Finding((), message, hint)]
+
+
+def test_orphaned_pin_is_reported_at_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "datasets.lock"
+    path.write_text(LOCK, encoding="utf-8")
+    content = read_lock_content(path)
+    assert content.problems == ()
+    assert list(orphaned_pins(content, {"d"})) == []
+    (problem,) = orphaned_pins(content, {"e"})
+    assert (problem.line, problem.column, problem.path) == (3, 3, "$.datasets.d")
+    assert (problem.rule, problem.severity) == ("stale-lock", "warning")
+
+
+def test_missing_lockfile_has_no_pins(tmp_path: Path) -> None:
+    content = read_lock_content(tmp_path / "datasets.lock")
+    assert (content.lock.pins, content.documents, content.problems) == ({}, (), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LOCK.replace("samples: 1", "samples: one"),
+        LOCK.replace("version: 1", "version: 99"),
+        LOCK + "<<<<<<< ours\n",
+        "datasets: [",
+    ],
+)
+def test_invalid_lockfile_is_one_blocking_problem_with_a_hint(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "datasets.lock"
+    path.write_text(text, encoding="utf-8")
+    content = read_lock_content(path)
+    assert not content.lock.pins
+    assert {(one.rule, one.severity) for one in content.problems} == {("bad-lock", "error")}
+    assert all(one.hint for one in content.problems)

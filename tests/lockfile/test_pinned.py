@@ -1,0 +1,189 @@
+"""Which sources are pinned: decided by the manifest, its pin, `locked` and `frozen` alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import LockStaleError
+from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
+from registry.lockfile.pinned import PinnedSources, changes, pin_sources, source_pinner
+from registry.lockfile.spec_digest import requested_location, spec_digest
+from registry.manifest.models import DatasetSpec
+from registry.manifest.resolve import spec_of_source
+from registry.manifest.source import Repository
+
+FOLDER = Path("/home/me/catalog")
+SHA = "0123456789abcdef" * 4
+COMMIT, OTHER_COMMIT = "c" * 40, "d" * 40
+CSV = {"type": "csv", "path": "data/a.csv"}
+REPOSITORY = {"type": "hf", "path": "a/b", "split": "train"}
+
+
+def spec_of(source: dict[str, Any]) -> DatasetSpec:
+    return DatasetSpec(name="d", folder=FOLDER, source=spec_of_source(source, FOLDER))
+
+
+def file(location: str, requested: str | None = None) -> LockedSource:
+    return LockedSource(location=location, requested=requested, size=1, sha256=SHA)
+
+
+def commit(requested: str | None, revision: str = COMMIT) -> LockedSource:
+    location = "hf://datasets/a/b"
+    return LockedSource(location=location, requested=requested, revision=revision)
+
+
+def pin(spec: DatasetSpec | None, *sources: LockedSource, format: int = PIN_FORMAT) -> Pin:
+    """Return a pin for a manifest, or for an older one."""
+    digest = f"sha256:{SHA}"
+    return Pin(
+        spec=digest if spec is None else spec_digest(spec),
+        sources=sources,
+        samples=1,
+        columns=(),
+        ordered=digest,
+        unordered=digest,
+        format=format,
+    )
+
+
+def pinned(*sources: LockedSource, **options: Any) -> PinnedSources:
+    return PinnedSources(dataset="d", folder=FOLDER, sources=sources, **options)
+
+
+# --- files ---
+
+
+def test_a_path_is_pinned_by_its_portable_location() -> None:
+    one, other = file("data/a.csv"), file("/mnt/b.csv")
+    sources = pinned(one, other)
+    assert sources.files(f"{FOLDER}/data/a.csv") == [(f"{FOLDER}/data/a.csv", one)]
+    assert sources.files("/mnt/b.csv") == [("/mnt/b.csv", other)]
+
+
+def test_a_glob_is_the_files_that_it_was() -> None:
+    files = [file(f"data/{name}.csv", "data/*.csv") for name in "ab"]
+    assert pinned(*files).files(f"{FOLDER}/data/*.csv") == [
+        (f"{FOLDER}/data/a.csv", files[0]),
+        (f"{FOLDER}/data/b.csv", files[1]),
+    ]
+
+
+def test_a_url_with_a_query_keeps_its_query() -> None:
+    url = "https://host/a.csv?sig=SECRET"
+    one = file("https://host/a.csv?…", requested_location(url, FOLDER))
+    assert pinned(one).files(url) == [(url, one)]
+    assert pinned(one, complete=False).files(url + "2") is None
+
+
+def test_an_unpinned_path_is_looked_up_or_refused() -> None:
+    assert pinned(file("a.csv"), complete=False).files("/mnt/b.csv") is None
+    with pytest.raises(LockStaleError) as caught:
+        pinned(file("a.csv")).files("https://me:word@host/b.csv")
+    assert str(caught.value) == (
+        "d: datasets.lock does not pin https://host/b.csv (`python -m registry lock d` does)"
+    )
+
+
+# --- repositories ---
+
+
+@pytest.mark.parametrize(
+    ("requested", "revision", "any_branch", "expected"),
+    [
+        ("HEAD", None, False, COMMIT),
+        ("main", "main", False, COMMIT),
+        (None, COMMIT, False, COMMIT),
+        ("main", COMMIT, False, COMMIT),
+        ("main", None, False, None),
+        ("main", "dev", False, None),
+        ("main", "dev", True, COMMIT),
+        ("main", OTHER_COMMIT, True, None),
+    ],
+)
+def test_a_revision_is_the_pinned_commit_of_the_same_branch(
+    requested: str | None, revision: str | None, any_branch: bool, expected: str | None
+) -> None:
+    sources = pinned(commit(requested), complete=False, any_branch=any_branch)
+    assert sources.revision(Repository("a/b", revision)) == expected
+    assert sources.revision(Repository("other/b", revision)) is None
+
+
+@pytest.mark.parametrize(
+    ("revision", "shown"), [(None, "hf://datasets/a/c"), ("dev", "hf://datasets/a/c at dev")]
+)
+def test_an_unpinned_repository_is_refused(revision: str | None, shown: str) -> None:
+    with pytest.raises(LockStaleError) as caught:
+        pinned(commit("main")).revision(Repository("a/c", revision))
+    assert f"does not pin {shown} (" in str(caught.value)
+
+
+# --- decisions ---
+
+SPEC = spec_of(CSV)
+OWN = file("data/a.csv")
+
+
+def test_a_pin_for_this_manifest_pins_sources_and_samples() -> None:
+    own = pin(SPEC, OWN)
+    for options in ({}, {"locked": True}):
+        found = pin_sources(SPEC, own, **options)
+        assert found == PinnedSources(
+            dataset=SPEC.name, folder=SPEC.folder, sources=(OWN,), samples=own
+        )
+    frozen = pin_sources(SPEC, own, frozen=True)
+    assert frozen is not None
+    assert frozen.any_branch
+
+
+@pytest.mark.parametrize("old", [pin(None, OWN), pin(SPEC, OWN, format=PIN_FORMAT + 1)])
+def test_a_pin_for_an_older_manifest_pins_only_the_sources_that_are_in_it(old: Pin) -> None:
+    found = pin_sources(SPEC, old)
+    assert found is not None
+    assert (found.complete, found.samples) == (False, None)
+    frozen = pin_sources(SPEC, old, frozen=True)
+    assert frozen is not None
+    assert (frozen.complete, frozen.any_branch, frozen.samples) == (True, True, None)
+    with pytest.raises(LockStaleError) as caught:
+        pin_sources(SPEC, old, locked=True)
+    assert str(caught.value) == (
+        f"{SPEC.name}: datasets.lock pins it for an older manifest: its sources are those pinned,"
+        " but its mapping, transforms or view changed"
+        f" (`python -m registry lock {SPEC.name}` pins this one)"
+    )
+
+
+def test_without_a_pin_sources_are_looked_up_or_the_dataset_is_refused() -> None:
+    assert pin_sources(SPEC, None) is None
+    for options in ({"locked": True}, {"frozen": True}):
+        with pytest.raises(LockStaleError, match=r"datasets\.lock does not pin it \(`python"):
+            pin_sources(SPEC, None, **options)
+
+
+def test_the_pinner_of_a_lock_takes_the_pin_by_name() -> None:
+    lock = Lock({SPEC.name: pin(SPEC, OWN)})
+    assert source_pinner(lock)(SPEC) == pin_sources(SPEC, lock.pins[SPEC.name])
+    assert source_pinner(None)(SPEC) is None
+    with pytest.raises(LockStaleError):
+        source_pinner(Lock(), frozen=True)(SPEC)
+
+
+@pytest.mark.parametrize(
+    ("source", "sources", "expected"),
+    [
+        (CSV, [file("data/b.csv")], "data/a.csv is not pinned"),
+        (REPOSITORY, [commit("main")], "a/b is not pinned"),
+        ({**REPOSITORY, "revision": "dev"}, [commit("main")], "a/b at dev is not pinned"),
+        (
+            {**CSV, "path": ["data/a.csv", "data/*.csv"]},
+            [file("x.csv")],
+            "data/a.csv, data/*.csv is not pinned",
+        ),
+    ],
+)
+def test_changes_name_the_sources_that_are_not_pinned(
+    source: dict[str, Any], sources: list[LockedSource], expected: str
+) -> None:
+    assert changes(spec_of(source), pin(None, *sources)) == expected

@@ -1,0 +1,65 @@
+"""Each value of a pin has the file and line where it is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.lockfile.models import read_documents
+from registry.lockfile.provenance import pin_provenance
+
+DIGITS = "0123456789abcdef" * 4
+LOCK = f"""\
+version: 1
+datasets:
+  child:
+    spec: sha256:{DIGITS}
+    sources:
+      - location: b.csv
+        size: 3
+        sha256: {DIGITS}
+    samples: 4
+    columns: [q, a]
+    ordered: sha256:{DIGITS}
+    unordered: sha256:{DIGITS}
+    format: 1
+"""
+
+
+def test_each_value_of_a_pin_has_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "datasets.lock"
+    path.write_text(LOCK, encoding="utf-8")
+    origins = pin_provenance(read_documents(path, shown_as="datasets.lock"))["child"]
+    assert {one.place.partition(":")[0] for one in origins} == {"datasets.lock"}
+    assert {(one.layer, one.dataset) for one in origins} == {("lock", "child")}
+    assert {one.key: (one.value, one.line) for one in origins} == {
+        "pin.spec": (f"sha256:{DIGITS}", 4),
+        "pin.sources[0].location": ("b.csv", 6),
+        "pin.sources[0].size": (3, 7),
+        "pin.sources[0].sha256": (DIGITS, 8),
+        "pin.samples": (4, 9),
+        "pin.columns": (["q", "a"], 10),
+        "pin.ordered": (f"sha256:{DIGITS}", 11),
+        "pin.unordered": (f"sha256:{DIGITS}", 12),
+        "pin.format": (1, 13),
+    }
+
+
+def test_without_a_lockfile_there_is_no_provenance(tmp_path: Path) -> None:
+    assert pin_provenance(read_documents(tmp_path / "datasets.lock")) == {}
+
+
+def test_lines_are_those_of_the_file_in_every_chunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("registry.lockfile.text._CHUNK", 200)
+    path = tmp_path / "datasets.lock"
+    head, _, pin = LOCK.partition("  child:")
+    path.write_text(f"{head}  child:{pin}  other:{pin}  third:{pin}", encoding="utf-8")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = pin_provenance(read_documents(path))
+    assert list(found) == ["child", "other", "third"]
+    for origins in found.values():
+        for one in origins:
+            assert one.key.rpartition(".")[2] in lines[one.line - 1]

@@ -1,0 +1,101 @@
+"""The checks of merged keys: each function by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.manifest import checks
+from registry.manifest.merge import Layer, Merged, merge
+from registry.rules import Finding
+
+
+def merged(value: dict[str, Any]) -> Merged:
+    return Merged(value, {(): Layer("own", value)})
+
+
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        ({"shuffle": True}, [("shuffle",)]),
+        ({"shuffle_choices": True}, [("shuffle_choices",)]),
+        ({"shuffle": True, "shuffle_choices": True}, [("shuffle",), ("shuffle_choices",)]),
+        ({"shuffle": True, "seed": 0}, []),
+        ({"shuffle": False}, []),
+        ({"shuffle_choices": 1}, []),
+        ({}, []),
+    ],
+)
+def test_shuffle_needs_a_seed(value: dict[str, Any], paths: list[Any]) -> None:
+    assert [found.path for found in checks.unseeded_shuffle(merged(value))] == paths
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        ({"seed": 1}, 1),
+        ({"seed": 1, "shuffle": False}, 1),
+        ({"seed": 1, "shuffle": True}, 0),
+        ({"shuffle": True}, 0),
+    ],
+)
+def test_seed_needs_a_shuffle(value: dict[str, Any], count: int) -> None:
+    expected = Finding(("seed",), "`seed` without `shuffle` does nothing", "add `shuffle: true`")
+    assert list(checks.seed_without_shuffle(merged(value))) == [expected] * count
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"fields": {"input": "q", "target": None}}, []),
+        ({"fields": {"input": {"template": "{q"}}}, ["fields", "input"]),
+        ({"fields": {"metadata": {"a": "x", "b.c": {"template": "{x"}}}}, ["fields", "metadata", "b.c"]),
+        ({"fields": {"metadata": ["x", "y"]}}, []),
+        ({"where": {"value": "q", "equals": 1}}, []),
+        ({"where": {"value": "q", "equal": 1}}, ["where"]),
+    ],
+)  # fmt: skip
+def test_expression_that_can_not_be_parsed_is_found_at_its_key(
+    value: dict[str, Any], expected: list[str]
+) -> None:
+    found = list(checks.bad_expression(merged(value)))
+    assert [list(one.path) for one in found] == ([expected] if expected else [])
+    assert all(one.message for one in found)
+
+
+@pytest.mark.parametrize("keys", [{"mapper"}, {"fields"}, set[str]()])
+def test_mapper_or_fields_alone_is_no_problem(keys: set[str]) -> None:
+    assert list(checks.mapper_and_fields(merged(dict.fromkeys(keys)))) == []
+
+
+def test_mapper_beside_fields_is_found_at_the_mapper() -> None:
+    (found,) = checks.mapper_and_fields(merged({"mapper": "p:f", "fields": {}}))
+    assert found == Finding(
+        ("mapper",),
+        "`mapper` and `fields` exclude each other",
+        "remove one; null removes an inherited one",
+    )
+
+
+def test_missing_source_is_found_at_the_dataset() -> None:
+    assert [found.path for found in checks.missing_key(merged({"limit": 1}))] == [()]
+    assert list(checks.missing_key(merged({"source": {}}))) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "check"),
+    [("license", checks.missing_license), ("description", checks.missing_description)],
+)
+def test_missing_key_of_a_parent_is_not_found_again_in_its_dependents(key: str, check: Any) -> None:
+    defaults = Layer("default", {})
+
+    def found(*layers: Layer) -> list[tuple[str | int, ...]]:
+        return [one.path for one in check(merge(layers, defaults))]
+
+    own, parent = Layer("own", {"limit": 1}), Layer("parent", {"limit": 2})
+    assert found(own) == [(key,)]
+    assert found(parent, own) == []
+    assert found(Layer("parent", {key: "x"}), own) == []
+    # A dependent that removes the key is at fault itself.
+    assert found(Layer("parent", {key: "x"}), Layer("own", {key: None})) == [(key,)]

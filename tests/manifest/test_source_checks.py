@@ -1,0 +1,122 @@
+"""The checks of sources: which options, URLs and revisions are found, and at which path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.manifest import source_checks
+from registry.manifest.merge import Layer, Merged
+from registry.yamldoc.reader import json_path, parse_yaml
+
+COMMIT = "c30699e8356da336a370243923dbaf21066bb9fe"
+DOCUMENT = parse_yaml("datasets: {}\n", file="m.yaml")
+
+
+def merged(value: dict[str, Any]) -> Merged:
+    return Merged(value, {(): Layer("own", value, DOCUMENT)})
+
+
+def found(check: Any, **value: Any) -> list[str]:
+    return [f"{json_path(one.path)[2:]}: {one.message}" for one in check(merged(value))]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"secret": "hush"}, ["secret: a literal secret in 'secret'"]),
+        ({"api_key": 5}, ["api_key: a literal secret in 'api_key'"]),
+        ({"client": {"password": ["hush"]}}, ["client.password[0]: a literal secret in 'password'"]),
+        ({"credentials": {"user": "me"}}, ["credentials.user: a literal secret in 'credentials'"]),
+        ({"secret": {"env": "HUSH"}}, []),
+        ({"use_token": True}, []),
+        ({"keyboard": "us", "anon": "no"}, []),
+    ],
+)  # fmt: skip
+def test_literal_secret_is_found_in_options(options: dict[str, Any], expected: list[str]) -> None:
+    source = {"type": "csv", "path": "s3://b/x.csv", "fs_options": options}
+    prefix = "source.fs_options."
+    assert found(source_checks.literal_secret, source=source) == [prefix + one for one in expected]
+
+
+def test_options_of_every_source_are_checked() -> None:
+    secret = {"path": "x", "fs_options": {"token": "hush"}}
+    assert found(
+        source_checks.literal_secret, source=secret, concat=[{}, secret], join={"source": secret}
+    ) == [
+        f"{place}.fs_options.token: a literal secret in 'token'"
+        for place in ("source", "concat[1]", "join.source")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("https://h/x?sig=abc", "'sig'"),
+        ("https://h/x?a=b&access-key=abc#part", "'access-key'"),
+        ("https://me@h/x", "a user or password before the host"),
+        ("simplecache::sftp://me:hush@h/x", "a user or password before the host"),
+        ("sftp://me@h/x", None),
+        ("github://org:repo@v1/x", None),
+        ("https://h/x?sig=", None),
+        ("https://h/x?page=2", None),
+        ("data/x.csv", None),
+    ],
+)
+def test_secret_in_a_url_is_named_but_not_shown(url: str, named: str | None) -> None:
+    problems = found(source_checks.secret_in_url, source={"type": "csv", "path": url})
+    assert problems == ([f"source.path: a secret in the URL: {named}"] if named else [])
+
+
+def test_secret_in_a_url_given_in_python_is_no_problem() -> None:
+    value = {"source": {"type": "csv", "path": "https://h/x?sig=abc"}}
+    given = Merged(value, {(): Layer("override", value)})
+    assert list(source_checks.secret_in_url(given)) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://example.org/x", "example.org"),
+        ("HTTP://example.org/x", "example.org"),
+        ("zip://a.csv::http://example.org/x.zip", "example.org"),
+        ("https://example.org/x", None),
+        ("http://localhost:8000/x", None),
+        ("http://127.0.0.1/x", None),
+        ("http://[::1]/x", None),
+        ("http://[nothing/x", None),
+    ],
+)
+def test_plain_http_is_found_except_on_this_machine(url: str, host: str | None) -> None:
+    problems = found(source_checks.plain_http, source={"type": "json", "path": [url]})
+    assert problems == ([f"source.path[0]: plain HTTP to {host}"] if host else [])
+
+
+HF = {"type": "hf", "path": "a/b"}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"source": HF}, ["source.path: no revision"]),
+        ({"source": {**HF, "revision": "main"}}, ["source.revision: the revision 'main' may move"]),
+        ({"source": {**HF, "revision": COMMIT[:12]}}, [f"source.revision: the revision '{COMMIT[:12]}' may move"]),
+        ({"source": {**HF, "revision": COMMIT}}, []),
+        ({"source": {**HF, "path": "json"}}, []),
+        ({"source": {**HF, "path": "./folder"}}, []),
+        # Where the key is inherited by a part, the problem is that of `source`.
+        ({"source": HF, "concat": [{"split": "a"}]}, ["source.path: no revision"]),
+        ({"source": HF, "concat": [{"path": "c/d"}]}, ["concat[0].path: no revision"]),
+        ({"source": HF, "concat": [{"revision": COMMIT}]}, []),
+        ({"source": {"type": "csv"}, "join": {"source": HF}}, ["join.source.path: no revision"]),
+        ({"source": {"type": "csv", "path": "hf://datasets/a/b/x.csv"}}, ["source.path: no revision"]),
+        ({"source": {"type": "csv", "path": ["x", "hf://a/b@main/x.csv"]}}, ["source.path[1]: the revision 'main' may move"]),
+        ({"source": {"type": "csv", "path": f"hf://datasets/a/b@{COMMIT}/x.csv"}}, []),
+        ({"source": {"type": "csv", "path": "https://raw.githubusercontent.com/a/b/v1/x"}}, ["source.path: the revision 'v1' may move"]),
+    ],
+)  # fmt: skip
+def test_revision_that_is_not_a_full_commit_is_found(
+    value: dict[str, Any], expected: list[str]
+) -> None:
+    assert found(source_checks.unpinned_revision, **value) == expected

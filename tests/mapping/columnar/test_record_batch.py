@@ -1,0 +1,110 @@
+"""Records of a frame, by column and as rows, give the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from registry.decode.frame import Frame, NotColumnarError
+from registry.mapping.columnar.record_batch import RecordBatchView, python_values
+from registry.mapping.row import MISSING, Row, get_column
+
+RECORDS: list[dict[str, Any]] = [
+    {"q": "x", "n": None, "s": {"y": 1, "d.e": "p"}, "s.t": "own", "c": "record"},
+    {"q": "y", "n": None, "s": {"y": None, "d.e": None}, "s.t": None, "c": "record"},
+]
+
+
+def view_of(*, null_is_value: bool = True) -> RecordBatchView:
+    frame = Frame(pa.RecordBatch.from_pylist(RECORDS), null_is_value)
+    return RecordBatchView(frame, {"c": "constant", "k": [1]}, np.array([4, 7]))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("q", ["x", "y"]),
+        ("n", [None, None]),
+        ("s.y", [1, None]),
+        ("s.d.e", ["p", None]),
+        ("s.t", ["own", None]),
+        ("nowhere", [None, None]),
+        ("nowhere.x", [None, None]),
+    ],
+)
+def test_a_column_has_the_values_of_the_records(name: str, values: list[Any]) -> None:
+    column = view_of().column(name)
+    assert column is not None
+    assert column.to_pylist() == values
+    in_records = [get_column(record, name) for record in RECORDS]
+    assert [None if value is MISSING else value for value in in_records] == values
+
+
+@pytest.mark.parametrize("name", ["c", "k", "c.x", "q.x", "s.z", "s.t.x", "s.y.z"])
+def test_some_columns_are_only_known_record_by_record(name: str) -> None:
+    assert view_of().column(name) is None
+
+
+def test_a_key_that_a_struct_has_twice_is_only_known_record_by_record() -> None:
+    struct = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["y", "y"])
+    frame = Frame(pa.RecordBatch.from_arrays([struct], ["s"]))
+    assert RecordBatchView(frame, {}, np.array([1])).column("s.y") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "null"), [("n", True), ("nowhere", True), ("q", False), ("s.y", False), ("k", False)]
+)
+def test_a_column_is_null_if_every_record_lacks_it(name: str, null: bool) -> None:
+    assert view_of().is_null(name) is null
+
+
+def test_rows_have_the_constants_and_the_columns_asked_for_so_far() -> None:
+    view = view_of()
+    assert view.rows(["q"]) == [
+        Row({"c": "constant", "k": [1], "q": "x"}, 4),
+        Row({"c": "constant", "k": [1], "q": "y"}, 7),
+    ]
+    rows = view.rows(["s.y", "c", "nowhere"])
+    assert [row.record["s"] for row in rows] == [record["s"] for record in RECORDS]
+    assert {row.record["c"] for row in rows} == {"constant"}
+    assert list(rows[0].record) == ["c", "k", "q", "s"]
+
+
+def test_whole_rows_have_all_columns_in_the_order_of_the_file() -> None:
+    rows = view_of().rows(None)
+    assert [row.number for row in rows] == [4, 7]
+    assert [row.record for row in rows] == [{**one, "c": "constant", "k": [1]} for one in RECORDS]
+    assert list(rows[0].record) == ["q", "n", "s", "s.t", "c", "k"]
+
+
+@pytest.mark.parametrize("dependencies", [["n"], None])
+def test_a_null_that_may_be_a_missing_key_makes_no_rows(dependencies: Any) -> None:
+    view = view_of(null_is_value=False)
+    assert len(view.rows(["q"])) == 2
+    with pytest.raises(NotColumnarError, match=r"^a null, or a key that is missing$"):
+        view.rows(dependencies)
+
+
+def test_the_names_of_columns_that_hold_what_is_read() -> None:
+    view = view_of()
+    assert view.names_of(["s.t"]) == ["s", "s.t"]
+    assert view.names_of(["q", "k", "sy"]) == ["q"]
+
+
+def test_some_records_keep_their_numbers_and_constants() -> None:
+    taken = view_of().take(np.array([1]))
+    assert (taken.count, taken.numbers.tolist()) == (1, [7])
+    assert taken.rows(["q"]) == [Row({"c": "constant", "k": [1], "q": "y"}, 7)]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pa.array([2**62], pa.timestamp("s")), pa.array([b"\xff"]).view(pa.string())],
+    ids=["date", "utf-8"],
+)
+def test_values_that_python_can_not_hold_are_not_columnar(column: pa.Array) -> None:
+    with pytest.raises(NotColumnarError, match=r"^a value beyond what Python holds$"):
+        python_values(column)

@@ -1,0 +1,49 @@
+"""Apply one operation to a value, as a manifest's field does: its result, or the error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.errors import MappingError
+from registry.mapping.field_mapper import map_fields
+from registry.mapping.map_records import map_records
+
+
+def run(step: Any, value: Any, record: dict[str, Any] | None = None) -> Any:
+    """Return what a step makes of the value of a column."""
+    pipe = {"from": "value", "do": [step]}
+    mapper = map_fields({"input": {"const": "q"}, "metadata": {"made": pipe}})
+    ((_, sample),) = map_records([(17, {**(record or {}), "value": value})], mapper, dataset="d")
+    assert sample.metadata is not None
+    return sample.metadata["made"]
+
+
+def check_result(step: Any, value: Any, result: Any) -> None:
+    """Check the result of a step, and its type."""
+    found = run(step, value)
+    assert found == result
+    assert type(found) is type(result)
+
+
+def error_of(step: Any, value: Any, record: dict[str, Any] | None = None) -> MappingError:
+    """Return the error of a step that can't work on a value."""
+    with pytest.raises(MappingError) as caught:
+        run(step, value, record)
+    return caught.value
+
+
+def check_error(step: Any, value: Any, operation: str, message: str) -> None:
+    """Check the error of a step: its place, its message and the value."""
+    error = error_of(step, value)
+    assert (error.dataset, error.record, error.field) == ("d", 17, "metadata.made")
+    assert (error.operation, error.message) == (operation, message)
+    assert error.value == value
+
+
+def argument_error(step: Any) -> str:
+    """Return why the argument of a step is refused, before any record is read."""
+    with pytest.raises(ValueError, match=r"^field target: ") as caught:
+        map_fields({"input": "q", "target": {"from": "a", "do": [step]}})
+    return str(caught.value).removeprefix("field target: ")

@@ -1,0 +1,92 @@
+"""Operations on chat messages and media: what each returns, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.errors import MappingError
+from registry.mapping.field_mapper import map_fields
+from tests.mapping.operations.one_step import (
+    argument_error,
+    check_error,
+    check_result,
+    error_of,
+    run,
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "value", "result"),
+    [
+        ("messages", "Hello", [{"role": "user", "content": "Hello"}]),
+        ("data_uri", "data:image/png;base64,AA==", "data:image/png;base64,AA=="),
+        ("data_uri", {"bytes": b"\xff\xd8\xff", "path": None}, "data:image/jpeg;base64,/9j/"),
+        ({"data_uri": "image/x"}, b"a", "data:image/x;base64,YQ=="),
+        ("messages", [{"role": "tool", "content": "x", "tool_call_id": "c"}], [{"tool_call_id": "c", "role": "tool", "content": "x"}]),
+        ("messages", [{"role": "user"}], [{"role": "user", "content": None}]),
+        ("data_uri", b"RIFF1234WEBP", "data:image/webp;base64,UklGRjEyMzRXRUJQ"),
+        ("data_uri", b"RIFF1234WAVE", "data:audio/wav;base64,UklGRjEyMzRXQVZF"),
+        ("data_uri", b"RIFF1234AVI ", "data:application/octet-stream;base64,UklGRjEyMzRBVkkg"),
+        ("data_uri", b"\x89PNG\r\n\x1a\n", "data:image/png;base64,iVBORw0KGgo="),
+        ("data_uri", b"", "data:application/octet-stream;base64,"),
+    ],
+)  # fmt: skip
+def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
+    check_result(step, value, result)
+
+
+@pytest.mark.parametrize(
+    ("step", "value", "operation", "message"),
+    [
+        ("messages", 5, "messages", "needs a string or a list of messages"),
+        ("data_uri", "a.png", "data_uri", "needs the bytes of an image, {bytes, path}, or an absolute path"),
+    ],
+)  # fmt: skip
+def test_a_value_of_the_wrong_type_is_refused(
+    step: Any, value: Any, operation: str, message: str
+) -> None:
+    check_error(step, value, operation, message)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ({"messages": {"roles": {"human": "person"}}}, "`roles` is a dict from a role's name to system, user, assistant, tool"),
+        ({"messages": {"roles": []}}, "`roles` is a dict from a role's name to system, user, assistant, tool"),
+        ({"messages": {"rolse": {}}}, "unknown option 'rolse', known: role, content, roles"),
+        ({"data_uri": 5}, "takes a media type such as image/png, a string"),
+    ],
+)  # fmt: skip
+def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
+    name = step if isinstance(step, str) else next(iter(step))
+    assert argument_error(step).removeprefix(f"operation {name}: ") == message
+
+
+def test_a_data_uri_of_a_path_has_the_bytes_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "dot.gif").write_bytes(b"GIF89a")
+    mapper = map_fields({"input": {"from": "image", "do": ["data_uri"]}})
+    for image in (str(tmp_path / "dot.gif"), {"bytes": None, "path": str(tmp_path / "dot.gif")}):
+        assert mapper({"image": image}).input == "data:image/gif;base64,R0lGODlh"
+    for image in ("dot.gif", {"bytes": None, "path": "dot.gif"}, str(tmp_path / "gone.gif")):
+        with pytest.raises(MappingError, match=r"absolute path|can't read the file"):
+            mapper({"image": image})
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [([{"role": "robot", "content": "x"}], "robot"), (["x"], "x"), ([{"content": "x"}], None)],
+)
+def test_an_invalid_message_is_the_value_of_the_error(value: Any, shown: Any) -> None:
+    assert error_of("messages", value).value == shown
+
+
+def test_keys_and_roles_of_messages_may_have_other_names() -> None:
+    step = {"messages": {"role": "from", "content": "value", "roles": {"gpt": "assistant"}}}
+    value = [{"from": "user", "value": "a"}, {"from": "gpt", "value": "b", "weight": 1}]
+    assert run(step, value) == [
+        {"role": "user", "content": "a"},
+        {"weight": 1, "role": "assistant", "content": "b"},
+    ]

@@ -1,0 +1,76 @@
+"""Operations on letters of choices: what each returns, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.mapping.operations.one_step import argument_error, check_error, check_result, error_of
+
+
+@pytest.mark.parametrize(
+    ("step", "value", "result"),
+    [
+        ({"letter": {"base": 1}}, 1, "A"),
+        ("letter", "2 ", "C"),
+        ("letter", 25, "Z"),
+        ("letter", 26, "1"),
+        ({"letter_in": {"const": ["a", "b"]}}, "b", "B"),
+        ("letters_where", [], []),
+        ({"letters_where": {"equals": "yes"}}, ["no", "yes"], ["B"]),
+        ({"letters_where": {"greater": 0.5}}, [0.2, 0.9], ["B"]),
+        ({"letter": {"base": 0}}, "0", "A"),
+        ("letters_where", [1, True, 1.0, "1"], ["A", "C"]),
+        ({"letter_in": {"const": [1, True]}}, True, "B"),
+    ],
+)  # fmt: skip
+def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
+    check_result(step, value, result)
+
+
+@pytest.mark.parametrize(
+    ("step", "value", "operation", "message"),
+    [
+        ("letter", -1, "letter", "needs an index from 0 to 999"),
+        ("letter", "B", "letter", "needs an integer, or digits"),
+        ("letter", True, "letter", "needs an integer, or digits"),
+        ("letter", 1.0, "letter", "needs an integer, or digits"),
+        ("letter", "5" * 5000, "letter", "needs an integer, or digits"),
+        ({"letter": {"base": 1}}, 0, "letter({'base': 1})", "needs an index from 1 to 1000"),
+        ({"letter_in": {"const": ["a"]}}, "b", "letter_in({'const': ['a']})", "not among the labels ['a']"),
+        ("letters_where", {"a": 1}, "letters_where", "needs a list"),
+        ("letter", "1000", "letter", "needs an index from 0 to 999"),
+        ("letter", "\u0663", "letter", "needs an integer, or digits"),
+    ],
+)  # fmt: skip
+def test_a_value_of_the_wrong_type_is_refused(
+    step: Any, value: Any, operation: str, message: str
+) -> None:
+    check_error(step, value, operation, message)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ({"letter": {"base": 2}}, "base is 0 or 1"),
+        ({"letter": {"bass": 1}}, "unknown option 'bass', known: base"),
+        ({"letters_where": {"equal": 1}}, "no comparison 'equal' (did you mean 'equals'?)"),
+        ({"letter_in": 5}, "5 is not an expression; write a constant as {const: 5}"),
+        ({"letter": {"base": True}}, "base is 0 or 1"),
+        ({"letters_where": 1}, "takes comparisons: equals, not_equals, in, not_in, less, at_most, greater, at_least, regex, empty"),
+    ],
+)  # fmt: skip
+def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
+    name = step if isinstance(step, str) else next(iter(step))
+    assert argument_error(step).removeprefix(f"operation {name}: ") == message
+
+
+def test_labels_that_are_missing_are_named_by_their_column() -> None:
+    error = error_of({"letter_in": "lables"}, "a", {"labels": ["a"]})
+    assert "no column 'lables' (did you mean 'labels'?)" in str(error)
+
+
+def test_labels_must_be_a_list() -> None:
+    error = error_of({"letter_in": "labels"}, "a", {"labels": "abc"})
+    assert (error.message, error.value) == ("needs a list of labels to look in", "abc")

@@ -1,0 +1,98 @@
+"""Operations on strings, numbers, dates and JSON: what each returns, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests.mapping.operations.one_step import (
+    argument_error,
+    check_error,
+    check_result,
+    error_of,
+    run,
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "value", "result"),
+    [
+        ("int", "-7", -7),
+        ("int", 7.0, 7),
+        ("float", "1e3", 1000.0),
+        ("str", True, "True"),
+        ("str", 1.0, "1.0"),
+        ("parse", "[1, null]", [1, None]),
+        ({"parse": "json"}, '"a"', "a"),
+        ({"parse": "literal"}, "(1, 2)", [1, 2]),
+        ({"parse": "literal"}, " {'a': None}", {"a": None}),
+        ({"dump": {"ascii": True}}, "é", '"\\u00e9"'),
+        ("dump", "é", '"é"'),
+        ({"dump": {"indent": 1}}, [1], "[\n 1\n]"),
+        ("date", "2024-05-02T10:00:00+00:00", datetime.fromisoformat("2024-05-02T10:00:00+00:00")),
+        ("int", True, 1),
+        ("float", 2, 2.0),
+        ("str", "a", "a"),
+        ({"parse": "literal"}, "[(1,)]", [(1,)]),
+        ("dump", b"a", '{"$bytes": "YQ=="}'),
+    ],
+)  # fmt: skip
+def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
+    check_result(step, value, result)
+
+
+@pytest.mark.parametrize(
+    ("step", "value", "operation", "message"),
+    [
+        ("int", "4.5", "int", "is not a number"),
+        ("int", 4.5, "int", "is not an integer"),
+        ("int", math.inf, "int", "is not an integer"),
+        ("int", "9" * 5000, "int", "is too long for a number"),
+        ("float", "x", "float", "is not a number"),
+        ("float", None, "float", "needs a number, or a string of one"),
+        ("str", None, "str", "needs a string, a number or a boolean"),
+        ("parse", "{", "parse", "is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ({"date": "%Y"}, "May", "date(%Y)", "is not a date: time data 'May' does not match format '%Y'"),
+        ("dump", {1}, "dump", "a value of type set can't be stored"),
+        ("date", 5, "date", "is not a date: Invalid isoformat string: '5'"),
+        ("parse", [], "parse", "needs a string"),
+    ],
+)  # fmt: skip
+def test_a_value_of_the_wrong_type_is_refused(
+    step: Any, value: Any, operation: str, message: str
+) -> None:
+    check_error(step, value, operation, message)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ({"parse": "yaml"}, "takes json or literal"),
+        ({"int": 1}, "takes no argument, got 1"),
+        ({"dump": {"sort": True}}, "unknown option 'sort', known: ascii, indent"),
+        ({"date": 5}, "takes a format such as %Y-%m-%d, a string"),
+    ],
+)  # fmt: skip
+def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
+    name = step if isinstance(step, str) else next(iter(step))
+    assert argument_error(step).removeprefix(f"operation {name}: ") == message
+
+
+def test_the_error_of_a_literal_is_the_same_in_each_run() -> None:
+    error = error_of({"parse": "literal"}, "name")
+    assert "malformed node or string" in str(error)
+    assert "0x" not in str(error)
+
+
+def test_reading_a_literal_does_not_warn() -> None:
+    # Python warns of escapes that it does not know; data is not the place to look for them.
+    assert run({"parse": "literal"}, r"'\d'") == r"\d"
+
+
+@pytest.mark.parametrize("text", ["{'a', 'b'}", "[{'a'}]", "...", "1 + 2j"])
+def test_a_literal_without_a_form_in_json_is_refused(text: str) -> None:
+    # A set of texts has a different order in each process.
+    assert error_of({"parse": "literal"}, text).operation == "parse(literal)"

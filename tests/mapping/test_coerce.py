@@ -1,0 +1,161 @@
+"""Values of a record become fields of a sample as Inspect's loaders do it, or are refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import pytest
+
+from registry.errors import MappingError
+from registry.mapping import coerce
+from registry.samples.messages import ChatMessageAssistant, ChatMessageTool
+from registry.samples.sample import SandboxEnvironmentSpec
+
+DOCKER = SandboxEnvironmentSpec("docker", "compose.yaml")
+
+
+@pytest.mark.parametrize(
+    ("value", "missing"),
+    [(None, True), (math.nan, True), (0, False), ("", False), ([], False), (math.inf, False)],
+)
+def test_null_and_nan_are_missing(value: Any, missing: bool) -> None:
+    assert coerce.is_missing(value) is missing
+
+
+@pytest.mark.parametrize(
+    ("to_field", "value", "result"),
+    [
+        (coerce.to_input, "What?", "What?"),
+        (coerce.to_input, " ", " "),
+        (coerce.to_target, "a", "a"),
+        (coerce.to_target, 18, "18"),
+        (coerce.to_target, False, "False"),
+        (coerce.to_target, [1, "b", None], ["1", "b", "None"]),
+        (coerce.to_target, [], []),
+        (coerce.to_target, math.nan, ""),
+        (coerce.to_target, None, ""),
+        (coerce.to_choices, "a b", ["a", "b"]),
+        (coerce.to_choices, "New York, Rome", ["New York", "Rome"]),
+        (coerce.to_choices, "a,,b, ", ["a", "b"]),
+        (coerce.to_choices, "", []),
+        (coerce.to_choices, ["a", " ", 1], ["a", "1"]),
+        (coerce.to_choices, 5, ["5"]),
+        (coerce.to_choices, math.nan, None),
+        (coerce.to_id, None, None),
+        (coerce.to_id, 7, 7),
+        (coerce.to_id, "007", "007"),
+        (coerce.to_id, 1.0, 1),
+        (coerce.to_id, True, 1),
+        (coerce.to_metadata, None, None),
+        (coerce.to_metadata, {"a": 1}, {"a": 1}),
+        (coerce.to_metadata, '{"a": 1}', {"a": 1}),
+        (coerce.to_metadata, "null", None),
+        (coerce.to_sandbox, None, None),
+        (coerce.to_sandbox, "docker", SandboxEnvironmentSpec("docker")),
+        (coerce.to_sandbox, ["docker", "compose.yaml"], DOCKER),
+        (coerce.to_sandbox, ' ["docker", "compose.yaml"]', DOCKER),
+        (coerce.to_files, None, None),
+        (coerce.to_files, {}, {}),
+        (coerce.to_files, '{"a": "b"}', {"a": "b"}),
+        (coerce.to_setup, None, None),
+        (coerce.to_setup, 5, "5"),
+    ],
+)
+def test_a_value_becomes_a_field(to_field: Callable[[Any], Any], value: Any, result: Any) -> None:
+    found = to_field(value)
+    assert found == result
+    assert type(found) is type(result)
+
+
+@pytest.mark.parametrize(
+    ("to_field", "value", "message"),
+    [
+        (coerce.to_input, None, "field input: No input in dataset, value: None"),
+        (coerce.to_input, "", "field input: No input in dataset, value: ''"),
+        (coerce.to_input, [], "field input: No input in dataset, value: []"),
+        (coerce.to_input, math.nan, "field input: No input in dataset, value: nan"),
+        (coerce.to_input, 5, "field input: must be a string or a list of {role, content} messages, value: 5"),
+        (coerce.to_id, 1.5, "field id: an id must be an integer or a string, value: 1.5"),
+        (coerce.to_id, 2.0**63, "field id: an id must be an integer or a string, value: 9.223372036854776e+18"),
+        (coerce.to_id, math.nan, "field id: an id must be an integer or a string, value: nan"),
+        (coerce.to_id, [1], "field id: an id must be an integer or a string, value: [1]"),
+        (coerce.to_metadata, "[1]", "field metadata: must be a dict, or a JSON string of one, value: '[1]'"),
+        (coerce.to_metadata, 5, "field metadata: must be a dict, or a JSON string of one, value: 5"),
+        (coerce.to_metadata, "{", "field metadata: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1), value: '{'"),
+        (coerce.to_files, {"a": 1}, "field files: must be a dict of strings, or a JSON string of one, value: {'a': 1}"),
+        (coerce.to_files, [], "field files: must be a dict of strings, or a JSON string of one, value: []"),
+        (coerce.to_sandbox, ["docker"], "field sandbox: must be a string, or a list of two: type and configuration file, value: ['docker']"),
+        (coerce.to_sandbox, 5, "field sandbox: must be a string, or a list of two: type and configuration file, value: 5"),
+    ],
+)  # fmt: skip
+def test_a_value_that_fits_no_field_is_refused(
+    to_field: Callable[[Any], Any], value: Any, message: str
+) -> None:
+    with pytest.raises(MappingError) as caught:
+        to_field(value)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("to_field", [coerce.to_metadata, coerce.to_files, coerce.to_sandbox])
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 5000 + "]", "[1"], ids=lambda t: t[:2])
+def test_json_that_can_not_be_parsed_is_a_mapping_error(
+    to_field: Callable[[Any], Any], text: str
+) -> None:
+    with pytest.raises(MappingError):
+        to_field(text)
+
+
+def test_messages_have_the_keys_of_their_roles() -> None:
+    call = {"id": "c", "function": "f", "arguments": {}}
+    messages = coerce.to_input(
+        [
+            {"role": "system", "content": "s", "tool_calls": "ignored"},
+            {"role": "assistant", "content": "a", "tool_calls": [call]},
+            {"role": "tool", "content": "t", "tool_call_id": "c", "function": "f"},
+        ]
+    )
+    assert isinstance(messages, list)
+    system, assistant, tool = messages
+    assert (system.role, system.content) == ("system", "s")
+    assert isinstance(assistant, ChatMessageAssistant)
+    assert assistant.tool_calls is not None
+    assert isinstance(tool, ChatMessageTool)
+    assert (tool.tool_call_id, tool.function) == ("c", "f")
+
+
+def test_messages_have_the_same_ids_everywhere() -> None:
+    conversation = [{"role": "user", "content": "Hello"}, {"role": "user", "content": "Hello"}]
+    first, second = (coerce.to_input(conversation) for _ in range(2))
+    assert first == second
+    assert [message.id for message in first if not isinstance(message, str)] == [
+        "beaba9efbc1a4782dd9f16",
+        "8df026f42794d9c8a282b3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("messages", "place", "message"),
+    [
+        (["hi"], "input[0]", "a message must be a dict"),
+        ([{"role": "user"}], "input[0]", "content not specified for chat input"),
+        (
+            [{"role": "user", "content": "a"}, {"role": "robot", "content": "b"}],
+            "input[1]",
+            "role must be one of system, user, assistant, tool",
+        ),
+        ([{"role": [], "content": "a"}], "input[0]", "role must be one of system, user, assistant, tool"),
+        ([{"role": "user", "content": {1}}], "input[0]", "not a message: a value of type set can't be stored"),
+    ],
+)  # fmt: skip
+def test_an_invalid_message_is_named_by_its_index(messages: Any, place: str, message: str) -> None:
+    with pytest.raises(MappingError) as caught:
+        coerce.to_input(messages)
+    assert (caught.value.field, caught.value.message) == (place, message)
+
+
+def test_a_message_of_the_wrong_content_is_a_mapping_error() -> None:
+    with pytest.raises(MappingError, match=r"^field input\[0\]: not a message: "):
+        coerce.to_input([{"role": "user", "content": date(2024, 1, 2)}])

@@ -1,0 +1,118 @@
+"""The columns that expressions, conditions and metadata depend on, and the record's number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.manifest.expressions import parse_condition, parse_expression
+from registry.mapping.columns_used import (
+    condition_dependencies,
+    expression_dependencies,
+    join_dependencies,
+    metadata_dependencies,
+    uses_row_number,
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "columns"),
+    [
+        ("a.b", "a.b"),
+        ({"const": "a"}, ""),
+        ({"row_number": 1}, ""),
+        (["a", {"const": "x"}, ["b"]], "a b"),
+        ({"object": {"x": "a", "y": "b"}}, "a b"),
+        ({"template": "{a} {?b}{c|none}{/}"}, "a b c"),
+        ({"template": "{a} {v}", "with": {"v": "w", "unused": "u"}}, "a w u"),
+        ({"hash": ["a", "b"]}, "a b"),
+        ({"hash": ["a"], "prefix": "text"}, "a"),
+        ({"hash": ["a"], "prefix": {"template": "{p}"}}, "a p"),
+        ({"if": {"value": "a", "empty": True}, "then": "b", "else": "c"}, "a b c"),
+        ({"messages": [{"role": "user", "content": [{"text": "a"}, {"image": "b"}]}]}, "a b"),
+        ({"from": "a", "do": ["strip", {"split": "b"}]}, "a"),
+        ({"from": "a", "do": [{"coalesce": ["b", {"template": "{c}"}]}]}, "a b c"),
+        ({"from": "a", "do": [{"each": [{"letter_in": "b"}]}]}, "a b"),
+    ],
+)
+def test_an_expression_depends_on_every_column_in_it(raw: Any, columns: str) -> None:
+    assert expression_dependencies(parse_expression(raw)) == frozenset(columns.split())
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"hash": "*"},
+        ["a", {"hash": "*"}],
+        {"from": "a", "do": [{"coalesce": {"hash": "*"}}]},
+        {"if": {"value": {"hash": "*"}, "equals": "x"}, "then": "a"},
+    ],
+)
+def test_a_hash_of_everything_depends_on_the_whole_record(raw: Any) -> None:
+    assert expression_dependencies(parse_expression(raw)) is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "columns"),
+    [
+        ({"value": "a", "equals": "b"}, "a"),
+        ([{"value": "a", "equals": 1}, {"value": "b.c", "less": 2}], "a b.c"),
+        ({"any": [{"value": "a", "equals": 1}, {"not": {"value": "b", "empty": True}}]}, "a b"),
+    ],
+)
+def test_a_condition_depends_on_what_it_compares(raw: Any, columns: str) -> None:
+    assert condition_dependencies(parse_condition(raw)) == frozenset(columns.split())
+
+
+@pytest.mark.parametrize(
+    ("raw", "columns"),
+    [
+        (None, frozenset()),
+        ("m", frozenset("m")),
+        (["a", "b"], frozenset("ab")),
+        ({"x": "a", "y": {"template": "{b}"}}, frozenset("ab")),
+        ({"*": "m", "x": "a"}, frozenset("ma")),
+        ("*", None),
+        ({"*": "*", "x": "a"}, None),
+        ({"x": {"hash": "*"}}, None),
+    ],
+)
+def test_metadata_depends_on_its_columns_or_the_record(
+    raw: Any, columns: frozenset[str] | None
+) -> None:
+    assert metadata_dependencies(raw) == columns
+
+
+def test_the_whole_record_joined_with_columns_is_the_whole_record() -> None:
+    assert join_dependencies([frozenset("a"), frozenset("b")]) == frozenset("ab")
+    assert join_dependencies([frozenset("a"), None]) is None
+    assert join_dependencies([]) == frozenset()
+
+
+NUMBER = {"row_number": 1}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *[NUMBER, [NUMBER], {"template": "{v}", "with": {"v": NUMBER}}, {"object": {"x": NUMBER}}],
+        *[
+            {"hash": ["q"], "prefix": NUMBER},
+            {"hash": ["q", NUMBER]},
+            {"from": NUMBER, "do": "str"},
+        ],
+        {"from": "q", "do": [{"each": [{"letter_in": [NUMBER]}]}]},
+        {"if": {"not": {"any": [{"value": NUMBER, "less": 3}]}}, "then": "q"},
+        {"messages": [{"role": "user", "content": {"template": "{n}", "with": {"n": NUMBER}}}]},
+    ],
+)
+def test_the_number_of_a_record_is_seen_wherever_it_is_read(raw: Any) -> None:
+    assert uses_row_number(parse_expression(raw))
+    assert uses_row_number(parse_condition({"all": [{"value": raw, "empty": True}]}))
+
+
+@pytest.mark.parametrize("raw", ["q", {"const": 1}, {"hash": "*"}, {"from": "q", "do": "str"}])
+def test_what_does_not_read_the_number_is_seen(raw: Any) -> None:
+    assert not uses_row_number(parse_expression(raw))
+    assert not uses_row_number(parse_condition({"value": raw, "equals": "x"}))

@@ -1,0 +1,31 @@
+"""Letters of choices count as Inspect AI's do: A to Z, then numbers."""
+
+from __future__ import annotations
+
+import pytest
+from inspect_ai._util.answer import answer_character, answer_index
+
+from registry.samples.letters import index_of, letter_of
+
+
+@pytest.mark.parametrize("index", [0, 1, 25, 26, 27, 100, 1000])
+def test_a_letter_and_its_index_are_those_of_inspect(index: int) -> None:
+    letter = letter_of(index)
+    assert letter == answer_character(index)
+    assert index_of(letter) == answer_index(letter) == index
+
+
+@pytest.mark.parametrize(("index", "letter"), [(0, "A"), (25, "Z"), (26, "1"), (27, "2")])
+def test_numbers_follow_the_letters(index: int, letter: str) -> None:
+    assert letter_of(index) == letter
+    assert index_of(letter) == index
+
+
+def test_letters_have_both_cases() -> None:
+    assert [index_of(letter) for letter in "azAZ"] == [0, 25, 0, 25]
+
+
+@pytest.mark.parametrize("word", ["", "0", "AB", "-1", "1.5", " ", "?", "ß", "²", "A "])
+def test_anything_else_is_not_a_letter(word: str) -> None:
+    with pytest.raises(ValueError, match=rf"^'{word.replace('?', '.')}' is not the letter of a"):
+        index_of(word)

@@ -1,0 +1,172 @@
+"""Chat messages take, refuse and return what Inspect AI's do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import inspect_ai.dataset as their_dataset
+import inspect_ai.model as their_model
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+import registry
+from tests.samples.against_inspect import attempt, both, dump
+
+modest = settings(deadline=None, max_examples=100)
+
+# ---------------------------------------------------------------- metadata_as
+
+
+class Topic(BaseModel, frozen=True):
+    subject: str
+    level: int = 0
+
+
+class Thawed(BaseModel):
+    subject: str
+
+
+ROLES = ("System", "User", "Assistant", "Tool")
+HOLDERS: dict[str, Any] = {
+    "Sample": lambda library, metadata: library.Sample("x", metadata=metadata),
+    **{
+        f"ChatMessage{role}": lambda library, metadata, role=role: getattr(
+            library, f"ChatMessage{role}"
+        )(content="x", metadata=metadata)
+        for role in ROLES
+    },
+}
+holders = pytest.mark.parametrize("holder", HOLDERS)
+
+
+def held(holder: str, metadata: Any) -> tuple[Any, Any]:
+    """Return our sample or message with the metadata, and Inspect's."""
+    make = HOLDERS[holder]
+    theirs = their_dataset if holder == "Sample" else their_model
+    return make(registry, metadata), make(theirs, metadata)
+
+
+@holders
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"subject": "art"},
+        {"subject": "art", "level": "3"},
+        {"subject": "art", "level": 2, "another": [1]},
+    ],
+)
+def test_metadata_is_read_as_a_frozen_model(holder: str, metadata: dict[str, Any]) -> None:
+    ours, theirs = held(holder, metadata)
+    topic = ours.metadata_as(Topic)
+    assert topic == theirs.metadata_as(Topic)
+    assert topic == Topic(subject="art", level=int(metadata.get("level", 0)))
+
+
+@holders
+@pytest.mark.parametrize(
+    ("metadata", "model", "message"),
+    [
+        (None, Topic, "{holder} does not have metadata"),
+        (None, Thawed, "{holder} does not have metadata"),
+        ({"subject": "art"}, Thawed, "Metadata model Thawed must have frozen=True"),
+        ({}, Topic, "Could not parse metadata into Topic: 1 validation error"),
+        ({"subject": 5}, Topic, "Could not parse metadata into Topic: 1 validation error"),
+        ({"subject": "a", "level": "b"}, Topic, "Could not parse metadata into Topic: "),
+    ],
+)
+def test_metadata_that_does_not_fit_is_refused_in_inspects_words(
+    holder: str, metadata: Any, model: type[BaseModel], message: str
+) -> None:
+    messages = []
+    for each in held(holder, metadata):
+        with pytest.raises(ValueError) as raised:  # noqa: PT011  # its message is compared below
+            each.metadata_as(model)
+        messages.append(str(raised.value))
+    name = "Sample" if holder == "Sample" else "ChatMessage"
+    assert messages[0] == messages[1]
+    assert messages[0].startswith(message.format(holder=name))
+
+
+# ---------------------------------------------------------------- messages
+
+PARTS: list[dict[str, Any]] = [
+    {"type": "text", "text": "one"},
+    {"type": "text", "text": ""},
+    {"type": "text", "text": "two\nlines", "refusal": True},
+    {"type": "image", "image": "a.png"},
+    {"type": "audio", "audio": "a.wav", "format": "wav"},
+    {"type": "video", "video": "a.mp4", "format": "mp4"},
+    {"type": "document", "document": "a.pdf"},
+    {"type": "reasoning", "reasoning": "hm"},
+    {"type": "data", "data": {"a": 1}},
+]
+contents = st.text(max_size=5) | st.lists(st.sampled_from(PARTS), max_size=5)
+
+
+def messages_of(role: str, content: Any, **more: Any) -> tuple[Any, Any]:
+    ours, theirs = both(f"ChatMessage{role}")
+    copy = content if isinstance(content, str) else [dict(part) for part in content]
+    return ours(content=content, **more), theirs(content=copy, **more)
+
+
+@modest
+@given(role=st.sampled_from(ROLES), content=contents, text=st.text(max_size=3))
+def test_text_is_read_and_replaced_as_in_inspect(role: str, content: Any, text: str) -> None:
+    ours, theirs = messages_of(role, content)
+    assert ours.text == theirs.text
+    assert [part.model_dump() for part in ours.content_list] == [
+        part.model_dump() for part in theirs.content_list
+    ]
+    ours.text = theirs.text = text
+    assert dump(ours) == dump(theirs)
+    assert ours.text == text
+
+
+def test_replacing_the_text_leaves_a_list_that_others_hold_alone() -> None:
+    content: list[registry.Content] = [registry.ContentText(text="a")]
+    message = registry.ChatMessageUser(content=content)
+    held_by_others = message.content
+    message.text = "b"
+    assert held_by_others == [registry.ContentText(text="a")]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_messages_have_their_role_and_an_id_of_their_own(role: str) -> None:
+    make, _ = both(f"ChatMessage{role}")
+    first, second = make(content="x"), make(content="x")
+    assert first.role == role.lower()
+    assert first.id
+    assert first.id != second.id
+    assert make(content="x", id="mine").id == "mine"
+
+
+CALL = {"id": "1", "function": "f", "arguments": {"a": [1]}}
+MESSAGES: list[tuple[str, dict[str, Any]]] = [
+    *((role, {"content": "x"}) for role in ROLES),
+    *((role, {"content": "x", "source": "input", "metadata": {"a": 1}}) for role in ROLES),
+    *((role, {"content": "x", "source": "elsewhere"}) for role in ROLES),
+    *((role, {"content": 5}) for role in ROLES),
+    *((role, {}) for role in ROLES),
+    *((role, {"content": [{"type": "unknown"}]}) for role in ROLES),
+    ("User", {"content": "x", "tool_call_id": ["1"]}),
+    ("User", {"content": "x", "tool_call_id": "1"}),
+    ("User", {"content": "x", "role": "system"}),
+    ("Assistant", {"content": "x", "tool_calls": [CALL], "model": "m"}),
+    ("Assistant", {"content": "x", "tool_calls": [{**CALL, "type": None}]}),
+    ("Assistant", {"content": "x", "tool_calls": [{**CALL, "type": "other"}]}),
+    ("Assistant", {"content": "x", "tool_calls": [{**CALL, "unknown": 1}]}),
+    ("Assistant", {"content": "x", "tool_calls": [{**CALL, "view": {"format": "text"}}]}),
+    ("Assistant", {"content": "x", "tool_calls": [{**CALL, "arguments": "{}"}]}),
+    ("Assistant", {"content": "x", "tool_calls": CALL}),
+    ("Tool", {"content": "x", "tool_call_id": "1", "function": "f"}),
+    ("Tool", {"content": "x", "error": {"type": "timeout", "message": "slow"}}),
+    ("Tool", {"content": "x", "error": {"type": "unheard of", "message": "slow"}}),
+]
+
+
+@pytest.mark.parametrize(("role", "parts"), MESSAGES)
+def test_a_message_takes_and_refuses_what_inspects_does(role: str, parts: dict[str, Any]) -> None:
+    ours, theirs = both(f"ChatMessage{role}")
+    assert attempt(ours, **parts) == attempt(theirs, **parts)

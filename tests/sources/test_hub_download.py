@@ -1,0 +1,146 @@
+"""Downloads through `datasets`: its switches, and the records that come of it."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from registry.cache import Cache
+from registry.decode.stream import SourceBytes
+from registry.errors import OfflineError, SourceError
+from registry.manifest.source_models import HfSource
+from registry.sources import hub_download
+from registry.sources.hub import pin_hub
+from registry.sources.hub_download import fetch_hub, fetch_hub_part
+from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
+from tests.servers.hub import HubEmulator
+
+client = importlib.import_module("huggingface_hub.utils")
+SWITCHES = ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT")
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> SourceContext:
+    return SourceContext(cache=Cache(tmp_path / "cache"))
+
+
+def state() -> list[bool]:
+    bars = [datasets.are_progress_bars_disabled(), client.are_progress_bars_disabled()]
+    return [getattr(datasets.config, name) for name in SWITCHES] + [not off for off in bars]
+
+
+@pytest.fixture
+def loud(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turn everything on that a download turns off."""
+    for name in SWITCHES:
+        monkeypatch.setattr(datasets.config, name, True)
+    datasets.enable_progress_bars()
+    client.enable_progress_bars()
+
+
+@pytest.mark.usefixtures("loud")
+def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_switches() -> None:
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+    seen: dict[str, list[bool]] = {}
+
+    def first() -> None:
+        with hub_download._quiet(datasets):
+            first_is_in.set()
+            assert second_is_in.wait(10)
+        first_is_out.set()
+
+    def second() -> None:
+        assert first_is_in.wait(10)
+        with hub_download._quiet(datasets):
+            second_is_in.set()
+            assert first_is_out.wait(10)
+            seen["while the second runs"] = state()
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(first), pool.submit(second)]:
+            done.result()
+    assert seen["while the second runs"] == [False] * 4
+    assert state() == [True] * 4
+
+
+@pytest.mark.usefixtures("loud")
+def test_an_error_restores_the_switches_and_what_was_off_stays_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    datasets.disable_progress_bars()
+    monkeypatch.setattr(datasets.config, "USE_PARQUET_EXPORT", False)
+    with pytest.raises(KeyError), hub_download._quiet(datasets):
+        raise KeyError
+    assert state() == [True, False, False, True]
+    datasets.enable_progress_bars()
+
+
+def parquet(rows: int) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"q": [f"q{row}" for row in range(rows)]}), sink, row_group_size=10)
+    return bytes(sink.getvalue())
+
+
+def rows_of(file: SourceBytes) -> list[dict[str, Any]]:
+    assert file.local_path is not None
+    rows: list[dict[str, Any]] = pa.ipc.open_file(file.local_path).read_all().to_pylist()
+    return rows
+
+
+def test_records_are_downloaded_once_and_built_anew_on_refresh(
+    hub: HubEmulator, context: SourceContext
+) -> None:
+    commit = hub.commit("org/once", {"test.jsonl": b'{"q": 1}\n'})
+    source = HfSource(path="org/once", split="test", revision=commit)
+    pinned = pin_hub(source, context)
+    assert rows_of(fetch_hub(source, pinned, context)) == [{"q": 1}]
+    hub.requests.clear()
+    assert rows_of(fetch_hub(source, pinned, context)) == [{"q": 1}]
+    assert hub.requests == []
+    refresh = SourceContext(cache=context.cache, refresh=True)
+    assert rows_of(fetch_hub(source, pinned, refresh)) == [{"q": 1}]
+    assert hub.requests != []
+
+
+def test_first_rows_are_those_of_parquet_files_only(
+    hub: HubEmulator, context: SourceContext
+) -> None:
+    commit = hub.commit("org/part", {"data/test-00000-of-00001.parquet": parquet(50)})
+    source = HfSource(path="org/part", split="test", revision=commit)
+    part = fetch_hub_part(source, pin_hub(source, context), context, 3)
+    assert rows_of(part) == [{"q": "q0"}, {"q": "q1"}, {"q": "q2"}]
+    commit = hub.commit("org/json", {"test.jsonl": b'{"q": 1}\n'})
+    source = HfSource(path="org/json", split="test", revision=commit)
+    with pytest.raises(UnknownDigestError):
+        fetch_hub_part(source, pin_hub(source, context), context, 3)
+
+
+def test_offline_records_that_are_not_cached_are_an_error(context: SourceContext) -> None:
+    source = HfSource(path="org/none", split="test", revision="1" * 40)
+    offline = SourceContext(cache=context.cache, offline=True)
+    with pytest.raises(OfflineError, match=r"org/none: not in the cache.*registry sync"):
+        fetch_hub(source, SourcePin({}, revision="1" * 40), offline)
+
+
+def test_a_stream_and_globs_by_split_are_refused(
+    hub: HubEmulator, context: SourceContext, tmp_path: Path
+) -> None:
+    commit = hub.commit("org/stream", {"test.jsonl": b'{"q": 1}\n'})
+    source = HfSource(path="org/stream", split="test", revision=commit)
+    pinned = pin_hub(source, context, streaming=True)
+    with pytest.raises(SourceError, match="a stream can't be cached"):
+        fetch_hub(source, pinned, context, streaming=True)
+    for name in "ab":
+        (tmp_path / f"{name}.json").write_text('{"q": 1}\n', encoding="utf-8")
+    pattern = str(tmp_path / "*.json")
+    source = HfSource(path="json", split="test", data_files={"test": pattern})
+    with pytest.raises(SourceError, match="list the files"):
+        fetch_hub(source, pin_hub(source, context), context)

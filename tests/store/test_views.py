@@ -1,0 +1,196 @@
+"""Views: the shuffles of Inspect's loaders, stored as arrays."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry import (
+    Sample,
+)
+from registry.cache import Cache
+from registry.samples.dataset import shuffle_positions
+from registry.samples.letters import index_of
+from registry.store import views
+from registry.store.reader import SampleFile
+from registry.store.views import ViewArrays, choice_orders, open_view, row_order
+from tests.store.samples_file import file_of
+
+targets = st.sampled_from(["A", "b", "C", "Z", "1", "0", "", "é", "ß", "²", "9" * 30, "word"])
+some_samples = st.lists(
+    st.builds(
+        lambda count, target: Sample("q", choices=["x"] * count or None, target=target),
+        st.integers(0, 3),
+        targets | st.lists(targets, max_size=3),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def fits(sample: Sample) -> bool:
+    letters = [sample.target] if isinstance(sample.target, str) else sample.target
+    try:
+        return all(index_of(letter) < len(sample.choices or ()) for letter in letters)
+    except ValueError:
+        return False
+
+
+@settings(deadline=None)
+@given(some_samples, st.randoms(use_true_random=False))
+def test_the_first_sample_of_a_view_whose_target_does_not_fit_is_found(
+    samples: list[Sample], rng: random.Random
+) -> None:
+    order = rng.sample(range(len(samples)), len(samples))
+    bad = [place for place, row in enumerate(order) if samples[row].choices]
+    bad = [place for place in bad if not fits(samples[order[place]])]
+    found = choice_orders(file_of(samples), np.array(order), 3)[1]
+    assert found == (bad[0] if bad else None)
+
+
+def test_choices_are_drawn_alike_however_many_rows_are_taken_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    samples = [Sample("q", choices=["x"] * (row % 4) or None, target="A") for row in range(50)]
+    rows = np.arange(len(samples))[::-1]
+    whole = choice_orders(file_of(samples), rows, 3)[0]
+    monkeypatch.setattr("registry.store.views._ROWS_AT_ONCE", 7)
+    parts = choice_orders(file_of(samples), rows, 3)[0]
+    assert whole is not None
+    assert parts is not None
+    assert whole.tolist() == parts.tolist()
+
+
+# --- orders ---
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_orders_are_those_of_the_loaders(count: int) -> None:
+    wanted = list(range(count))
+    random.Random(3).shuffle(wanted)
+    assert row_order(count, "file", 3).tolist() == wanted
+    hub = np.random.default_rng(3).permutation(count)
+    assert row_order(count, "hub", 3).tolist() == hub.tolist()
+
+
+def test_an_order_of_the_hub_without_a_seed_is_drawn_as_by_datasets() -> None:
+    import datasets
+
+    rows = datasets.Dataset.from_dict({"n": list(range(50))})
+    state = np.random.get_state()  # noqa: NPY002
+    theirs = [rows.shuffle()["n"], rows.shuffle()["n"]]
+    np.random.set_state(state)  # noqa: NPY002
+    ours = [row_order(50, "hub", None).tolist() for _ in range(2)]
+    assert ours == [list(order) for order in theirs]
+    assert ours[0] != ours[1]
+
+
+def test_choices_are_shuffled_in_the_order_of_the_view() -> None:
+    samples = [Sample(str(row), choices=["a", "b", "c"], target="A") for row in range(4)]
+    rng, rows = random.Random(5), np.array([2, 0])
+    drawn = {row: shuffle_positions(3, rng) for row in rows.tolist()}
+    orders, bad = choice_orders(file_of(samples), rows, 5)
+    assert bad is None
+    assert orders is not None
+    assert [orders[3 * row : 3 * row + 3].tolist() for row in (2, 0)] == [drawn[2], drawn[0]]
+    assert orders[3:6].tolist() == [0, 0, 0]
+    assert choice_orders(file_of(samples), rows, None) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "bad", "limit", "expected"),
+    [
+        (None, None, 2, ([0, 1], None)),
+        ([3, 1, 2], 2, 2, ([3, 1], None)),
+        ([3, 1, 2], 1, 2, ([3, 1], 1)),
+        ([3, 1, 2], 1, 0, ([], None)),
+    ],
+)
+def test_a_limit_takes_the_first_samples(
+    rows: list[int] | None, bad: int | None, limit: int, expected: tuple[list[int], int | None]
+) -> None:
+    view = ViewArrays(None if rows is None else np.array(rows, np.int64), None, bad)
+    limited = view.limited(limit, 4)
+    assert limited.rows is not None
+    assert (limited.rows.tolist(), limited.first_bad) == expected
+
+
+@pytest.mark.parametrize("limit", [None, 4, 5])
+def test_a_limit_beyond_the_end_changes_nothing(limit: int | None) -> None:
+    view = ViewArrays()
+    assert view.limited(limit, 4) is view
+
+
+# --- in the cache ---
+
+
+@pytest.fixture
+def file() -> SampleFile:
+    return file_of([Sample(str(row), choices=["a", "b"], target="A") for row in range(9)])
+
+
+def opened(file: SampleFile, cache: Cache, **options: Any) -> ViewArrays:
+    keys: dict[str, Any] = {"samples": "sha256:0", "order": "file", "seed": 1, "choice_seed": 2}
+    return open_view(file, cache, **{**keys, **options})
+
+
+def as_lists(view: ViewArrays) -> Any:
+    arrays = (view.rows, view.choices)
+    return [None if one is None else one.tolist() for one in arrays], view.first_bad
+
+
+def test_a_view_without_seeds_is_the_file(file: SampleFile, cache_dir: Path) -> None:
+    assert opened(file, Cache(cache_dir), seed=None, choice_seed=None) == ViewArrays()
+    assert not cache_dir.exists()
+
+
+@pytest.mark.parametrize("seeds", [(1, 2), (1, None), (None, 2)])
+def test_a_stored_view_is_the_computed_one(
+    file: SampleFile, cache_dir: Path, seeds: tuple[int | None, int | None]
+) -> None:
+    options = dict(zip(("seed", "choice_seed"), seeds, strict=True))
+    first = opened(file, Cache(cache_dir), **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(views, "choice_orders", lambda *_: pytest.fail("was computed again"))
+        assert as_lists(opened(file, Cache(cache_dir), **options)) == as_lists(first)
+    assert [first.rows is None, first.choices is None] == [seed is None for seed in seeds]
+
+
+def test_every_argument_makes_another_view(file: SampleFile, cache_dir: Path) -> None:
+    cache = Cache(cache_dir)
+    others: list[dict[str, Any]] = [
+        {},
+        {"seed": 3},
+        {"choice_seed": 3},
+        {"order": "hub"},
+        {"samples": "sha256:1"},
+    ]
+    for options in others:
+        opened(file, cache, **options)
+    assert len(list(cache.entries("views"))) == len(others)
+
+
+def test_a_damaged_view_is_quarantined_and_computed_again(
+    file: SampleFile, cache_dir: Path
+) -> None:
+    cache = Cache(cache_dir)
+    first = opened(file, cache)
+    (entry,) = cache.entries("views")
+    path = entry.folder / "rows.npy"
+    path.write_bytes(bytes(path.stat().st_size))
+    assert as_lists(opened(file, cache)) == as_lists(first)
+    assert len(list((cache_dir / "v1" / "quarantine").iterdir())) == 1
+
+
+def test_a_view_needs_no_cache_that_can_be_written(file: SampleFile, tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked"
+    (blocked / "v1").mkdir(parents=True)
+    (blocked / "v1" / "tmp").write_bytes(b"")
+    view = opened(file, Cache(blocked))
+    assert as_lists(view) == as_lists(opened(file, Cache(tmp_path / "cache")))

@@ -1,0 +1,99 @@
+"""The samples file as it is written: small batches combined, empty columns omitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from registry.base.fs import file_sha256
+from registry.store import writer as sample_writer
+from registry.store.reader import SampleFile, is_readable
+from registry.store.schema import schema_of
+from registry.store.writer import SampleWriter
+from tests.store.samples_file import METADATA_TYPES, batch, values_of, written
+
+
+def test_a_writer_tells_rows_and_choices_of_each_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+    watched: list[int] = []
+    parts = [batch([0, 1, 2]), batch([5]), batch([6])]
+    writer = written(tmp_path / "samples.arrow", parts, watched)
+    assert (writer.rows, writer.batches, watched) == (5, [[3, 3], [1, 2], [1, 0]], [3, 1, 1])
+    assert writer.columns == {
+        "input",
+        "choices",
+        "target",
+        "id_number",
+        "metadata_values",
+        "record",
+    }
+    assert writer.sha256 == file_sha256(tmp_path / "samples.arrow")
+
+
+@pytest.mark.parametrize(
+    ("most", "batches"), [(1, [1] * 7), (2, [2, 2, 2, 1]), (3, [3, 3, 1]), (100, [7])]
+)
+def test_small_batches_are_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, batches: list[int]
+) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", most)
+    writer = written(tmp_path / "samples.arrow", [batch([number]) for number in range(7)])
+    assert [rows for rows, _ in writer.batches] == batches
+    file = SampleFile(tmp_path / "samples.arrow", writer.batches)
+    assert values_of(file, range(7), "id_number") == list(range(7))
+
+
+def test_batches_of_many_bytes_are_not_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_BYTES", 1)
+    writer = written(tmp_path / "samples.arrow", [batch([1]), batch([2])])
+    assert writer.batches == [[1, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("without", [0, 1, 3])
+def test_columns_that_have_values_only_later_are_there_for_all_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: int
+) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+    path = tmp_path / "samples.arrow"
+    parts = [batch([5], choices=False)] * without + [batch([1, 2])]
+    writer = written(path, [*parts, batch([5], choices=False)])
+    assert writer.sha256 == file_sha256(path)
+    assert [one.name for one in tmp_path.iterdir()] == ["samples.arrow"]
+    file = SampleFile(path, writer.batches)
+    found = values_of(file, range(file.rows), "choices")
+    assert found == [None] * without + [["10"], ["20", "21"]] + [None]
+    assert file.batch(0).schema.names == [
+        name for name in schema_of(METADATA_TYPES).names if name in writer.columns
+    ]
+    assert file.full_batch(0).schema.names == schema_of(METADATA_TYPES).names
+
+
+def test_a_file_that_an_error_ends_is_left_unfinished(tmp_path: Path) -> None:
+    path = tmp_path / "samples.arrow"
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield batch([1], metadata_types={})
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        written(path, batches())
+    assert not is_readable(path)
+
+
+def test_an_error_of_the_thread_that_writes_is_raised(tmp_path: Path) -> None:
+    def fail(one: pa.RecordBatch) -> None:
+        raise RuntimeError("watched")
+
+    path = tmp_path / "samples.arrow"
+    with (
+        pytest.raises(RuntimeError, match="watched"),
+        SampleWriter(path, schema_of(METADATA_TYPES), fail) as writer,
+    ):
+        writer.write(batch([1]))

@@ -1,0 +1,138 @@
+"""Loading a resolved dataset: what is built, what is opened, and what is compared with the lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry import load as module
+from registry.cache import Cache
+from registry.errors import DecodeError, ExpectationError, LockError, SourceError
+from registry.load import find_cached, inspect_source, load, open_cached, preview_records
+from registry.lockfile.models import PIN_FORMAT, LockedSource, Pin
+from registry.lockfile.pinned import PinnedSources
+from registry.manifest.models import DatasetSpec, to_spec
+from registry.sources import files
+from registry.sources.pins import SourceContext
+
+Spec = Callable[..., DatasetSpec]
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Spec:
+    """Return the spec of a file of lines; the keywords are keys of the dataset."""
+
+    def make(lines: str = '{"input": "a"}\n{"input": "b"}\n', **keys: Any) -> DatasetSpec:
+        path = tmp_path / "data.jsonl"
+        if not path.exists() or path.read_text(encoding="utf-8") != lines:
+            path.write_text(lines, encoding="utf-8")
+            os.utime(path, (1_000_000_000, 1_000_000_000))
+        source = {"type": "json", "path": [str(path)]}
+        return to_spec({"name": "d", "folder": tmp_path, "source": source, **keys})
+
+    return make
+
+
+def test_samples_are_built_once(spec: Spec, cache: Cache) -> None:
+    built, opened = load(spec(), cache), load(spec(), cache)
+    assert (built.cached, opened.cached) == (False, True)
+    assert built.entry.folder == opened.entry.folder
+    assert [sample.input for sample in opened.dataset] == ["a", "b"]
+    assert not load(spec(), cache, refresh=True).cached
+
+
+def test_views_of_one_dataset_share_their_samples(spec: Spec, cache: Cache) -> None:
+    whole = load(spec(), cache)
+    shuffled = load(spec(view={"shuffle": True, "seed": 1, "limit": 1}), cache)
+    assert shuffled.cached
+    assert shuffled.entry.folder == whole.entry.folder
+    assert len(shuffled.dataset) == 1
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+def test_another_number_of_samples_is_an_error_cached_or_not(
+    spec: Spec, cache: Cache, samples: int
+) -> None:
+    message = rf"d: expect\.samples is {samples}, the source gives 2 \(has the source changed\?"
+    for _ in range(2):
+        with pytest.raises(ExpectationError, match=message):
+            load(spec(expect={"samples": samples}), cache)
+    assert load(spec(expect={"samples": 2}), cache).cached
+
+
+def test_no_samples_are_an_error_unless_expected(spec: Spec, cache: Cache) -> None:
+    with pytest.raises(DecodeError, match="no samples come out of the source"):
+        load(spec(""), cache)
+    assert len(load(spec("", expect={"samples": 0}), cache).dataset) == 0
+
+
+def test_samples_that_the_lock_does_not_pin_are_an_error(spec: Spec, cache: Cache) -> None:
+    result = load(spec(), cache)
+    (file,) = result.pins.sources[0].files
+    locked = LockedSource(location="data.jsonl", sha256=file.sha256, size=file.size)
+    pin = Pin(spec="sha256:" + "0" * 64, sources=(locked,), samples=2, columns=(), ordered="sha256:" + "1" * 64, unordered="sha256:" + "2" * 64, format=PIN_FORMAT)  # fmt: skip
+    lock = PinnedSources(dataset="d", folder=spec().folder, sources=(locked,), samples=pin)
+    with pytest.raises(LockError, match=r"d: its sources are those that datasets\.lock pins, its samples are not"):  # fmt: skip
+        load(spec(), cache, lock=lock)
+    module.remember_pinned(result, pin, cache)
+    assert load(spec(), cache, lock=lock).cached
+
+
+def test_first_samples_of_a_file_that_changes_meanwhile_are_not_kept(
+    spec: Spec, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_SMALL_LOCAL_BYTES", 1)
+    build = module.build_samples
+
+    def slow_build(*arguments: Any, **options: Any) -> Any:
+        result = build(*arguments, **options)
+        spec('{"input": "c"}\n{"input": "d"}\n')
+        return result
+
+    monkeypatch.setattr(module, "build_samples", slow_build)
+    with pytest.raises(SourceError, match=r"data\.jsonl: changed while it was read \(try again\)"):
+        load(spec(view={"limit": 1}), cache)
+    assert list(cache.entries("samples")) == []
+
+
+def test_what_is_cached_is_found_without_a_build(spec: Spec, cache: Cache) -> None:
+    assert find_cached(spec(), cache) is None
+    assert open_cached(spec(), cache) is None
+    entry = load(spec(), cache).entry
+    found = find_cached(spec(), cache)
+    assert found is not None
+    assert found.folder == entry.folder
+    opened = open_cached(spec(view={"limit": 1}), cache)
+    assert opened is not None
+    assert [sample.input for sample in opened] == ["a"]
+    (spec().folder / "data.jsonl").unlink()
+    assert find_cached(spec("x").__class__(name="d", folder=Path(), source=_missing()), cache) is None  # fmt: skip
+
+
+def _missing() -> Any:
+    from registry.manifest.source_models import JsonSource
+
+    return JsonSource(path=("/nowhere/data.jsonl",))
+
+
+def test_a_preview_caches_no_samples(spec: Spec, cache: Cache) -> None:
+    previewed = preview_records(spec(view={"limit": 1, "shuffle": True, "seed": 1}), cache)
+    assert [sample.input for sample in previewed] == ["a", "b"]
+    assert list(cache.entries("samples")) == []
+
+
+def test_a_source_is_inspected_without_a_manifest(spec: Spec, cache: Cache) -> None:
+    folder = spec().folder
+    context = SourceContext(cache=cache)
+    pinned, records = inspect_source({"type": "json", "path": "data.jsonl"}, folder, context)
+    assert records == [{"input": "a"}, {"input": "b"}]
+    assert [file.size for file in pinned.files] == [30]

@@ -1,0 +1,194 @@
+"""Pins of datasets: what is pinned, kept and moved, and how a move is described."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from registry.cache import Cache
+from registry.catalog.catalog import Catalog
+from registry.errors import SourceError
+from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
+from registry.workflows.lock import (
+    LockRequest,
+    LockResult,
+    describe_move,
+    lock_datasets,
+    new_lock,
+)
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+QA = """\
+datasets:
+  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}
+"""
+RECORDS = "q,a\nOne?,1\nTwo?,2\n"
+AWAY = "datasets:\n  qa: {source: {type: csv, path: 'https://127.0.0.1:1/qa.csv'}}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a catalog with one dataset, `qa`."""
+    folder = tmp_path / "catalog"
+    (folder / "m").mkdir(parents=True)
+    (folder / "datasets.yaml").write_text(INDEX)
+    (folder / "m" / "qa.yaml").write_text(QA)
+    (folder / "qa.csv").write_text(RECORDS)
+    return folder
+
+
+def lock_one(
+    folder: Path, cache_dir: Path, old: Sequence[Pin] = (), *, upgrade: bool = False
+) -> LockResult:
+    """Lock `qa`, which has these pins; two are the sides of a merge conflict."""
+    request = LockRequest(
+        catalog=Catalog.open(folder),
+        cache=Cache(cache_dir),
+        old=[Lock({"qa": pin}) for pin in old],
+        upgrade={"qa"} if upgrade else (),
+    )
+    (result,) = lock_datasets(["qa"], request, jobs=1, report=lambda name, progress: None)
+    return result
+
+
+@pytest.fixture
+def pin(folder: Path, cache_dir: Path) -> Pin:
+    result = lock_one(folder, cache_dir)
+    assert (result.status, result.stale, result.error) == ("pinned", False, None)
+    assert result.pin is not None
+    return result.pin
+
+
+def test_pin_has_versions_columns_and_digests(pin: Pin) -> None:
+    assert (pin.samples, pin.columns, pin.format) == (2, ("q", "a"), PIN_FORMAT)
+    assert [(one.location, one.size) for one in pin.sources] == [("qa.csv", len(RECORDS))]
+    assert pin.ordered.startswith("sha256:")
+
+
+def test_pin_of_an_unchanged_manifest_is_kept_unread(
+    folder: Path, cache_dir: Path, pin: Pin
+) -> None:
+    (folder / "qa.csv").unlink()
+    result = lock_one(folder, cache_dir, [pin])
+    assert (result.status, result.pin) == ("kept", pin)
+
+
+def test_changed_manifest_is_pinned_again(folder: Path, cache_dir: Path, pin: Pin) -> None:
+    (folder / "m" / "qa.yaml").write_text(QA.replace("}}\n", "}, limit: 1}\n"))
+    result = lock_one(folder, cache_dir, [pin])
+    assert result.status == "repinned"
+    assert result.pin is not None
+    assert (result.pin.samples, result.pin.sources) == (1, pin.sources)
+
+
+def test_side_of_a_conflict_that_fits_the_manifest_is_kept(
+    folder: Path, cache_dir: Path, pin: Pin
+) -> None:
+    other = replace(pin, spec="sha256:" + "0" * 64)
+    assert lock_one(folder, cache_dir, [other, pin]).pin == pin
+    assert lock_one(folder, cache_dir, [pin, other]).pin == pin
+
+
+def test_upgrade_of_unchanged_bytes_moves_nothing(folder: Path, cache_dir: Path, pin: Pin) -> None:
+    result = lock_one(folder, cache_dir, [pin], upgrade=True)
+    assert (result.status, result.pin, result.change) == ("unmoved", pin, "")
+
+
+def test_upgrade_describes_what_moved(folder: Path, cache_dir: Path, pin: Pin) -> None:
+    (folder / "qa.csv").write_text(RECORDS.replace("2\n", "two\n"))
+    result = lock_one(folder, cache_dir, [pin], upgrade=True)
+    assert result.status == "moved"
+    assert result.pin is not None
+    versions = f"{pin.sources[0].short} → {result.pin.sources[0].short}"
+    assert result.change == f"{versions}, 2 samples, 1 changed"
+
+
+def test_upgrade_without_the_old_samples_is_not_compared(
+    folder: Path, tmp_path: Path, pin: Pin
+) -> None:
+    (folder / "qa.csv").write_text(RECORDS.replace("2\n", "two\n"))
+    result = lock_one(folder, tmp_path / "empty", [pin], upgrade=True)
+    assert result.change.endswith("not compared: the old ones are not in the cache")
+
+
+FAILURES = [  # manifest, status, part of the message
+    (QA.replace("qa.csv", "gone.csv"), "failed", "gone.csv: no such file"),
+    (QA.replace("input: q", "input: none"), "failed", "none"),
+    (AWAY, "unreachable", "the server can't be reached"),
+    ("datasets:\n  qa: {extends: none}\n", "failed", "none"),
+]
+
+
+@pytest.mark.parametrize(("manifest", "status", "message"), FAILURES)
+def test_old_pin_is_kept_if_pinning_fails(
+    folder: Path, cache_dir: Path, pin: Pin, manifest: str, status: str, message: str
+) -> None:
+    (folder / "m" / "qa.yaml").write_text(manifest)
+    result = lock_one(folder, cache_dir, [pin])
+    assert (result.status, result.pin) == (status, pin)
+    assert message in str(result.error)
+    data = result.to_dict()
+    assert (data["samples"], data["error"]["type"]) == (2, type(result.error).__name__)
+
+
+def make_pin(**keys: Any) -> Pin:
+    given = {"spec": "s", "sources": (), "samples": 3, "columns": (), "format": PIN_FORMAT}
+    return Pin(**{**given, "ordered": "sha256:aaaaaaaaaa", "unordered": "u", **keys})
+
+
+def test_new_lock_has_new_pins_and_drops_other_names() -> None:
+    ours, theirs, new = (make_pin(samples=n) for n in (1, 2, 3))
+    old = [Lock({"a": ours, "gone": ours}), Lock({"a": theirs, "b": theirs})]
+    results = [
+        LockResult(name="c", status="pinned", pin=new),
+        LockResult(name="d", status="failed", error=SourceError("x")),
+    ]
+    lock = new_lock(old, results, {"a", "b", "c", "d"})
+    assert lock.pins == {"a": ours, "b": theirs, "c": new}
+
+
+def source(digit: str) -> LockedSource:
+    return LockedSource(location="hf://datasets/a/b", revision=digit * 40)
+
+
+MOVES = [  # old pin, new pin, changed samples, description
+    (
+        make_pin(sources=(source("1"),)),
+        make_pin(sources=(source("2"),)),
+        0,
+        f"{source('1').short} → {source('2').short}, 3 samples, none changed",
+    ),
+    (
+        make_pin(sources=(source("1"),)),
+        make_pin(sources=(source("1"), source("2"))),
+        0,
+        f"none → {source('2').short}, 3 samples, none changed",
+    ),
+    (
+        make_pin(),
+        make_pin(ordered="sha256:bbbbbbbbbb"),
+        0,
+        "samples aaaaaaa → bbbbbbb, 3 samples, in a different order",
+    ),
+    (
+        make_pin(samples=1200),
+        make_pin(samples=1300, ordered="sha256:bbbbbbbbbb", unordered="v"),
+        1100,
+        "samples aaaaaaa → bbbbbbb, 1,300 samples (1,200 before), 1,100 changed",
+    ),
+    (
+        make_pin(),
+        make_pin(ordered="sha256:bbbbbbbbbb", unordered="v"),
+        None,
+        "samples aaaaaaa → bbbbbbb, 3 samples, not compared: the old ones are not in the cache",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "changed", "text"), MOVES)
+def test_move_is_described(old: Pin, new: Pin, changed: int | None, text: str) -> None:
+    assert describe_move(old, new, changed) == text
