@@ -210,9 +210,9 @@ def inspect_source(
     return pinned, list(records_of(spec, pinned, context))
 
 
-def remember_pinned(opened: LoadResult, pin: Pin, cache: Cache) -> None:
-    """Remember that samples in the cache are those of a pin, so that no open compares them."""
-    cache.remember(_pinned_key(opened, pin), {"pinned": True})
+def remember_pinned(result: LoadResult, pin: Pin, cache: Cache) -> None:
+    """Remember that the samples of an entry are those of a pin, so that no load compares them."""
+    cache.remember(_pinned_key(result, pin), {"pinned": True})
 
 
 def _execute(decided: Plan, spec: DatasetSpec, context: SourceContext) -> LoadResult:
@@ -303,12 +303,15 @@ def _pinned_sources(
     overrides: Mapping[str, Any],
     source: str | None,
 ) -> PinnedSources | None:
-    """Hold a dataset to its pin, which is of the manifest: overrides change no more than a view."""
-    elsewhere = [key for key in ("split", "revision") if key in overrides]
-    elsewhere += [] if source is None else ["source"]
-    if elsewhere:
+    """Return what the lockfile pins for a dataset; None leaves it to what the sources hold now.
+
+    A pin is of the manifest. It also holds for overrides of the view, but not for other data.
+    """
+    other_data = [key for key in ("split", "revision") if key in overrides]
+    other_data += [] if source is None else ["source"]
+    if other_data:
         if settings.locked or settings.frozen:
-            message = f"`{elsewhere[0]}` asks for other data than datasets.lock pins"
+            message = f"`{other_data[0]}` asks for other data than datasets.lock pins"
             raise LockStaleError(name, f"{message} (leave it out, or `locked` and `frozen`)")
         return None
     own = catalog.resolve(name) if overrides else spec
@@ -319,22 +322,22 @@ def _pinned_sources(
     return replace(lock, samples=None) if lock is not None and own != spec else lock
 
 
-def _check_samples(opened: LoadResult, pin: Pin, cache: Cache) -> None:
-    """Compare the samples with their pin, the first time that it is this pin and this entry."""
-    if opened.cached and cache.recall(_pinned_key(opened, pin), "pinned"):
+def _check_samples(result: LoadResult, pin: Pin, cache: Cache) -> None:
+    """Compare the samples with their pin; once for each entry and pin, as it reads all of them."""
+    if result.cached and cache.recall(_pinned_key(result, pin), "pinned"):
         return
     from registry.store.digest import digest_samples
 
-    found = digest_samples(opened.dataset.as_stored())
+    found = digest_samples(result.dataset.as_stored())
     if (found.samples, found.ordered) != (pin.samples, pin.ordered):
-        name = opened.dataset.name
+        name = result.dataset.name
         raise LockError(
             f"{name}: its sources are those that datasets.lock pins, its samples are not: pinned"
             f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has code"
             f" that maps them changed? `python -m registry lock --upgrade {name}` pins these)"
         )
-    remember_pinned(opened, pin, cache)
+    remember_pinned(result, pin, cache)
 
 
-def _pinned_key(opened: LoadResult, pin: Pin) -> str:
-    return digest_of({"samples": opened.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})
+def _pinned_key(result: LoadResult, pin: Pin) -> str:
+    return digest_of({"samples": result.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})

@@ -1,0 +1,95 @@
+"""The fingerprint changes with all that determines samples, and with nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.build.fingerprint import first_fingerprint, samples_fingerprint
+from registry.manifest.models import to_spec
+from registry.sources.pins import Pins, SourcePin
+
+SOURCE: dict[str, Any] = {"type": "csv", "path": ["/a/x.csv"]}
+HUB: dict[str, Any] = {"type": "hf", "path": "a/b", "split": "t"}
+PINS = Pins((SourcePin({"files": [["0", ".csv"]]}),))
+
+
+def fingerprint(pins: Pins = PINS, **keys: Any) -> str:
+    spec = {"name": "d", "folder": Path("/c"), "source": SOURCE, **keys}
+    return samples_fingerprint(to_spec(spec), pins)
+
+
+def test_the_value_stays_that_of_entries_in_caches() -> None:
+    # A change makes every cached dataset of every user be built again: it needs a new format.
+    expected = "sha256:cc1050c2cad4e2bcb97f6435fd2cb1e771803f1ae5858bd58976d68469e9bd92"
+    assert fingerprint() == expected
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"name": "other"},
+        {"folder": Path("/other")},
+        {"description": "x", "license": "mit", "tags": ["x"], "homepage": "https://x"},
+        {"view": {"limit": 1, "shuffle": True, "seed": 1, "shuffle_choices": 2}},
+        {"expect": {"samples": 3}},
+        {"source": {**SOURCE, "path": ["/b/y.csv"]}},
+        {"source": {**SOURCE, "fs_options": {"anon": True}}},
+    ],
+    ids=str,
+)
+def test_what_does_not_determine_samples_changes_nothing(keys: dict[str, Any]) -> None:
+    assert fingerprint(**keys) == fingerprint()
+
+
+DIFFERENT: list[dict[str, Any]] = [
+    {},
+    {"fields": {"input": "q"}},
+    {"where": {"value": "a", "equals": 1}},
+    {"explode": {"column": "a"}},
+    {"sample": {"n": 1, "seed": 1}},
+    {"sample": {"n": 1, "seed": 2}},
+    {"on_duplicate": "drop"},
+    {"on_duplicate": "suffix"},
+    {"view": {"auto_id": True}},
+    {"expect": {"unique_ids": True}},
+    {"source": {**SOURCE, "encoding": "latin-1"}},
+    {"source": {**SOURCE, "columns": {"a": 1}}},
+    {"source": {**SOURCE, "columns": {"a": True}}},
+    {"source": {**SOURCE, "path": ["https://host/a/x.csv"]}},
+    {"source": {**SOURCE, "path": ["https://host/b/x.csv"]}},
+    {"source": HUB},
+    {"source": {**HUB, "split": "u"}},
+    {"pins": Pins((SourcePin({"files": [["1", ".csv"]]}),))},
+]
+
+
+def test_what_determines_samples_changes_it() -> None:
+    assert len({fingerprint(**keys) for keys in DIFFERENT}) == len(DIFFERENT)
+
+
+@pytest.mark.parametrize("key", ["path", "revision", "trust", "cached"])
+def test_of_a_repository_only_its_pin_says_where_it_is(key: str) -> None:
+    changed = {**HUB, key: {"path": "c/d", "revision": "main", "trust": True, "cached": False}[key]}
+    assert fingerprint(source=changed) == fingerprint(source=HUB)
+
+
+def test_a_lookup_table_counts_with_its_pin_and_its_keys() -> None:
+    join = {"source": SOURCE, "on": "a", "into": "b"}
+    first, second = (Pins(PINS.sources, SourcePin({"side": number})) for number in (1, 2))
+    found = {
+        fingerprint(first, join=join),
+        fingerprint(second, join=join),
+        fingerprint(first, join={**join, "missing": "null"}),
+        fingerprint(first, join={**join, "source": {**SOURCE, "encoding": "latin-1"}}),
+    }
+    assert len(found) == 4
+    assert fingerprint(first, join={**join, "source": {**SOURCE, "path": ["/y"]}}) in found
+
+
+def test_first_samples_have_a_key_for_each_limit() -> None:
+    spec = to_spec({"name": "d", "folder": Path("/c"), "source": SOURCE})
+    keys = {samples_fingerprint(spec, PINS), *(first_fingerprint(spec, PINS, n) for n in (1, 2))}
+    assert len(keys) == 3

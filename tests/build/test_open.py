@@ -1,0 +1,79 @@
+"""Samples of the cache are opened through the view of a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.build.open import finisher
+from registry.cache import Cache
+from registry.load import load
+from registry.manifest.models import DatasetSpec, to_spec
+from registry.samples.sample import Sample
+from registry.store import views
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lines = (f'{{"input": "{number}", "files": {{"x": "x.txt"}}}}\n' for number in range(9))
+    (tmp_path / "data.jsonl").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "x.txt").write_text("x", encoding="utf-8")
+    return tmp_path
+
+
+def spec(folder: Path, **keys: Any) -> DatasetSpec:
+    source = {"type": "json", "path": [str(folder / "data.jsonl")]}
+    return to_spec({"name": "d", "folder": folder, "source": source, **keys})
+
+
+def opened(folder: Path, **view: Any) -> Any:
+    return load(spec(folder, view=view), Cache(folder / "cache")).dataset
+
+
+def test_a_view_orders_limits_and_numbers(folder: Path) -> None:
+    shuffled = [sample.input for sample in opened(folder, shuffle=True, seed=1)]
+    assert shuffled != sorted(shuffled)
+    limited = opened(folder, shuffle=True, seed=1, limit=3, auto_id=True)
+    assert [sample.input for sample in limited] == shuffled[:3]
+    assert [sample.id for sample in limited] == [int(text) + 1 for text in shuffled[:3]]
+    assert limited.shuffled
+
+
+def test_the_shuffle_is_that_of_the_loader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders: list[str] = []
+    order = views.row_order
+
+    def noted(count: int, kind: Any, seed: Any) -> Any:
+        orders.append(kind)
+        return order(count, kind, seed)
+
+    monkeypatch.setattr(views, "row_order", noted)
+    assert [sample.input for sample in opened(folder, shuffle=True, seed=5)]
+    assert orders == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("source", "resolved"),
+    [
+        ({"type": "json", "path": ["data.jsonl"]}, True),
+        ({"type": "json", "path": ["https://host/data.jsonl"]}, False),
+        ({"type": "hf", "path": "./", "split": "t"}, False),
+    ],
+)
+def test_names_beside_a_local_file_become_paths(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, source: dict[str, Any], resolved: bool
+) -> None:
+    monkeypatch.chdir(folder)
+    finish = finisher(to_spec({"name": "d", "folder": folder, "source": source}))
+    sample = finish(Sample(input="q", files={"x": "x.txt", "y": "inline"}))
+    expected = str(folder / "x.txt") if resolved else "x.txt"
+    assert sample.files == {"x": expected, "y": "inline"}
+
+
+def test_the_cache_has_no_path_of_this_machine(folder: Path) -> None:
+    dataset = opened(folder)
+    assert dataset[0].files == {"x": str(folder / "x.txt")}
+    (samples,) = (folder / "cache").rglob("samples.arrow")
+    assert str(folder).encode() not in samples.read_bytes()

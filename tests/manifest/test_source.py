@@ -1,0 +1,33 @@
+"""What is known about a source whose type overrides nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.manifest.source import SourceModel, is_commit
+
+
+class Inline(SourceModel, frozen=True, kw_only=True, tag="inline"):
+    type = "inline"
+
+
+def test_a_type_that_overrides_nothing_is_local_and_has_no_paths() -> None:
+    source = Inline()
+    assert (list(source.paths()), source.rename_paths(str.upper)) == ([], {})
+    assert (source.repository, source.is_remote, source.builds_anew) == (None, False, False)
+    assert (source.location, source.base_location) == ("inline", None)
+    assert (source.fs_options, source.columns, source.column_names) == ({}, {}, None)
+    assert (source.loader_call({}), list(source.loader_notes())) == (None, [])
+    assert Inline.absolute_paths({"path": "x"}, {}, Path("/c")) == {}
+    assert Inline.normalized({"path": "x"}) == {"path": "x"}
+    assert Inline.infer_keys("x.tsv") == {}
+
+
+@pytest.mark.parametrize(
+    ("revision", "expected"),
+    [("a" * 40, True), ("0" * 40, True), ("A" * 40, False), ("a" * 39, False), ("main", False), (None, False), ("", False), ("a" * 40 + "\n", False)],
+)  # fmt: skip
+def test_only_forty_hex_digits_are_a_commit(revision: str | None, expected: bool) -> None:
+    assert is_commit(revision) is expected

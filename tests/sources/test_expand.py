@@ -1,0 +1,68 @@
+"""Paths and globs become locations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.cache import Cache
+from registry.errors import AccessError, OfflineError, SourceError
+from registry.sources.expand import FilesystemPool, expand, expand_or_recall
+from registry.sources.pins import SourceContext
+from tests.conftest import S3
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.csv", "a.csv", "[c].csv"):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("*.csv", ["[c].csv", "a.csv", "b.csv"]),
+        ("[c].csv", ["[c].csv"]),
+        ("[ab].csv", ["a.csv", "b.csv"]),
+        ("none.csv", ["none.csv"]),
+    ],
+)
+def test_a_local_glob_gives_names_in_order(folder: Path, path: str, expected: list[str]) -> None:
+    found = expand(str(folder / path), FilesystemPool({}))
+    assert found == [str(folder / name) for name in expected]
+
+
+def test_a_query_of_a_web_address_is_no_glob() -> None:
+    url = "https://host/[x]*.csv?a=b"
+    assert expand(url, FilesystemPool({})) == [url]
+
+
+def test_a_glob_that_matches_nothing_is_an_error(folder: Path) -> None:
+    with pytest.raises(SourceError, match=r"\*\.tsv: no file matches"):
+        expand(str(folder / "*.tsv"), FilesystemPool({}))
+
+
+def test_offline_a_remote_glob_is_what_it_was(s3: S3, tmp_path: Path) -> None:
+    s3.bucket("bucket")
+    names = [s3.put("bucket", name, b"x") for name in ("2.csv", "1.csv")]
+    cache, pool = Cache(tmp_path / "cache"), FilesystemPool({})
+    offline = SourceContext(cache=cache, offline=True)
+    with pytest.raises(OfflineError, match=r"s3://bucket/\*\.csv: not in the cache"):
+        expand_or_recall(["s3://bucket/*.csv"], pool, offline)
+    found = {"s3://bucket/*.csv": sorted(names)}
+    assert expand_or_recall(["s3://bucket/*.csv"], pool, SourceContext(cache=cache)) == found
+    s3.put("bucket", "3.csv", b"x")
+    assert expand_or_recall(["s3://bucket/*.csv"], pool, offline) == found
+
+
+def test_a_file_system_is_made_once_and_only_with_its_secrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool = FilesystemPool({"key": {"env": "QA_KEY"}, "secret": "s"})
+    with pytest.raises(AccessError, match="the environment variable QA_KEY is not set"):
+        pool.of("s3://b/x")
+    monkeypatch.setenv("QA_KEY", "k")
+    assert pool.of("s3://b/x") is pool.of("s3://other/y")
+    assert pool.of("s3://b/x").key == "k"

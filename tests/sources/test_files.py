@@ -1,0 +1,192 @@
+"""Files are pinned by their digests, which are remembered by what tells versions apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.base.fs import file_sha256
+from registry.cache import Cache
+from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
+from registry.lockfile.models import LockedSource
+from registry.lockfile.pinned import PinnedSources
+from registry.sources import files
+from registry.sources.files import pin_files, probe_files
+from registry.sources.pins import PinnedFile, SourceContext, SourcePin, UnknownDigestError
+from tests.conftest import Https
+
+OLD = (1_000_000_000, 1_000_000_000)
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> SourceContext:
+    return SourceContext(cache=Cache(tmp_path / "cache"))
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, OLD)
+    return str(path)
+
+
+def locked(context: SourceContext, pinned: SourcePin, **changes: Any) -> SourceContext:
+    """Return a context whose lock has a pin."""
+    sources = [
+        LockedSource(
+            location=file.location, sha256=file.sha256, size=file.size, **{"etag": file.etag, **changes}
+        )
+        for file in pinned.files
+    ]  # fmt: skip
+    lock = PinnedSources(dataset="d", folder=Path("/"), sources=tuple(sources))
+    return SourceContext(cache=context.cache, lock=lock)
+
+
+def test_the_identity_is_of_bytes_and_suffixes_and_not_of_places(
+    tmp_path: Path, context: SourceContext
+) -> None:
+    a, b = write(tmp_path / "a.csv", "x"), write(tmp_path / "b.csv", "x")
+    other, packed = write(tmp_path / "a.json", "x"), write(tmp_path / "a.csv.gz", "x")
+    identities = [pin_files([path], {}, context).identity for path in (a, b, other, packed)]
+    assert identities[0] == identities[1]
+    assert identities[0] not in identities[2:]
+    assert identities[2] != identities[3]
+    assert pin_files([a, b], {}, context).identity == {"files": [*identities[0]["files"]] * 2}
+
+
+def test_a_digest_is_remembered_until_the_file_changes(
+    tmp_path: Path, context: SourceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "a.csv", "x")
+    hashed: list[str] = []
+
+    def counted(path: str) -> str:
+        hashed.append(path)
+        return file_sha256(path)
+
+    monkeypatch.setattr(files, "file_sha256", counted)
+    first = pin_files([path], {}, context)
+    assert pin_files([path], {}, context) == first
+    assert hashed == [path]
+    write(tmp_path / "a.csv", "y")
+    assert pin_files([path], {}, context).identity != first.identity
+    assert hashed == [path, path]
+
+
+def test_an_unknown_digest_is_an_error_where_no_file_may_be_read(
+    tmp_path: Path, context: SourceContext
+) -> None:
+    path = write(tmp_path / "a.csv", "x")
+    with pytest.raises(UnknownDigestError):
+        pin_files([path], {}, SourceContext(cache=context.cache, whole=False))
+    pin_files([path], {}, context)
+    assert pin_files([path], {}, SourceContext(cache=context.cache, whole=False)).files
+
+
+def test_files_know_the_glob_they_come_of(tmp_path: Path, context: SourceContext) -> None:
+    for name in "ba":
+        write(tmp_path / f"{name}.csv", name)
+    glob, single = str(tmp_path / "*.csv"), str(tmp_path / "a.csv")
+    pinned = pin_files([glob, single], {}, context).files
+    assert [Path(file.location).name for file in pinned] == ["a.csv", "b.csv", "a.csv"]
+    assert [file.requested for file in pinned] == [glob, glob, ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none.csv", "no such file"), ("*.tsv", "no file matches"), ("", "is a folder, not a file")],
+)
+def test_a_path_without_files_is_an_error(
+    tmp_path: Path, context: SourceContext, name: str, message: str
+) -> None:
+    with pytest.raises(SourceError, match=message):
+        pin_files([os.path.join(tmp_path, name)], {}, context)
+
+
+def test_local_files_are_compared_with_the_lock(tmp_path: Path, context: SourceContext) -> None:
+    path = write(tmp_path / "a.csv", "x")
+    pinned = pin_files([path], {}, context)
+    assert pin_files([path], {}, locked(context, pinned)).identity == pinned.identity
+    write(tmp_path / "a.csv", "y")
+    with pytest.raises(DigestMismatchError, match=r"a\.csv"):
+        pin_files([path], {}, locked(context, pinned))
+
+
+def test_a_remote_file_is_downloaded_once_and_taken_from_the_lock_without_a_request(
+    https: Https, context: SourceContext
+) -> None:
+    url = https.put("/a.csv", b"q\n1\n", etag="1")
+    pinned = pin_files([url], {}, context)
+    assert pinned.files[0].etag == '"1"'
+    again = SourceContext(cache=context.cache)
+    https.requests.clear()
+    assert pin_files([url], {}, again) == pinned
+    assert [method for method, _ in https.requests] == ["HEAD"]
+    https.requests.clear()
+    assert pin_files([url], {}, locked(context, pinned)).identity == pinned.identity
+    assert pin_files([url], {}, SourceContext(cache=context.cache, offline=True)) == pinned
+    assert https.requests == []
+
+
+def test_offline_an_unknown_file_is_an_error(https: Https, context: SourceContext) -> None:
+    offline = SourceContext(cache=context.cache, offline=True)
+    message = r"a\.csv\?…: not in the cache, and requests are switched off \(offline\); run `python"
+    with pytest.raises(OfflineError, match=message):
+        pin_files([https.put("/a.csv", b"x") + "?sig=1"], {}, offline)
+    with pytest.raises(OfflineError):
+        pin_files(["s3://bucket/*.csv"], {}, offline)
+
+
+@pytest.mark.parametrize(
+    ("options", "allowed"),
+    [
+        ({"endpoint_url": "https://x"}, False),
+        ({"client_kwargs": {"endpoint_url": "https://x"}}, False),
+        ({"endpoint_url": "https://x", "key": "a"}, False),
+        ({"endpoint_url": "https://x", "anon": True}, True),
+        ({"endpoint_url": "https://x", "key": "a", "secret": "b"}, True),
+        ({}, True),
+    ],
+)
+def test_own_credentials_are_not_sent_to_an_endpoint_of_a_manifest(
+    tmp_path: Path, context: SourceContext, options: dict[str, Any], allowed: bool
+) -> None:
+    paths: Sequence[str] = [write(tmp_path / "a.csv", "x")]
+    if allowed:
+        assert pin_files(paths, options, context).files
+        return
+    for look in (pin_files, probe_files):
+        with pytest.raises(AccessError, match="own credentials are not sent to the endpoint_url"):
+            look(paths, options, context)
+
+
+def test_small_and_racy_files_are_not_worth_a_probe(
+    tmp_path: Path, context: SourceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "a.csv", "x")
+    assert probe_files([path], {}, context) is None
+    monkeypatch.setattr(files, "_SMALL_LOCAL_BYTES", 1)
+    first = probe_files([path], {}, context)
+    assert first is not None
+    assert (first.files[0].sha256, first.files[0].size) == ("", 1)
+    os.utime(path, (1_000_000_009, 1_000_000_009))
+    assert probe_files([path], {}, context) != first
+    os.utime(path)  # now: an edit may come under the same time stamp
+    assert probe_files([path], {}, context) is None
+
+
+@pytest.mark.parametrize(
+    ("etag", "pinned_etag", "proven"),
+    [('"1"', '"1"', True), ('"2"', '"1"', False), ('W/"1"', 'W/"1"', False), ('"1"', None, False)],
+)
+def test_a_probe_counts_if_it_proves_the_pinned_bytes(
+    https: Https, context: SourceContext, etag: str, pinned_etag: str | None, proven: bool
+) -> None:
+    body = b"x" * (1 << 21)
+    url = https.put("/a.csv", body, headers={"ETag": etag})
+    file = PinnedFile(url, "0" * 64, len(body))
+    held = locked(context, SourcePin({}, (file,)), etag=pinned_etag)
+    assert (probe_files([url], {}, held) is not None) is proven

@@ -1,0 +1,149 @@
+"""Errors of file systems become ours: what, where and what to do, without secrets."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import traceback
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
+from registry.sources.filesystem import (
+    causes,
+    changed_error,
+    offline_error,
+    open_location,
+    option_errors,
+    read_secrets,
+    source_errors,
+    status_of,
+)
+from tests.conftest import Https
+
+BOTO = importlib.import_module("botocore.exceptions")  # it has no types
+URL = "https://host/a.csv"
+SECRET = "https://user:pass@host/a.csv?sig=hidden"
+
+
+def client_error(code: int) -> Exception:
+    answer = {"Error": {"Code": "x"}, "ResponseMetadata": {"HTTPStatusCode": code}}
+    error: Exception = BOTO.ClientError(answer, "GetObject")
+    return error
+
+
+class StatusError(aiohttp.ClientError):
+    """Stands for the answer of a server."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("x")
+        self.status = status
+
+
+@pytest.mark.parametrize(
+    ("location", "error", "expected", "message"),
+    [
+        ("/a.csv", FileNotFoundError("x"), SourceError, "/a.csv: no such file"),
+        ("/a", IsADirectoryError("x"), SourceError, "/a: is a folder, not a file (a glob such as '*.csv' reads many)"),
+        ("/a.csv", PermissionError("x"), AccessError, "/a.csv: access refused: PermissionError: x (check the credentials)"),
+        ("/a.csv", OSError("x"), SourceError, "/a.csv: OSError: x"),
+        (URL, TimeoutError(), SourceError, f"{URL}: TimeoutError"),
+        (URL, StatusError(401), AccessError, f"{URL}: access refused: the server answered 401 (check the credentials)"),
+        (URL, StatusError(404), SourceError, f"{URL}: no such file"),
+        (URL, StatusError(503), SourceError, f"{URL}: the server answered 503"),
+        (URL, aiohttp.TooManyRedirects(None, ()), SourceError, f"{URL}: the server can't be reached"),  # type: ignore[arg-type]
+        ("s3://b/a", client_error(403), AccessError, "s3://b/a: access refused: the server answered 403 (check the credentials)"),
+        ("s3://b/a", BOTO.NoCredentialsError(), AccessError, "s3://b/a: no credentials (set them in fs_options or the environment)"),
+        ("gs://b/a", ImportError("gcsfs"), MissingDependencyError, "gs://b/a: reading gs:// needs another package: gcsfs"),
+        ("x://b/a", ValueError("Protocol not known: x"), SourceError, "x://b/a: Protocol not known: x"),
+    ],
+)  # fmt: skip
+def test_an_error_says_what_and_where(
+    location: str, error: Exception, expected: type[SourceError], message: str
+) -> None:
+    with pytest.raises(expected) as caught, source_errors(location):
+        raise error
+    assert (type(caught.value), str(caught.value)) == (expected, message)
+    assert caught.value.__cause__ is error
+
+
+def test_no_secret_is_in_a_message_or_a_traceback() -> None:
+    with pytest.raises(SourceError) as caught, source_errors(SECRET):
+        raise OSError(f"can't read {SECRET}, sig=hidden")
+    printed = "".join(traceback.format_exception(caught.value, chain=True))
+    shown = printed.partition("registry.errors")[2]
+    assert "https://host/a.csv?…" in shown
+    assert "hidden" not in str(caught.value)
+    assert "pass" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "x"), ValueError("x"), KeyError("x")])
+def test_what_is_not_the_sources_fault_stays(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, source_errors(URL):
+        raise error
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("error", [TypeError("x"), AttributeError("x"), ValueError("x")])
+def test_options_that_make_no_sense_are_an_error_of_the_source(error: Exception) -> None:
+    message = r"a\.csv: the location or its fs_options make no sense: \w+: x"
+    with pytest.raises(SourceError, match=message), option_errors(URL):
+        raise error
+    ours = AccessError("ours")
+    with pytest.raises(AccessError) as caught, option_errors(URL):
+        raise ours
+    assert caught.value is ours
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"a": 1}, {"a": 1}),
+        ({"a": {"env": "QA"}}, {"a": "secret"}),
+        ({"a": {"b": {"env": "QA"}}}, {"a": {"b": "secret"}}),
+        ({"a": {"env": "QA", "b": 1}}, {"a": {"env": "QA", "b": 1}}),
+    ],
+)
+def test_secrets_are_read_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("QA", "secret")
+    assert read_secrets(options, location=URL) == expected
+    monkeypatch.delenv("QA")
+    if options != expected:
+        with pytest.raises(AccessError, match=r"a\.csv: the environment variable QA is not set"):
+            read_secrets(options, location=URL)
+
+
+def test_the_status_is_that_of_the_error_or_of_its_causes() -> None:
+    outer = OSError("x")
+    outer.__cause__ = client_error(500)
+    assert status_of(outer) == 500
+    assert list(causes(outer)) == [outer, outer.__cause__]
+    assert status_of(StatusError(200)) is None
+    assert status_of(OSError("x")) is None
+
+
+def test_a_location_is_opened_wherever_it_is(tmp_path: Path, https: Https) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    url = https.put("/a", b"abc")
+    for location in (str(path), f"file://{path}", url):
+        for part in (False, True):
+            with open_location(location, {}, part=part) as file:
+                assert file.read(2) == b"ab"
+    with pytest.raises(SourceError, match="no such file"), open_location(f"{url}-none", {}) as file:
+        file.read()
+
+
+def test_errors_of_locations_have_no_secrets() -> None:
+    offline, changed = offline_error(SECRET), changed_error(SECRET)
+    assert isinstance(offline, OfflineError)
+    assert str(offline).startswith(
+        "https://host/a.csv?…: not in the cache, and requests are switched"
+    )
+    assert str(changed) == "https://host/a.csv?…: changed while it was read (try again)"

@@ -1,0 +1,22 @@
+"""What a source held, as a key of the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from registry.cache import Cache
+from registry.sources.pins import PinnedFile, SourceContext, SourcePin
+
+
+def test_the_digest_is_of_the_identity_and_not_of_where_files_are() -> None:
+    here = SourcePin({"files": [["0", ".csv"]]}, (PinnedFile("/a.csv", "0", 1),))
+    there = SourcePin({"files": [["0", ".csv"]]}, (PinnedFile("/b.csv", "0", 1),))
+    assert here.digest == there.digest
+    assert SourcePin({"files": [["1", ".csv"]]}).digest != here.digest
+    assert here != there
+
+
+def test_contexts_share_no_lookups_unless_copied() -> None:
+    first, second = (SourceContext(cache=Cache(Path("/c"))) for _ in range(2))
+    first.lookups["a"] = 1
+    assert second.lookups == {}

@@ -1,0 +1,115 @@
+"""Remote files: known by their validators, downloaded by one, complete or not at all."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from registry.cache import Cache
+from registry.errors import DigestMismatchError, SourceError
+from registry.lockfile.pinned import PinnedSources
+from registry.progress import Progress
+from registry.sources.expand import FilesystemPool
+from registry.sources.pins import PinnedFile, SourceContext, UnknownDigestError
+from registry.sources.remote_files import (
+    digest_mismatch,
+    download,
+    location_key,
+    pin_remote,
+    probe_remote,
+    validated,
+)
+from tests.conftest import Https
+
+POOL = FilesystemPool({})
+LARGE = b"x" * (1 << 20)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+def methods(https: Https) -> list[str]:
+    found = [method for method, _ in https.requests]
+    https.requests.clear()
+    return found
+
+
+def test_a_file_is_downloaded_again_when_its_validators_change(https: Https, cache: Cache) -> None:
+    url = https.put("/a", b"1", etag="1")
+    first = pin_remote(url, POOL, SourceContext(cache=cache))
+    assert (first.size, first.etag, methods(https)) == (1, '"1"', ["HEAD", "GET"])
+    assert pin_remote(url, POOL, SourceContext(cache=cache)) == first
+    assert methods(https) == ["HEAD"]
+    https.put("/a", b"2", etag="2")
+    assert pin_remote(url, POOL, SourceContext(cache=cache)).sha256 != first.sha256
+    assert methods(https) == ["HEAD", "GET"]
+
+
+def test_a_file_without_validators_is_downloaded_each_time(https: Https, cache: Cache) -> None:
+    url = https.put("/a", b"1")
+    for _ in range(2):
+        pin_remote(url, POOL, SourceContext(cache=cache))
+        assert methods(https) == ["HEAD", "GET"]
+
+
+def test_nothing_is_downloaded_where_no_whole_file_may_be_read(https: Https, cache: Cache) -> None:
+    url = https.put("/a", b"1", etag="1")
+    for offline in (False, True):
+        with pytest.raises(UnknownDigestError):
+            pin_remote(url, POOL, SourceContext(cache=cache, whole=False, offline=offline))
+    assert "GET" not in methods(https)
+
+
+def test_one_of_several_threads_downloads(https: Https, cache: Cache) -> None:
+    url = https.put("/a", b"1", etag="1", seconds=0.2)
+    with ThreadPoolExecutor(4) as pool:
+        pins = [pool.submit(pin_remote, url, POOL, SourceContext(cache=cache)) for _ in range(4)]
+        assert len({pin.result() for pin in pins}) == 1
+    assert methods(https).count("GET") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "etag", "probed"), [(LARGE, "1", True), (LARGE[1:], "1", False), (LARGE, "", False)]
+)
+def test_a_probe_is_of_large_files_with_validators(
+    https: Https, cache: Cache, body: bytes, etag: str, probed: bool
+) -> None:
+    url = https.put("/a", body, etag=etag)
+    state = probe_remote(url, POOL, SourceContext(cache=cache))
+    assert state == ({"size": len(body), "validators": {"ETag": '"1"'}} if probed else None)
+    assert probe_remote(url, POOL, SourceContext(cache=cache, offline=True)) == state
+
+
+def test_a_transfer_of_another_length_is_an_error(https: Https, cache: Cache) -> None:
+    url = https.put("/a", b"123")
+    with pytest.raises(SourceError, match=r"/a: the transfer gave 3 of 4 bytes \(try again\)"):
+        download(url, POOL, 4, SourceContext(cache=cache))
+
+
+def test_a_download_reports_its_progress(https: Https, cache: Cache) -> None:
+    seen: list[Progress] = []
+    context = SourceContext(cache=cache, report=seen.append)
+    download(https.put("/a", b"123"), POOL, 3, context)
+    assert {one.stage for one in seen} == {"fetch"}
+    assert (seen[-1].done, seen[-1].total) == (3, 3)
+
+
+def test_bytes_of_another_digest_are_an_error_of_the_lock_if_there_is_one(cache: Cache) -> None:
+    pinned = PinnedFile("https://host/a?sig=1", "0" * 64, 1)
+    changed = digest_mismatch(pinned, "1" * 64, SourceContext(cache=cache))
+    assert str(changed) == "https://host/a?…: changed while it was read (try again)"
+    lock = PinnedSources(dataset="d", folder=Path("/"), sources=())
+    error = digest_mismatch(pinned, "1" * 64, SourceContext(cache=cache, lock=lock))
+    assert isinstance(error, DigestMismatchError)
+    assert "sig" not in str(error)
+
+
+def test_what_a_server_said_is_kept_with_the_file() -> None:
+    state = {"size": 1, "validators": {"etag": "e", "VersionId": "v", "mtime": "1"}}
+    file = validated("s3://b/a", {"state": state, "sha256": "0" * 64, "size": 1})
+    assert (file.etag, file.version_id) == ("e", "v")
+    assert location_key("s3://b/a", {}) != location_key("s3://b/a", {"anon": True})
