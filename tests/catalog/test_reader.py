@@ -12,7 +12,7 @@ from registry.base.file_state import FileState
 from registry.catalog.catalog import read_uncached
 from registry.catalog.reader import CatalogReader, LocatedProblem, ParsedFile, parse_file
 from registry.errors import Problem
-from registry.manifest.merge import defaults_of
+from registry.manifest.merge import index_defaults
 from registry.yamldoc.reader import parse_yaml
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_names_that_are_known_are_taken(root: Path) -> None:
     known = read(root / "datasets.yaml").entries
     reader = CatalogReader(read_uncached, known)
     document = parse_yaml(f"datasets:\n  one: {{{SOURCE}}}\n  new: {{{SOURCE}}}\n", file="n.yaml")
-    defaults = defaults_of(parse_yaml("version: 1\n", file="datasets.yaml"))
+    defaults = index_defaults(parse_yaml("version: 1\n", file="datasets.yaml"))
     reader.add_manifest(parse_file(lambda: document, "manifest"), root, defaults)
     assert list(reader.entries) == ["one", "two", "three", "new"]
     assert "new" not in known

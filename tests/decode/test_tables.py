@@ -28,7 +28,7 @@ def test_a_null_of_json_may_be_a_missing_key_and_one_of_parquet_is_a_value(tmp_p
 
 
 def test_every_type_of_source_has_both_decoders() -> None:
-    assert DECODERS.keys() == module._DECODERS.keys()
+    assert DECODERS.keys() == module.TABLE_DECODERS.keys()
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from registry.errors import ManifestError
 from registry.manifest.merge import Entry, Layer
 from registry.manifest.models import DatasetSpec, Explode
 from registry.manifest.resolve import resolve
-from registry.manifest.serialize import data_of, defaults_of, is_given
+from registry.manifest.serialize import data_of, is_not_default, model_defaults
 from registry.manifest.source_models import CsvSource, HfSource, JsonSource
-from registry.yamldoc.reader import parse_yaml
+from registry.manifest.validation import schema_errors
+from registry.yamldoc.reader import parse_yaml, read_yaml
 
 FOLDER = Path("/catalog")
 
@@ -86,7 +91,7 @@ def test_fields_are_merged_and_expressions_replaced() -> None:
         f"{CSV}, fields: {{input: q, target: {{from: a, do: [strip]}}}}",
         "fields: {target: {from: b}, id: key}",
     )
-    given = data_of(spec.fields, keep=is_given)
+    given = data_of(spec.fields, keep=is_not_default)
     assert given == {"input": "q", "target": {"from": "b"}, "id": "key"}
 
 
@@ -178,7 +183,7 @@ def test_a_chain_of_three_is_applied_from_the_root() -> None:
     )
     assert (spec.name, spec.license) == ("kid", "mit")
     assert (spec.view.limit, spec.view.auto_id) == (3, True)
-    given = data_of(spec.fields, keep=is_given)
+    given = data_of(spec.fields, keep=is_not_default)
     assert given == {"input": "a", "target": "b", "id": "c"}
 
 
@@ -450,7 +455,7 @@ def test_null_takes_a_key_away_from_a_part_of_concat(part: str) -> None:
     )
     (found,) = resolved(f"kid: {{{source}, concat: [{part}]}}").sources
     (key,) = (name for name in ("encoding", "columns", "fs_options") if name in part)
-    assert getattr(found, key) == defaults_of(CsvSource)[key]
+    assert getattr(found, key) == model_defaults(CsvSource)[key]
 
 
 def test_the_side_file_is_relative_to_the_folder_of_the_index() -> None:
@@ -715,3 +720,76 @@ def test_an_inherited_path_is_relative_to_the_folder_of_its_own_index() -> None:
     assert resolve("base", entries).source.path == ("/package/x.csv",)
     assert resolve("kid", entries).source.path == ("/package/x.csv",)
     assert resolve("own", entries).source.path == ("/catalog/y.csv",)
+
+
+# --- what each file may say, and all together may not ---
+
+UNKNOWN_KEY = (
+    "unknown key 'delimiter' (known keys: type, columns, path, fs_options, encoding, records)"
+)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "problem"),
+    [
+        (
+            "base: {source: {type: json, path: x.json}}\nkid: {extends: base, source: {delimiter: ;}}",
+            f"m.yaml:3:33 $.datasets.kid.source.delimiter: {UNKNOWN_KEY}",
+        ),
+        (
+            f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: hf, path: a/b}}}}",
+            "m.yaml:3:24 $.datasets.kid.source: the key 'split' is missing (Split of the dataset, such as `test`.)",
+        ),
+        (
+            "base: {source: {type: hf, path: a/b, split: t}}\nkid: {extends: base, source: {path: [x]}}",
+            "m.yaml:3:33 $.datasets.kid.source.path: must be a string, is ['x']",
+        ),
+        (
+            "kid: {source: {type: json, path: x.json}, concat: [{path: y.json}, {delimiter: ;}]}",
+            f"m.yaml:2:71 $.datasets.kid.concat[1].delimiter: {UNKNOWN_KEY}",
+        ),
+    ],
+)  # fmt: skip
+def test_merged_keys_are_refused_in_the_words_of_the_schema(manifest: str, problem: str) -> None:
+    assert problems_of(manifest) == [problem]
+
+
+SHIPPED = [
+    dataset
+    for path in sorted((Path(__file__).parents[2] / "registry").rglob("*.yaml"))
+    for dataset in read_yaml(path).value["datasets"].values()
+    if "extends" not in dataset
+]
+SOURCES: list[dict[str, Any]] = [
+    *({"path": ["x"]}, {"path": "y"}, {"split": "t"}, {"delimiter": ";"}, {"encoding": None}, {"skip_rows": None}),
+    *({"type": "csv"}, {"type": "hf", "path": "a/b"}, {"data_files": {"t": ["x"]}}, {"records": "a.b"}, {"columns": {"a": None}}),
+    *({"fs_options": {"a": None}}, {"fieldnames": ["a"]}, {"trust": None, "cached": False}, {"name": None, "revision": "main"}),
+]  # fmt: skip
+STEPS: dict[str, list[Any]] = {
+    "concat": [[{"path": "y"}, {"split": "t"}], [{"delimiter": ";"}], None],
+    "join": [{"source": {"type": "csv", "path": "y"}, "on": "a", "into": "b", "key": None, "missing": None}],
+    "explode": ["a", {"column": "a"}, {"column": "a", "item": "b"}],
+    "sample": [{"n": 1, "seed": 2}, {"n": 1, "seed": 2, "stratify_by": None}],
+    "expect": [{"samples": None, "unique_ids": None}, {"target_in_choices": True}],
+    "shuffle_choices": [False, 3, None],
+    "tags": [[], ["a"], None],
+    "limit": [2**62, 0, None],
+}  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_the_models_accept_what_the_schema_accepts(data: st.DataObject) -> None:
+    datasets = {"base": dict(data.draw(st.sampled_from(SHIPPED))), "kid": {"extends": "base"}}
+    for dataset in datasets.values():
+        for key in data.draw(st.lists(st.sampled_from(list(STEPS)), max_size=2)):
+            dataset[key] = data.draw(st.sampled_from(STEPS[key]))
+        for keys in data.draw(st.lists(st.sampled_from(SOURCES), max_size=2)):
+            dataset["source"] = {**dataset.get("source", {}), **keys}
+    if schema_errors({"datasets": datasets}, "manifest"):
+        return
+    document = parse_yaml(json.dumps({"datasets": datasets}), file="m.yaml")
+    entries = {name: Entry(name, document, FOLDER, Layer("default", {})) for name in datasets}
+    for name in datasets:
+        with contextlib.suppress(ManifestError):  # any other error is a bug
+            resolve(name, entries)

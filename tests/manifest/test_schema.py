@@ -42,7 +42,7 @@ from registry.manifest.schema import (
     read_schema,
     schema_uri,
 )
-from registry.manifest.serialize import data_of, defaults_of
+from registry.manifest.serialize import data_of, model_defaults
 from registry.manifest.source_models import CsvSource, HfSource, JsonSource, ParquetSource
 from registry.manifest.validation import _validator, schema_errors, validate
 from registry.mapping.field_mapper import map_fields
@@ -85,7 +85,7 @@ def keys_of(model: type[Struct]) -> list[str]:
 
 
 def required_of(model: type[Struct]) -> list[str]:
-    return [key for key, default in defaults_of(model).items() if default is NODEFAULT]
+    return [key for key, default in model_defaults(model).items() if default is NODEFAULT]
 
 
 def stated_by(model: type[Struct]) -> dict[str, Any]:
@@ -289,16 +289,16 @@ def test_a_lock_has_the_keys_of_its_model() -> None:
     assert names == own, "what is a name in a manifest is one in a lock"
 
 
-def model_defaults() -> list[Any]:
+def default_cases() -> list[Any]:
     return [
         pytest.param(name.split()[0], key, default, id=f"{name}-{key}")
         for name, model in MODELS.items()
-        for key, default in defaults_of(model).items()
+        for key, default in model_defaults(model).items()
         if default is not NODEFAULT and not isinstance(default, Struct)
     ]
 
 
-@pytest.mark.parametrize(("definition", "key", "default"), model_defaults())
+@pytest.mark.parametrize(("definition", "key", "default"), default_cases())
 def test_defaults_are_those_of_the_model(definition: str, key: str, default: Any) -> None:
     stated = properties_of(definition)[key].get("default")
     assert stated == (None if default in ((), {}) else default)

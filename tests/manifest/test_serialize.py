@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from registry.manifest.models import DatasetSpec, Expect, View
-from registry.manifest.serialize import data_of, defaults_of, is_given, is_said
+from registry.manifest.serialize import data_of, is_not_default, is_set, model_defaults
 from registry.manifest.source_models import CsvSource
 
 SPEC = DatasetSpec(
@@ -33,22 +33,22 @@ def test_what_is_at_its_default_can_be_left_out_wherever_it_stands() -> None:
     # Equal texts need not be the same object, so it is not the identity that counts.
     source = CsvSource(path=("x",), encoding=str(b"utf-8", "ascii"), columns={}, skip_rows=1)
     spec = DatasetSpec(name="d", folder=Path("/c"), source=source, view=View(), expect=Expect())
-    assert data_of(spec, without={"folder"}, keep=is_given) == {
+    assert data_of(spec, without={"folder"}, keep=is_not_default) == {
         "name": "d",
         "source": {"path": ["x"], "skip_rows": 1},
     }
 
 
 def test_what_has_no_value_can_be_left_out_but_not_of_a_value() -> None:
-    data = data_of(SPEC, keep=is_said)
+    data = data_of(SPEC, keep=is_set)
     assert "delimiter" not in data["source"]
     assert "join" not in data
     assert data["where"] == {"a": None}
 
 
 def test_a_default_that_could_be_changed_is_that_of_nobody_else() -> None:
-    defaults_of(CsvSource)["columns"]["a"] = 1
+    model_defaults(CsvSource)["columns"]["a"] = 1
     try:
         assert CsvSource(path=("x",)).columns == {}
     finally:
-        del defaults_of(CsvSource)["columns"]["a"]
+        del model_defaults(CsvSource)["columns"]["a"]

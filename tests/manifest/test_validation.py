@@ -135,6 +135,7 @@ BAD_KEYS = [
     ("sample: {n: 3}", "sample: the key 'seed' is missing"),
     ("sample: {n: -1, seed: 1}", "sample.n: must be 0 or more, is -1"),
     ("concat: []", "concat: must not be empty"),
+    ("concat: [1]", "concat[0]: must be a mapping, is 1"),
     ("concat: [{splt: a}]", "concat[0].splt: unknown key 'splt' (did you mean 'split'?)"),
     ("fields: {target: {template: 5}}", "fields.target.template: must be a string, is 5"),
     ("fields: {target: {row_number: a}}", "fields.target.row_number: must be an integer, is 'a'"),

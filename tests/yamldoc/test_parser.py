@@ -331,6 +331,13 @@ def test_half_a_surrogate_pair_is_a_manifest_error() -> None:
     assert "not YAML text" in problem
 
 
+def test_a_change_of_an_aliased_value_does_not_reach_its_anchor() -> None:
+    value = value_of("a: &x {k: [1]}\nb: *x\nc: {<<: *x}\n")
+    value["b"]["k"].append(2)
+    value["c"]["k"].append(3)
+    assert value == {"a": {"k": [1]}, "b": {"k": [1, 2]}, "c": {"k": [1, 3]}}
+
+
 def test_an_alias_in_a_list_stands_where_it_is_used() -> None:
     document = compose("a: &x {k: 1}\nb:\n- *x\n- *x\n", file="m.yaml")
     assert document.position(("b", 1)) == (4, 3)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from registry.base.locations import is_local, local_path, public_location
 from registry.samples.messages import ChatMessage, ChatMessageUser
@@ -20,9 +20,6 @@ from registry.sources.filesystem import (
     read_secrets,
     source_errors,
 )
-
-if TYPE_CHECKING:
-    from registry.samples.content import Content
 
 __all__ = ["Resolve", "local_resolver", "remote_resolver", "resolve_files", "resolver"]
 
@@ -56,17 +53,14 @@ def remote_resolver(location: str, options: Mapping[str, Any]) -> Resolve:
     shown = public_location(location).removesuffix("?…").rpartition("/")[0]
     known: dict[str, str] = {}
 
-    def ask(value: str) -> str:
-        path = f"{folder}/{value}"
-        with source_errors(location):
-            exists = filesystem(location, read_secrets(options, location=location)).exists(path)
-        return f"{shown}/{value}" if exists else value
-
     def resolve(value: str) -> str:
         if len(value) > _LONGEST_PATH or not _PATH_LIKE.fullmatch(value) or ".." in value:
             return value
         if value not in known:
-            known[value] = ask(value)
+            with source_errors(location):
+                files = filesystem(location, read_secrets(options, location=location))
+                exists = files.exists(f"{folder}/{value}")
+            known[value] = f"{shown}/{value}" if exists else value
         return known[value]
 
     return resolve
@@ -87,19 +81,18 @@ def resolve_files(sample: Sample, resolve: Resolve) -> Sample:
     if sample.setup is not None:
         sample.setup = resolve(sample.setup)
     if not isinstance(sample.input, str):
-        sample.input = [_message(message, resolve) for message in sample.input]
+        sample.input = [_resolve_media(message, resolve) for message in sample.input]
     return sample
 
 
-def _message(message: ChatMessage, resolve: Resolve) -> ChatMessage:
+def _resolve_media(message: ChatMessage, resolve: Resolve) -> ChatMessage:
+    # Inspect resolves what a user sends, and leaves what a model or a tool said.
     if not isinstance(message, ChatMessageUser) or isinstance(message.content, str):
         return message
-    return message.model_copy(
-        update={"content": [_part(part, resolve) for part in message.content]}
-    )
-
-
-def _part(part: Content, resolve: Resolve) -> Content:
-    if part.type not in _MEDIA:
-        return part
-    return part.model_copy(update={part.type: resolve(getattr(part, part.type))})
+    content = [
+        part.model_copy(update={part.type: resolve(getattr(part, part.type))})
+        if part.type in _MEDIA
+        else part
+        for part in message.content
+    ]
+    return message.model_copy(update={"content": content})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.locations import is_local, public_location
-from registry.manifest.serialize import data_of, is_given
+from registry.manifest.serialize import data_of, is_not_default
 from registry.sources import pin
 from registry.sources.pins import Pins
 
@@ -53,7 +53,7 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
             "decode": [_decoding(source) for source in spec.sources],
             "join": _join_identity(spec, pins),
             "mapper": mapper,
-            "expect": data_of(spec.expect, without={"samples"}, keep=is_given),
+            "expect": data_of(spec.expect, without={"samples"}, keep=is_not_default),
             "on_duplicate": spec.duplicate_rule,
             "remote_folder": remote and remote.rpartition("/")[0],
         }

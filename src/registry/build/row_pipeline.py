@@ -21,7 +21,6 @@ from registry.samples.sample import Sample
 from registry.sources.source_type import reader_of
 from registry.store.schema import (
     FIELDS,
-    MetadataType,
     batch_of,
     common_keys,
     fields_of,
@@ -58,7 +57,13 @@ def row_pipeline(
         state: What the files before it left; it is advanced.
         skip: Records at the start that the columnar pipeline has mapped already.
     """
-    samples = _mapped(file, source, pipeline, state, skip)
+    if isinstance(pipeline.mapper, FieldMapper) and pipeline.resolve is None:
+        # The fields alone: to make a Sample of them costs more than the mapping.
+        records = _transformed(file, source, pipeline, state, skip)
+        samples = map_values(records, pipeline.mapper, dataset=pipeline.dataset)
+    else:
+        made = map_file_samples(file, source, pipeline, state, skip=skip)
+        samples = ((number, fields_of(sample)) for number, sample in made)
     error = None
     while error is None:
         with gc_paused():  # until the records of the chunk are gone
@@ -98,20 +103,6 @@ def _transformed(
     return pipeline.transform(numbered())
 
 
-def _mapped(
-    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, skip: int
-) -> Iterator[tuple[int, _Fields]]:
-    """Yield the fields of each sample with its record's number.
-
-    A field mapper gives them without a Sample, whose making costs more than the mapping.
-    """
-    if isinstance(pipeline.mapper, FieldMapper) and pipeline.resolve is None:
-        records = _transformed(file, source, pipeline, state, skip)
-        return map_values(records, pipeline.mapper, dataset=pipeline.dataset)
-    samples = map_file_samples(file, source, pipeline, state, skip=skip)
-    return ((number, fields_of(sample)) for number, sample in samples)
-
-
 def _take(items: Iterator[_Item], count: int) -> tuple[list[_Item], RegistryError | None]:
     """Return the next items, and the error that ended them."""
     taken: list[_Item] = []
@@ -139,23 +130,15 @@ def _batch(
     numbers, values = zip(*chunk, strict=True)
     fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
     if state.metadata_types is None:
-        state.metadata_types = _metadata_types(fields["metadata"], pipeline)
+        metadata, json_keys = fields["metadata"], pipeline.json_keys
+        # Chosen from the first rows. Keys that some of these lack make all metadata JSON.
+        state.metadata_types = {
+            key: "json"
+            if json_keys and key in json_keys
+            else metadata_type_of([item[key] for item in metadata if item])
+            for key in (common_keys(metadata) if json_keys is not None else ())
+        }
     try:
         return batch_of(fields, numbers, state.metadata_types)
     except MappingError as error:
         raise error.at(dataset=pipeline.dataset) from error.__cause__
-
-
-def _metadata_types(
-    metadata: Sequence[dict[str, Any] | None], pipeline: Pipeline
-) -> Mapping[str, MetadataType]:
-    """Choose the types from the first rows; keys that not all of these have make it all JSON."""
-    json_keys = pipeline.json_keys
-    if json_keys is None:
-        return {}
-    return {
-        key: "json"
-        if key in json_keys
-        else metadata_type_of([item[key] for item in metadata if item])
-        for key in common_keys(metadata)
-    }

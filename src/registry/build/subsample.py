@@ -29,7 +29,11 @@ def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
     key = wanted.stratify_by
     strata = [""] * file.rows
     if key is not None:
-        strata = [_stratum(metadata or {}, key) for metadata in file.metadata()]
+        for place, metadata in enumerate(file.metadata()):
+            value = get_column(metadata or {}, key)
+            if value is MISSING:
+                raise no_column(key, metadata or {}).at(field="sample.stratify_by")
+            strata[place] = str(value)
     shares = _shares(Counter(strata), wanted.n)
     # Python's generator, whose sequence for a seed is the same on every version and machine.
     places = list(range(file.rows))
@@ -45,13 +49,6 @@ def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
         here = np.flatnonzero(kept[start : start + batch.num_rows])
         start += batch.num_rows
         yield batch.take(int64_array(here))
-
-
-def _stratum(metadata: dict[str, object], key: str) -> str:
-    value = get_column(metadata, key)
-    if value is MISSING:
-        raise no_column(key, metadata).at(field="sample.stratify_by")
-    return str(value)
 
 
 def _shares(counts: Counter[str], n: int) -> dict[str, int]:

@@ -32,7 +32,7 @@ from registry.catalog.code_version import package_version_key
 from registry.catalog.discovery import list_files, listing_digest
 from registry.catalog.reader import CatalogReader, LocatedProblem
 from registry.errors import Problem
-from registry.manifest.merge import Entry, Layer, defaults_of
+from registry.manifest.merge import Entry, Layer, index_defaults
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
@@ -136,7 +136,7 @@ class CompiledEntries(Mapping[str, Entry]):
         row, index = header["rows"][number], header["index_numbers"][number]
         if index not in self._indexes:
             path, _, index_row = header["indexes"][index]
-            self._indexes[index] = Path(path).parent, defaults_of(self._document(index_row))
+            self._indexes[index] = Path(path).parent, index_defaults(self._document(index_row))
         return Entry(name, self._document(row), *self._indexes[index])
 
     def __contains__(self, name: object) -> bool:

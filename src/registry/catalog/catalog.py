@@ -13,7 +13,7 @@ from registry.catalog.cache import CompiledEntries, compile_catalog, open_compil
 from registry.catalog.discovery import PACKAGE
 from registry.catalog.reader import CatalogReader, LocatedProblem, ParsedFile, parse_file
 from registry.errors import DatasetNotFoundError, ManifestError, Problem, close_matches
-from registry.manifest.merge import Entry, Layer, defaults_of
+from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
 from registry.settings import INDEX_NAME, Settings
@@ -181,7 +181,7 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def _defaults(self) -> Layer:
         """Return the defaults of the index itself."""
-        return defaults_of(read_yaml(self.index, shown_as=display_path(self.index)))
+        return index_defaults(read_yaml(self.index, shown_as=display_path(self.index)))
 
     def including(self, files: Iterable[Path]) -> Catalog:
         """Return this catalog with those of the files that are not in it yet."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from registry.base.file_state import FileState
 from registry.catalog.discovery import IndexFiles, find_included
 from registry.errors import ManifestError, Problem
-from registry.manifest.merge import Entry, Layer, defaults_of
+from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.yamldoc.reader import Document
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class CatalogReader:
         patterns = document.value.get("include", [])
         included = find_included(patterns, path.parent)
         self.indexes.append(IndexFiles(str(path), state, patterns, included))
-        defaults = defaults_of(document)
+        defaults = index_defaults(document)
         self._add(document, path.parent, defaults)
         for number, found in enumerate(included):
             if isinstance(found, str):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Frame", "NotColumnarError", "Wanted", "decode_tables"]
 
 # Imported on use: each of them loads a part of pyarrow that takes time.
-_DECODERS = {
+TABLE_DECODERS = {
     "csv": ("csv_tables", "read_csv_tables"),
     "json": ("json_tables", "read_json_tables"),
     "parquet": ("arrow_tables", "read_parquet_tables"),
@@ -38,7 +38,7 @@ def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator
     Raises:
         NotColumnarError: what follows can't be read this way exactly.
     """
-    module, function = _DECODERS[source.type]
+    module, function = TABLE_DECODERS[source.type]
     decoder = getattr(importlib.import_module(f"registry.decode.{module}"), function)
     frames: Iterator[Frame] = decoder(file, source, wanted)
     return frames

@@ -15,10 +15,11 @@ from registry.errors import RevisionError, did_you_mean
 
 __all__ = ["Tree", "commit_of", "fork_point", "matching", "open_tree", "repository_of"]
 
+# The remote's branches first: a local `main` is often behind, and would report others' changes.
 _MAIN_NAMES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _CHUNK_BYTES = 1 << 20
 _FILE_MODES, _LINK_MODE = ("100644", "100755"), "120000"
-_MAX_LINKS = 8
+_MAX_LINKS = 8  # a chain of links may be a cycle
 # A bracket matches any character: the worst is a file that is extracted and then not read.
 _WILDCARDS = {"*": "[^/]*", "?": "[^/]", "[": "[^/]"}
 _TREE_ENTRY = re.compile(r"(?P<mode>\d+) \w+ (?P<id>[0-9a-f]+)\t(?P<path>.*)", re.DOTALL)
@@ -68,7 +69,7 @@ def commit_of(repository: Path, revision: str) -> str:
         raise RevisionError(f"'{revision}' is not a revision: it starts with `-` or is empty")
     if ".." in revision:
         raise RevisionError(f"'{revision}' is a range; pass its ends as two arguments: BASE HEAD")
-    name = f"{revision}^{{commit}}"
+    name = f"{revision}^{{commit}}"  # follows an annotated tag to its commit
     done = _run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
     if done.returncode == 0:
         return done.stdout.split()[-1]

@@ -140,6 +140,7 @@ def _match_digests(
 ) -> list[Pair]:
     if len(pairs) == min(len(before.ids), len(after.ids)):
         return []
+    # Bytes of a row are hashable; equal 8-byte digests of different fields are too rare to matter.
     keys = [[row.tobytes() for row in table.digests[:, columns]] for table in (before, after)]
     return _match_keys(keys[0], keys[1], pairs)
 

@@ -66,6 +66,7 @@ def _sample_change(
     snapshots = {"base": base, "head": head} if change.status == "changed" else {"head": head}
     datasets = {side: _Dataset(change.name, snapshot) for side, snapshot in snapshots.items()}
     try:
+        # Before anything is opened, as opening a dataset may import its mapper.
         for dataset in datasets.values():
             _refuse_new_trust(dataset.spec.mapper, base)
         return _compare(datasets, options)

@@ -30,6 +30,7 @@ class ChangeClass(StrEnum):
     DOCUMENTATION = "documentation only"
 
 
+# A key has one class, though it may affect more: a new source changes inputs, too.
 # The longest row that is a prefix of a key applies.
 _CLASS_OF_KEY = {
     "bytes": ChangeClass.SOURCE,

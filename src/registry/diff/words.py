@@ -15,6 +15,7 @@ __all__ = ["ELLIPSIS", "excerpt", "is_similar", "word_diff"]
 ELLIPSIS = " … "
 """Replaces what is left out."""
 
+# Whitespace counts as a word: then both texts can be read from the diff without loss.
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _MIN_SIMILARITY = 0.6
 # SequenceMatcher takes quadratic time, so similarity is judged by the first words alone, and

@@ -69,6 +69,7 @@ def check(
             found += run_checks("document", layout.document, layout.document)
 
     by_file: dict[str, list[Problem]] = defaultdict(list)
+    # A dataset and its dependents report the same inherited problem: dict.fromkeys keeps one.
     for problem in selection.apply(dict.fromkeys([*config_problems, *found])):
         by_file[problem.file].append(problem)
     blocked = {problem.file for problem in found if RULES[problem.rule].blocking}
@@ -77,13 +78,10 @@ def check(
     # A wrong configuration changes every result, so it is reported whatever files are checked.
     reported = [] if index.file in files else list(config_problems)
     for file in files:
-        left = apply_ignores(
-            by_file[file],
-            read_ignores(file),
-            selection=selection,
-            complete=file not in blocked,
+        comments, complete = read_ignores(file), file not in blocked
+        reported += selection.apply(
+            apply_ignores(by_file[file], comments, selection=selection, complete=complete)
         )
-        reported += selection.apply(left)
     return sorted(reported, key=lambda one: (one.file, one.line, one.column, one.rule))
 
 

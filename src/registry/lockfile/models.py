@@ -16,7 +16,7 @@ from registry.base.fs import write_atomic
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump
 from registry.manifest.models import Count, Text
-from registry.manifest.serialize import data_of, is_said
+from registry.manifest.serialize import data_of, is_set
 from registry.yamldoc.reader import Document, parse_yaml
 
 __all__ = [
@@ -243,7 +243,7 @@ def _error(problems: list[Problem]) -> LockError:
 
 def lock_text(lock: Lock) -> str:
     """Return the text of a lock; the same lock always gives the same text."""
-    return dump({name: data_of(pin, keep=is_said) for name, pin in lock.pins.items()})
+    return dump({name: data_of(pin, keep=is_set) for name, pin in lock.pins.items()})
 
 
 def write_lock(path: Path, lock: Lock) -> None:

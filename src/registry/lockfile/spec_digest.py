@@ -9,7 +9,7 @@ from typing import Any
 from registry.base.digest import digest_of
 from registry.base.locations import is_local, local_path, public_location
 from registry.manifest.models import DatasetSpec
-from registry.manifest.serialize import data_of, is_given
+from registry.manifest.serialize import data_of, is_not_default
 from registry.manifest.source import Source
 from registry.settings import builtin_root
 
@@ -63,7 +63,7 @@ def spec_digest(spec: DatasetSpec) -> str:
     Documentation and `expect` do not count. Neither do keys at their default: a key that a later
     version adds must not make every pin stale.
     """
-    data = data_of(spec, without=_DOCUMENTATION, keep=is_given)
+    data = data_of(spec, without=_DOCUMENTATION, keep=is_not_default)
     folder = spec.folder
     data["source"] = _source(spec.source, folder)
     data["concat"] = [_source(source, folder) for source in spec.concat]
@@ -73,5 +73,5 @@ def spec_digest(spec: DatasetSpec) -> str:
 
 
 def _source(source: Source, folder: Path) -> dict[str, Any]:
-    data = {"type": source.type, **data_of(source, keep=is_given)}
+    data = {"type": source.type, **data_of(source, keep=is_not_default)}
     return data | source.rename_paths(lambda path: requested_location(path, folder))

@@ -1,4 +1,4 @@
-"""Merge what a dataset is made of: defaults, parents, own keys, overrides, each with its place."""
+"""Merge the layers of a dataset (defaults, parents, own keys, overrides) with their positions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from registry.errors import Problem
 from registry.rules import RULES
 from registry.yamldoc.reader import DataPath, Document, json_path
 
-__all__ = ["Entry", "Layer", "Merged", "defaults_of", "merge"]
+__all__ = ["Entry", "Layer", "Merged", "index_defaults", "merge"]
 
-# Mappings that a later layer adds to; everything else it replaces.
+# Mappings that a later layer adds to; it replaces everything else.
 _DEEP: frozenset[DataPath] = frozenset(
     {
         (),
@@ -29,18 +29,18 @@ _DEEP: frozenset[DataPath] = frozenset(
 
 
 class Entry(Struct, frozen=True):
-    """One dataset as it stands in a file."""
+    """One dataset as a file states it."""
 
     name: str
     document: Document
     folder: Path
-    """What its relative paths are relative to: the folder of the index."""
+    """The folder of the index, which its relative paths are relative to."""
     defaults: Layer
-    """The defaults of the index that brought it."""
+    """The defaults of the index that includes it."""
 
     @property
     def value(self) -> dict[str, Any]:
-        """The keys that the file gives."""
+        """The keys that the file states."""
         value: dict[str, Any] = self.document.value["datasets"][self.name]
         return value
 
@@ -57,7 +57,7 @@ class Layer(Struct, frozen=True):
     value: dict[str, Any]
     document: Document | None = None
     base: DataPath = ()
-    """Where in the document the keys stand."""
+    """Where the keys are in the document."""
 
     def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
         """Return a problem of the key at `path`."""
@@ -73,13 +73,13 @@ class Layer(Struct, frozen=True):
         )
 
 
-def defaults_of(index: Document) -> Layer:
+def index_defaults(index: Document) -> Layer:
     """Return the defaults of an index."""
     return Layer("default", index.value.get("defaults", {}), index, ("defaults",))
 
 
 class Merged(Struct, frozen=True):
-    """A dataset's keys, all layers in one, with a note of which one each value comes from."""
+    """All layers of a dataset as one mapping that knows the layer of each value."""
 
     value: dict[str, Any]
     layers: dict[DataPath, Layer]
@@ -99,17 +99,21 @@ class Merged(Struct, frozen=True):
 
 
 def merge(layers: Sequence[Layer], defaults: Layer) -> Merged:
-    """Return the layers in one, the first lowest; `defaults` has those of sources by type."""
+    """Return the layers as one, the lowest first; `defaults` has those of sources by type."""
     has_parent = any(layer.kind == "parent" for layer in layers)
     merged = Merged({}, {(): layers[-1]}, has_parent)
     for layer in layers:
-        _make_room(merged, layer.value, defaults)
+        _drop_overridden(merged, layer.value, defaults)
         _merge_into(merged, merged.value, layer.value, layer, ())
     return merged
 
 
-def _make_room(merged: Merged, later: dict[str, Any], defaults: Layer) -> None:
-    """Drop what a later layer makes void: a source of another type, the seed of no shuffle."""
+def _drop_overridden(merged: Merged, later: dict[str, Any], defaults: Layer) -> None:
+    """Drop what a later layer invalidates: a source of another type, the seed of `shuffle: false`.
+
+    Keys of a CSV source mean nothing to a Hub source, so the new source starts from the defaults
+    of its own type.
+    """
     value = merged.value
     if "shuffle" in later and not later["shuffle"] and "seed" not in later:
         value.pop("seed", None)

@@ -1,4 +1,4 @@
-"""Where each resolved value of a dataset comes from: file, line and layer."""
+"""Which file, line and layer each resolved value of a dataset comes from."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from registry.yamldoc.reader import DataPath, json_path
 
 __all__ = ["Origin", "origins_of"]
 
-# Mappings whose keys are values of their own; all others, such as an expression, are one value.
-_OPENED: frozenset[DataPath] = frozenset(
+# Mappings whose keys have an origin each; all others, such as an expression, are one value.
+_SPLIT: frozenset[DataPath] = frozenset(
     {
         ("source",),
         ("source", "columns"),
@@ -34,7 +34,7 @@ _MISSING = object()
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """One resolved value and where it stands."""
+    """One resolved value and where it is stated."""
 
     key: str
     """Dotted, as in a manifest: `source.path`, `fields.metadata.topic`."""
@@ -43,51 +43,47 @@ class Origin:
     layer: str
     """default, parent, own, override, lock or bytes."""
     file: str = ""
-    """Empty for what no file gives."""
+    """Empty if no file states it."""
     line: int = 0
-    """1-based; 0 where there is no file."""
+    """1-based; 0 if there is no file."""
     dataset: str = ""
-    """The dataset whose entry gives it; empty for what no entry gives."""
+    """The dataset whose entry states it; empty if none does."""
 
     @property
     def place(self) -> str:
-        """`file:line`, or `built in` for what no file gives."""
+        """`file:line`, or `built in` for a default that no file states."""
         if not self.file:
             return "built in" if self.layer == "default" else self.layer
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
 def origins_of(spec: DatasetSpec, entries: Mapping[str, Entry]) -> tuple[Origin, ...]:
-    """Return every value of a dataset of `entries`, resolved without overrides, with its place."""
+    """Return the origin of every value of a dataset of `entries`, resolved without overrides."""
     merged = merged_entry(spec.name, entries)
     return tuple(_origin(path, value, merged) for path, value in _values(spec, merged))
 
 
 def _values(spec: DatasetSpec, merged: Merged) -> Iterator[tuple[DataPath, Any]]:
-    """Yield the values that determine a dataset, by their paths in a manifest."""
+    """Yield the values that determine a dataset, with their paths in a manifest."""
     data = data_of(spec, without={"name", "folder", "view"})
     if spec.mapper is not None:
         del data["fields"]  # not read
     parts = data.pop("concat")
     for key, value in {**data, **data_of(spec.view)}.items():
-        yield from _opened((key,), value)
+        yield from _split((key,), value)
     for number, part in enumerate(merged.value.get("concat", ())):
-        for key in part:  # what a part does not say is said by the source
+        for key in part:  # all other keys of a part are those of the source
             yield ("concat", number, key), parts[number].get(key)
 
 
-def _opened(path: DataPath, value: Any) -> Iterator[tuple[DataPath, Any]]:
-    if path not in _OPENED or not isinstance(value, dict) or not value:
-        yield path, _single(path, value)
+def _split(path: DataPath, value: Any) -> Iterator[tuple[DataPath, Any]]:
+    if path not in _SPLIT or not isinstance(value, dict) or not value:
+        # A manifest may state a list of one path as a str.
+        is_path = path[-1] == "path" and isinstance(value, list) and len(value) == 1
+        yield path, value[0] if is_path else value
         return
     for key, item in value.items():
-        yield from _opened((*path, key), item)
-
-
-def _single(path: DataPath, value: Any) -> Any:
-    """Return the one path of a list of one as the text that a manifest has."""
-    is_path = path[-1] == "path" and isinstance(value, list) and len(value) == 1
-    return value[0] if is_path else value
+        yield from _split((*path, key), item)
 
 
 def _origin(path: DataPath, value: Any, merged: Merged) -> Origin:
@@ -98,23 +94,24 @@ def _origin(path: DataPath, value: Any, merged: Merged) -> Origin:
     dataset = str(layer.base[1]) if layer.kind in ("parent", "own") else ""
     if layer.document is None:
         return Origin(key=key, value=value, layer=layer.kind, dataset=dataset)
-    place = (*layer.base, *_written(path, layer, merged))
-    line = layer.document.position(place).line
+    if layer.kind == "default" and path[0] == "source":  # stated below the type of the source
+        path = ("source", merged.value["source"]["type"], *path[1:])
+    line = layer.document.position((*layer.base, *path)).line
     file = layer.document.file
     return Origin(key=key, value=value, layer=layer.kind, file=file, line=line, dataset=dataset)
 
 
 def _layer_of(path: DataPath, merged: Merged) -> Layer | None:
-    """Return the layer that gives the value, or takes an inherited one away; None is built in."""
+    """Return the layer that states the value, or removes an inherited one; None for built in."""
     if _at(merged.value, path) is not _MISSING:
         return merged.layer(path)
     layer = merged.layers.get(path)
-    taken_away = layer is not None and _at(layer.value, path) is None
-    return layer if taken_away else None
+    is_removed = layer is not None and _at(layer.value, path) is None
+    return layer if is_removed else None
 
 
 def _at(value: Any, path: DataPath) -> Any:
-    """Return the part at `path`; what is in short form, as `explode: column`, holds its parts."""
+    """Return the value at `path`; a short form, as `explode: column`, stands for its parts."""
     for step in path:
         if isinstance(value, list) and isinstance(step, int):
             value = value[step]
@@ -123,10 +120,3 @@ def _at(value: Any, path: DataPath) -> Any:
         if value is _MISSING:
             return _MISSING
     return value
-
-
-def _written(path: DataPath, layer: Layer, merged: Merged) -> DataPath:
-    """Return where a value stands in its layer: defaults of sources stand below their type."""
-    if layer.kind == "default" and path[0] == "source":
-        return ("source", merged.value["source"]["type"], *path[1:])
-    return path

@@ -1,4 +1,4 @@
-"""Resolve a dataset: parent, defaults and overrides applied, nothing left open."""
+"""Resolve a dataset: apply its parents, the defaults of its index and overrides."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def resolve(
     overrides: Mapping[str, Any] | None = None,
     source: str | None = None,
 ) -> DatasetSpec:
-    """Return the dataset `name` with nothing left open.
+    """Return the dataset `name`, fully resolved.
 
     Args:
         name: A name in `entries`.
         entries: All entries of the catalog.
         overrides: View arguments, and `split` and `revision` of the source.
         source: A path or URL with the same data, in place of the source's location. With it, or
-            with another split or revision, `expect` does not hold any more and is left out.
+            with another split or revision, `expect` no longer applies and is left out.
 
     Raises:
-        ManifestError: with all problems, each at the place it comes from.
+        ManifestError: with all problems, each where its value is stated.
     """
     merged = merged_entry(name, entries, overrides=overrides, source=source)
     problems = list(run_checks("merged", merged, merged, blocking_only=True))
@@ -61,7 +61,7 @@ def merged_entry(
     """Return all layers of the dataset `name` in one, not checked yet; arguments as `resolve`'s.
 
     Raises:
-        ManifestError: an ancestor is not there, or is the dataset itself.
+        ManifestError: an ancestor does not exist, or is the dataset itself.
     """
     chain = _chain(entries[name], entries)
     defaults = chain[-1].defaults
@@ -72,7 +72,7 @@ def merged_entry(
     if source is not None:
         merged = _with_source(merged, source)
     if source is not None or any(key in _SOURCE_KEYS for key in overrides or ()):
-        merged.value.pop("expect", None)  # it was said of other data
+        merged.value.pop("expect", None)  # it describes other data
     return merged
 
 
@@ -106,7 +106,7 @@ def _own_layers(chain: list[Entry]) -> Iterator[Layer]:
 
 
 def _without_sources(defaults: Layer) -> Layer:
-    """Return defaults without those of sources, which depend on the source's type."""
+    """Return the defaults without those of sources, which depend on the type of the source."""
     value = {key: item for key, item in defaults.value.items() if key != "source"}
     return Layer("default", value, defaults.document, defaults.base)
 
@@ -123,7 +123,7 @@ def _override_layer(overrides: Mapping[str, Any]) -> Layer:
 
 
 def _with_source(merged: Merged, location: str) -> Merged:
-    """Replace the location; a file decides its type by its suffix."""
+    """Replace the location; the suffix of a file decides its type."""
     path = local_path(location) if is_local(location) else location
     old = merged.value.get("source", {})
     inferred = infer_source_keys(location)
@@ -148,17 +148,17 @@ def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
     """Return a source as a manifest in `folder` would have it.
 
     Raises:
-        ManifestError: a key is missing or not valid.
+        ManifestError: a key is missing or invalid.
     """
     keys = with_absolute_paths({"source": dict(source)}, {}, folder)
     return _spec("source", Merged(keys, {(): Layer("source", keys)}), folder).source
 
 
 def spec_of(entry: Entry, merged: Merged) -> DatasetSpec:
-    """Return the dataset that an entry's merged keys make.
+    """Return the dataset that the merged keys of an entry describe.
 
     Raises:
-        ManifestError: a key is missing or not valid.
+        ManifestError: a key is missing or invalid.
     """
     return _spec(entry.name, merged, entry.folder)
 
@@ -186,7 +186,7 @@ def _spec(name: str, merged: Merged, folder: Path) -> DatasetSpec:
 
 
 def _schema_problems(merged: Merged, parts: list[dict[str, Any]]) -> list[Problem]:
-    """Return how the merged keys violate the schema, which each file on its own may fulfil."""
+    """Return how the merged keys violate the schema, although each file on its own is valid."""
     from registry.manifest.validation import schema_errors  # only errors need it
 
     errors = schema_errors(merged.value, "manifest", "dataset")
@@ -204,7 +204,7 @@ def _normalized(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """Return a part of `concat`: the source with the part's keys in it."""
+    """Return a part of `concat`: the source updated with the keys of the part."""
     merged = {**source, **part}
     if source.get("columns") and part.get("columns"):
         merged["columns"] = {**source["columns"], **part["columns"]}

@@ -1,4 +1,4 @@
-"""Specs and pins as JSON data, for digests and for people."""
+"""Specs and pins as JSON data, for digests and for the command line."""
 
 from __future__ import annotations
 
@@ -10,33 +10,31 @@ from msgspec import NODEFAULT, Struct
 
 from registry.manifest.source import Source
 
-__all__ = ["Keep", "data_of", "defaults_of", "is_given", "is_said"]
+__all__ = ["Keep", "data_of", "is_not_default", "is_set", "model_defaults"]
 
 Keep = Callable[[Any, Any], bool]
-"""Decides by the value of a key, and its default, whether data has the key."""
+"""Decide by the value of a key, and its default, whether the data has the key."""
 
 
 @functools.cache
-def defaults_of(kind: type[Struct]) -> dict[str, Any]:
-    """Return the keys of a model with their defaults; NODEFAULT where one has to be given."""
+def model_defaults(kind: type[Struct]) -> dict[str, Any]:
+    """Return the keys of a model with their defaults; NODEFAULT for required keys."""
     keys, defaults = kind.__struct_fields__, kind.__struct_defaults__
     required = (NODEFAULT,) * (len(keys) - len(defaults))
-    return dict(zip(keys, map(_made, (*required, *defaults)), strict=True))
+    # msgspec has a factory in place of a default that is mutable.
+    values = [
+        getattr(default, "factory", lambda default=default: default)() for default in defaults
+    ]
+    return dict(zip(keys, (*required, *values), strict=True))
 
 
-def _made(default: Any) -> Any:
-    """Return a default; one that could be changed is made anew for each value."""
-    make = getattr(default, "factory", None)
-    return default if make is None else make()
-
-
-def is_given(value: Any, default: Any) -> bool:
-    """Return whether a value is another one than its default."""
+def is_not_default(value: Any, default: Any) -> bool:
+    """Return whether a value differs from its default."""
     return bool(value != default)
 
 
-def is_said(value: Any, default: Any) -> bool:
-    """Return whether there is a value."""
+def is_set(value: Any, default: Any) -> bool:
+    """Return whether a value is not None."""
     return value is not None
 
 
@@ -50,16 +48,16 @@ def data_of(
     """Return a spec, a pin or a part of them as JSON data; a source's `type` comes first.
 
     Args:
-        part: What is turned into data.
-        without: Keys that are left out, of `part` itself.
-        keep: Which keys there are, of `part` and of all within it.
+        part: A model.
+        without: Keys of `part` itself to leave out.
+        keep: Which other keys to include, of `part` and of the models in it.
     """
     data: dict[str, Any] = {}
     model: Any = type(part)
     kind = model.__struct_config__.tag
     if kind is not None and "type" not in without and keep(kind, kind):
         data["type"] = kind
-    for key, default in defaults_of(model).items():
+    for key, default in model_defaults(model).items():
         value = getattr(part, key)
         if key not in without and keep(value, default):
             data[key] = _plain(value, keep)

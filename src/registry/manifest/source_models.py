@@ -236,7 +236,8 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
         if isinstance(path, str) and is_folder(path):
             changed["path"] = _absolute(path, folder)
         # In a repository `data_files` are relative to it, and stay as they are.
-        if keys.get("path", inherited.get("path")) in GENERIC_BUILDERS and "data_files" in keys:
+        builder = keys.get("path", inherited.get("path"))
+        if isinstance(builder, str) and builder in GENERIC_BUILDERS and "data_files" in keys:
             absolute = _map_paths(keys["data_files"], lambda path: _absolute(path, folder))
             changed["data_files"] = absolute
         return changed

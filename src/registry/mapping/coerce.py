@@ -110,6 +110,7 @@ def to_id(value: Any) -> int | str | None:
         return int(value)
     if value is None or isinstance(value, int | str):
         return value
+    # pandas, and so many a Parquet file, has integers beside nulls as floats.
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_ID:
         return int(value)
     raise MappingError("an id must be an integer or a string", field="id", value=value)

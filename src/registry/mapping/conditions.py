@@ -76,6 +76,7 @@ def compile_condition(
 def compile_comparisons(comparisons: Comparisons) -> ValuePredicate:
     """Return the function that tells whether all comparisons hold for a value."""
     tests = [_compile_comparison(name, operand) for name, operand in comparisons.tests]
+    # A missing column compares as null does.
     return lambda value: all(test(None if value is MISSING else value) for test in tests)
 
 
@@ -114,7 +115,7 @@ def _compile_ordering(name: str, operand: Any) -> ValuePredicate:
         raise ValueError(f"`{name}` takes a number or a string")
 
     def test(value: Any) -> bool:
-        if is_missing(value):
+        if is_missing(value):  # as in SQL, null is neither less nor greater
             return False
         if not isinstance(value, kind) or isinstance(value, bool):
             raise MappingError(f"can't be compared with {operand!r}", value=value)

@@ -56,7 +56,10 @@ def compile_expression(expression: Expression) -> Evaluator:
         case ListOf(items):
             return _compile_list(items)
         case ObjectOf(pairs):
-            return _compile_object(pairs)
+            parts = [(key, compile_expression(item)) for key, item in pairs]
+            return lambda row: {
+                key: None if (item := part(row)) is MISSING else item for key, part in parts
+            }
         case Template():
             return _compile_template(expression)
         case Hash():
@@ -99,21 +102,11 @@ def _compile_list(items: tuple[Expression, ...]) -> Evaluator:
         values: list[Any] = []
         for evaluator in evaluators:
             value = evaluator(row)
-            if isinstance(value, list):
+            if isinstance(value, list):  # so that choices may come from lists and single columns
                 values.extend(value)
             else:
                 values.append(value)
         return values
-
-    return evaluate
-
-
-def _compile_object(pairs: tuple[tuple[str, Expression], ...]) -> Evaluator:
-    parts = [(key, compile_expression(item)) for key, item in pairs]
-
-    def evaluate(row: Row) -> dict[str, Any]:
-        found = ((key, part(row)) for key, part in parts)
-        return {key: None if value is MISSING else value for key, value in found}
 
     return evaluate
 
@@ -130,7 +123,9 @@ def _compile_hash(expression: Hash) -> Evaluator:
             texts = [str(evaluator(row)) for evaluator in evaluators]
         else:  # every column that holds a str, by name: the order of columns must not matter
             texts = [value for _, value in sorted(row.record.items()) if isinstance(value, str)]
+        # The separator keeps "ab", "c" apart from "a", "bc"; JSON may hold half a surrogate pair.
         data = "\0".join(texts).encode("utf-8", "surrogatepass")
+        # An OpenSSL in FIPS mode refuses md5 for security.
         digest = digest_of(data, usedforsecurity=False).hexdigest()[:length]
         return digest if prefix is None else f"{prefix(row)}_{digest}"
 
@@ -152,6 +147,7 @@ def _compile_template(template: Template) -> Evaluator:
             return part.default
         if isinstance(value, str | int | float):
             return str(value)
+        # The str of anything else would be Python's notation, or None, in a prompt.
         if value is MISSING:
             raise no_column(name, row.record)
         if value is None:

@@ -31,7 +31,7 @@ def _to_choices(value: Any) -> list[str] | None:
     return choices
 
 
-# Field of a sample → how a value becomes it; null gives what a field that isn't mapped has.
+# Field of a sample → how a value is coerced to it; `_NOT_MAPPED` has what they return for null.
 _COERCE: dict[str, Callable[[Any], Any]] = {
     "input": coerce.to_input,
     "target": coerce.to_target,
@@ -151,7 +151,7 @@ def _compile_metadata(raw: Any) -> Callable[[Row], dict[str, Any] | None]:
     if isinstance(raw, list | tuple):
         return lambda row: {name: _or_none(get_column(row.record, name)) for name in raw}
     if not isinstance(raw, Mapping):
-        raise ValueError(f"field metadata: {raw!r} is not a column, a list of columns or a dict")
+        raise ValueError(f"field metadata: {raw!r} is not a column, a list of columns or a mapping")
     spread = _compile_spread(raw["*"]) if "*" in raw else lambda row: None
     parts = {key: _compile(f"metadata.{key}", raw[key])[1] for key in raw if key != "*"}
 

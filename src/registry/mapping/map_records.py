@@ -27,7 +27,7 @@ def map_records(
         values = map_values(records, mapper, dataset=dataset)
         yield from ((number, Sample(**fields)) for number, fields in values)
         return
-    number, record = 0, None
+    number, record = 0, None  # for an error before the first record
     try:
         for number, record in records:
             result = mapper(record)
@@ -49,7 +49,7 @@ def _check_samples(result: Any) -> list[Sample]:
     for sample in samples:
         if isinstance(sample, Sample):
             continue
-        # Inspect's own Sample is told by its fields, as Inspect need not be installed.
+        # Inspect's own Sample is recognized by its fields: Inspect need not be installed.
         fields = type(sample).model_fields if isinstance(sample, BaseModel) else {}
         if not Sample.model_fields.keys() <= fields.keys():
             what = "None" if sample is None else f"a {type(sample).__name__}"

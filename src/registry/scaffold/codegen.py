@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from registry.manifest.models import DatasetSpec, FieldsSpec
-from registry.manifest.serialize import data_of, is_given
+from registry.manifest.serialize import data_of, is_not_default
 
 __all__ = ["loader_call"]
 
@@ -17,7 +17,7 @@ def loader_call(spec: DatasetSpec) -> str:
 
     Comments name what no loader does: `on_duplicate`, several paths, skipped rows.
     """
-    given = data_of(spec.source, without={"type", "path", "columns"}, keep=is_given)
+    given = data_of(spec.source, without={"type", "path", "columns"}, keep=is_not_default)
     if "fs_options" in given:
         given["fs_options"] = _Code(_with_environment(given["fs_options"]))
     call = spec.source.loader_call(given)
@@ -27,7 +27,7 @@ def loader_call(spec: DatasetSpec) -> str:
     mapping, function = _mapping(spec.fields)
     if mapping:
         arguments["sample_fields"] = _Code(mapping)
-    arguments |= data_of(spec.view, keep=is_given)
+    arguments |= data_of(spec.view, keep=is_not_default)
     imports = ", ".join(sorted(name for name in {loader, function} if name))
     lines = [f"from registry import {imports}", ""]
     lines += [f"# get_dataset also does: {note}" for note in _notes(spec)]
@@ -56,7 +56,7 @@ def _with_environment(value: Any) -> str:
 
 def _mapping(fields: FieldsSpec) -> tuple[str, str]:
     """Return the code of `sample_fields` and the name it imports; both empty for the defaults."""
-    given = data_of(fields, keep=is_given)
+    given = data_of(fields, keep=is_not_default)
     if not given:
         return "", ""
     # FieldSpec takes names of columns; a dot, an expression or other metadata needs `map_fields`.

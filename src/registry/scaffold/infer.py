@@ -32,6 +32,7 @@ _CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_ch
 _IDS = ("id", "uid", "task_id", "question_id", "sample_id", "example_id", "idx", "qid", "index")
 _CHOICE_LETTERS = (("A", "B", "C", "D", "E"), ("a", "b", "c", "d", "e"))
 _CHOICE_STEMS = ("option", "choice", "answer", "opt", "sol", "ending")
+# Longer values are content rather than labels, such as a rationale.
 _MAX_METADATA_LENGTH = 60
 _MAX_METADATA_COLUMNS = 6
 
@@ -88,6 +89,7 @@ def infer_fields(name: str, records: Sequence[Mapping[str, Any]]) -> InferredMap
     if not records:
         raise DecodeError("the source has no records", file=name)
     columns = _Columns(records)
+    # In this order: a column that two fields could use belongs to the first of them.
     column, reason = columns.find(_INPUTS), "known column name"
     if column is None:
         column = max(columns.names, key=lambda one: len(str(records[0].get(one))))

@@ -136,6 +136,7 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
             dataset=spec.name, folder=spec.folder, sources=old.sources, complete=False
         )
     lock = None if upgrade else old_sources
+    # Without an upgrade a changed mapping must not move the bytes under it.
     context = SourceContext(cache=request.cache, offline=request.offline, lock=lock, report=report)
     opened = load(
         spec,
@@ -147,6 +148,7 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
     )
     digest = digest_samples(opened.dataset.as_stored())
     pin = _pin_of(spec, opened, digest, context)
+    # What was just digested needs no comparison when it is next opened.
     remember_pinned(opened, pin, context.cache)
     if old is None or old_sources is None:
         return LockResult(name=spec.name, status="pinned", pin=pin)

@@ -69,6 +69,7 @@ def differences(
 
 def _changed_file(spec: DatasetSpec, pin: Pin, cache: Cache) -> Iterator[Difference]:
     """Yield the first local file that differs from its pin; nothing remote is requested."""
+    # Pinning offline compares each local file with its digest, and takes remote ones as pinned.
     try:
         pin_all(spec, SourceContext(cache=cache, offline=True, lock=pin_sources(spec, pin)))
     except DigestMismatchError as error:

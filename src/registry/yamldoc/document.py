@@ -1,4 +1,4 @@
-"""A parsed file: its value, and where each part of it stands."""
+"""A parsed file: its value, and the position of every part of it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Position(NamedTuple):
 
 
 class Positions(Mapping[DataPath, Position]):
-    """The places in a document, told apart when one is asked for: only problems have places."""
+    """The positions in a document, paired with paths on first use: only problems need them."""
 
     def __init__(self, value: Any, numbers: Sequence[int] | bytes) -> None:
-        """Take the line and column of each value, in the order of the values, or that as JSON."""
+        """Take the line and column of each value in document order, or a JSON array of them."""
         self._value = value
         self._numbers = numbers
 
@@ -43,19 +43,19 @@ class Positions(Mapping[DataPath, Position]):
         return decoded
 
     @functools.cached_property
-    def _places(self) -> dict[DataPath, Position]:
+    def _by_path(self) -> dict[DataPath, Position]:
         numbers = iter(self.numbers)
-        places = map(Position, numbers, numbers)
-        return dict(zip(_paths(self._value, ()), places, strict=True))
+        positions = map(Position, numbers, numbers)
+        return dict(zip(_paths(self._value, ()), positions, strict=True))
 
     def __getitem__(self, path: DataPath) -> Position:
-        return self._places[path]
+        return self._by_path[path]
 
     def __iter__(self) -> Iterator[DataPath]:
-        return iter(self._places)
+        return iter(self._by_path)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._by_path)
 
 
 def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
@@ -71,23 +71,23 @@ def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file: its value and where each part of it stands."""
+    """A parsed file: its value and the position of every part of it."""
 
     value: Any
     """Plain data: dict, list, str, int, float, bool, None."""
     file: str
     """The file, as the user named it."""
     positions: Positions
-    """Place of each value, in their order: of its key in a mapping, of itself in a list."""
+    """Position of each value in document order: of its key in a mapping, of itself in a list."""
 
     def position(self, path: DataPath) -> Position:
-        """Return the place of `path`, or of the nearest part around it."""
+        """Return the position of `path`, or of the nearest part around it."""
         while path and path not in self.positions:
             path = path[:-1]
         return self.positions.get(path, Position(1, 1))
 
     def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
-        """Return a problem of the value at `path`; `rule` is the id of what it breaks."""
+        """Return a problem of the value at `path`; `rule` is the id of the violated rule."""
         line, column = self.position(path)
         return Problem(
             message=message,
@@ -103,13 +103,9 @@ class Document:
 
 def json_path(path: DataPath) -> str:
     """Return `path` as a JSON path such as `$.datasets.mmlu.fields['a b'][0]`."""
-    return "$" + "".join(_json_path_step(step) for step in path)
-
-
-def _json_path_step(step: str | int) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if _PLAIN_KEY.fullmatch(step) else f"[{step!r}]"
+    plain = (isinstance(step, str) and _PLAIN_KEY.fullmatch(step) for step in path)
+    steps = zip(path, plain, strict=True)
+    return "$" + "".join(f".{step}" if is_plain else f"[{step!r}]" for step, is_plain in steps)
 
 
 _START = Position(1, 1)
@@ -123,7 +119,7 @@ def unparsed(
     *,
     rule: str = "yaml-syntax",
 ) -> ManifestError:
-    """Return the error of a file that is no document."""
+    """Return the error of a file that can't be parsed."""
     line, column = position
     problem = Problem(message=message, file=file, line=line, column=column, hint=hint, rule=rule)
     return ManifestError([problem])

@@ -1,4 +1,4 @@
-"""Put the pairs of a YAML mapping in another order, as text: nothing is written anew."""
+"""Reorder the pairs of a YAML mapping as text, so that comments and layout stay."""
 
 from __future__ import annotations
 
@@ -16,34 +16,32 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def reordered(text: str, path: DataPath, ranks: Mapping[str, int]) -> str | None:
-    """Return a text with the keys of the mapping at `path` by rank, others first.
+    """Return a text with the keys of the mapping at `path` sorted by rank, others first.
 
-    None is that they have no lines, or places in braces, that could be moved. What is returned
-    may say something else, where an alias now stands above its anchor: parse it.
+    None means that they are not on lines, or between braces, that could be moved. The result may
+    mean something else where an alias is now above its anchor: parse it.
     """
-    node = _node_at(yaml.compose(text, Loader=_LOADER), path)
+    node = _mapping_at(yaml.compose(text, Loader=_LOADER), path)
     if node is None:
         return None
-    places = range(len(node.value))
-    order = sorted(places, key=lambda place: ranks.get(node.value[place][0].value, -1))
+    pairs = range(len(node.value))
+    order = sorted(pairs, key=lambda pair: ranks.get(node.value[pair][0].value, -1))
     lines = text.split("\n")
     return _reordered_flow(lines, node, order) if node.flow_style else _moved(lines, node, order)
 
 
-def _node_at(node: Any, path: DataPath) -> Any:
-    """Return the mapping at `path`; None where an alias or `<<` stands in its place."""
+def _mapping_at(node: Any, path: DataPath) -> Any:
+    """Return the mapping at `path`; None where an alias or `<<` is in its place."""
     for step in path:
-        inner = _child(node, step)
+        if isinstance(step, int):
+            inner = node.value[step]
+        else:
+            inner = next((value for key, value in node.value if key.value == step), None)
+        # An alias gives the node of its anchor, which is further up.
         if inner is None or inner.start_mark.index < node.start_mark.index:
             return None
         node = inner
     return node if isinstance(node, yaml.MappingNode) else None
-
-
-def _child(node: Any, step: str | int) -> Any:
-    if isinstance(step, int):
-        return node.value[step]
-    return next((value for key, value in node.value if key.value == step), None)
 
 
 def _moved(lines: list[str], node: Any, order: list[int]) -> str | None:
@@ -52,47 +50,38 @@ def _moved(lines: list[str], node: Any, order: list[int]) -> str | None:
     rows = [key.start_mark.line for key, _ in node.value]
     if len(set(rows)) < len(rows) or any(lines[row][:column].strip() for row in rows):
         return None  # keys on one line, or behind a dash
-    starts = [_with_comments(lines, row, column) for row in rows]
+    starts = []
+    for row in rows:  # comments directly above a key move with it
+        while row > 0 and lines[row - 1].startswith(f"{' ' * column}#"):
+            row -= 1  # noqa: PLW2901 (the first line of the comments is what is sought)
+        starts.append(row)
     end = _end_of(lines, node, column)
     blocks = [lines[start:stop] for start, stop in pairwise((*starts, end))]
-    moved = [line for place in order for line in blocks[place]]
-    return "\n".join(_like(lines, [*lines[: starts[0]], *moved, *lines[end:]]))
-
-
-def _with_comments(lines: list[str], row: int, column: int) -> int:
-    """Return the first line of the comments that stand directly above a key."""
-    while row > 0 and lines[row - 1].startswith(f"{' ' * column}#"):
-        row -= 1
-    return row
+    moved = [line for pair in order for line in blocks[pair]]
+    changed = [*lines[: starts[0]], *moved, *lines[end:]]
+    if lines[0].endswith("\r"):  # every line but the last ends so, whichever that is now
+        bare = [line.removesuffix("\r") for line in changed]
+        changed = [*(f"{line}\r" for line in bare[:-1]), bare[-1]]
+    return "\n".join(changed)
 
 
 def _end_of(lines: list[str], node: Any, column: int) -> int:
-    """Return the line behind a block mapping, without what belongs to that which follows."""
+    """Return the line after a block mapping, excluding comments that belong to what follows."""
     mark = node.end_mark
-    # libyaml ends the last line of a text that does not, so the mark may stand behind all lines.
+    # libyaml adds a line break at the end of a text without one, so the mark may be past all lines.
     last = "".join(lines[mark.line : mark.line + 1])
     end = int(mark.line) + bool(last[: mark.column].strip())
-    while end > 0 and _is_outside(lines[end - 1], column):
+    while end > 0:
+        line = lines[end - 1].strip()
+        indent = len(lines[end - 1]) - len(lines[end - 1].lstrip())
+        if line and not (line.startswith("#") and indent < column):
+            break
         end -= 1
     return end
 
 
-def _is_outside(line: str, column: int) -> bool:
-    text = line.strip()
-    indent = len(line) - len(line.lstrip())
-    return not text or (text.startswith("#") and indent < column)
-
-
-def _like(old: list[str], new: list[str]) -> list[str]:
-    r"""Return moved lines with `\r` where the old lines had it: at the end of all but the last."""
-    if not old[0].endswith("\r"):
-        return new
-    bare = [line.removesuffix("\r") for line in new]
-    return [*(f"{line}\r" for line in bare[:-1]), bare[-1]]
-
-
 def _reordered_flow(lines: list[str], node: Any, order: list[int]) -> str | None:
-    """Return the text with the pairs of `{…}` in another order, what is between them unmoved."""
+    """Return the text with the pairs of `{…}` in another order; the gaps between them stay."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)

@@ -6,6 +6,7 @@ stays a string, `010` is ten, and nothing of the file is ever executed.
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, NamedTuple
 
@@ -222,7 +223,7 @@ class _Composer:
             message = f"more than {MAX_TEXT:,} characters"
             raise self._error(_start(event), message, "use fewer aliases")
         self._positions += positions[start:stop]
-        return value
+        return copy.deepcopy(value)  # who changes one of the two does not mean the other
 
     def _report(self, event: Any, message: str, hint: str, *, rule: str) -> None:
         """Add a problem that does not end the parsing, so that all are reported at once."""

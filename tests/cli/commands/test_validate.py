@@ -330,7 +330,7 @@ def test_fix_reports_what_it_could_not_fix(run: Run, root: Path) -> None:
         "datasets:\n  d:\n    limit: &n 1\n    license: mit\n"
         "    source: {type: csv, path: x, skip_rows: *n}\n",
     )
-    said = run("--fix", "--select", "all", "m/a.yaml")
+    said = run("--fix", "--select", "key-order,missing-description", "m/a.yaml")
     assert said.lines == [
         "fixed m/a.yaml: added the schema line",
         (

@@ -70,8 +70,8 @@ def test_options_that_are_left_out_have_their_defaults() -> None:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("a", "takes a dict of a, b, got 'a'"),
-        ([], "takes a dict of a, b, got []"),
+        ("a", "takes a mapping of a, b, got 'a'"),
+        ([], "takes a mapping of a, b, got []"),
         ({"c": 1}, "unknown option 'c', known: a, b"),
     ],
 )

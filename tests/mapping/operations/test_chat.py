@@ -54,8 +54,8 @@ def test_a_value_of_the_wrong_type_is_refused(
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ({"messages": {"roles": {"human": "person"}}}, "`roles` is a dict from a role's name to system, user, assistant, tool"),
-        ({"messages": {"roles": []}}, "`roles` is a dict from a role's name to system, user, assistant, tool"),
+        ({"messages": {"roles": {"human": "person"}}}, "`roles` is a mapping from a role's name to system, user, assistant, tool"),
+        ({"messages": {"roles": []}}, "`roles` is a mapping from a role's name to system, user, assistant, tool"),
         ({"messages": {"rolse": {}}}, "unknown option 'rolse', known: role, content, roles"),
         ({"data_uri": 5}, "takes a media type such as image/png, a string"),
     ],

@@ -84,18 +84,26 @@ def command(
         results = sorted(run, key=lambda one: one.name)
     # A file that can't be read may contain the datasets that seem to be gone.
     stray = options.print_stray_problems(catalog)
-    pinned = {name for old in request.old for name in old.pins}
-    dropped = [] if stray else sorted(pinned - set(catalog))
-    lock = new_lock(request.old, results, pinned.union(catalog).difference(dropped))
-    # Not rewritten with equal content, so that build tools see no change.
-    if len(request.old) != 1 or not is_as_written(path, lock):
-        write_lock(path, lock)
+    dropped = _write(request, results, path, drop=not stray)
     failed = [one for one in results if _is_failure(one, named)]
     if as_json:
         print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
     else:
         _print(results, dropped, failed, path=display_path(path))
     return PROBLEMS if stray or failed else CLEAN
+
+
+def _write(
+    request: LockRequest, results: Sequence[LockResult], path: Path, *, drop: bool
+) -> list[str]:
+    """Write the lock; return the datasets that it no longer pins as no manifest has them."""
+    pinned = {name for old in request.old for name in old.pins}
+    dropped = sorted(pinned.difference(request.catalog)) if drop else []
+    lock = new_lock(request.old, results, pinned.union(request.catalog).difference(dropped))
+    # Not rewritten with equal content, so that build tools see no change.
+    if len(request.old) != 1 or not is_as_written(path, lock):
+        write_lock(path, lock)
+    return dropped
 
 
 def _is_failure(one: LockResult, named: Sequence[str]) -> bool:

@@ -19,7 +19,7 @@ from registry.lockfile.pinned import pin_sources
 from registry.lockfile.provenance import pin_provenance
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.provenance import origins_of
-from registry.manifest.serialize import data_of, is_said
+from registry.manifest.serialize import data_of, is_set
 from registry.scaffold.codegen import loader_call
 from registry.settings import lock_file_of
 
@@ -77,7 +77,7 @@ def command(
             "samples": entry.meta["samples"],
             "bytes": entry.size,
         }
-        pinned = pin and {**data_of(pin, keep=is_said), "stale": stale}
+        pinned = pin and {**data_of(pin, keep=is_set), "stale": stale}
         print_json({"spec": _spec_data(spec), "cache": cached, "pin": pinned})
         return CLEAN
     document = {"datasets": {name: _spec_data(spec)}}
@@ -119,7 +119,7 @@ def _print_origins(spec: DatasetSpec, catalog: Catalog, *, as_json: bool) -> Non
 
 def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
     """Return the spec with the keys of a manifest, without those at their defaults."""
-    data = data_of(spec, without={"folder", "name"}, keep=is_said)
+    data = data_of(spec, without={"folder", "name"}, keep=is_set)
     # A manifest writes `shuffle`, `seed` and `limit` beside the source, not below a `view`.
     view = {key: value for key, value in data.pop("view").items() if value is not False}
     # A null field stays: it reads nothing, while a field left out reads the column of its name.

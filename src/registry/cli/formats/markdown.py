@@ -29,6 +29,7 @@ __all__ = ["MAX_COMMENT_BYTES", "as_markdown", "code_span"]
 MAX_COMMENT_BYTES = 65_536
 """GitHub's limit for one comment."""
 
+# A reviewer scrolls through a few screens; beyond them a list of names is more useful.
 _MAX_UNFOLDED = 5
 _MAX_UNFOLDED_BYTES = 16_384
 _MAX_PROBLEMS = 10
@@ -48,6 +49,7 @@ def as_markdown(diff: CatalogDiff, *, max_bytes: int = MAX_COMMENT_BYTES) -> str
         left -= _size(parts[-1])
     for number, change in enumerate(diff.changes):
         folded = number >= _MAX_UNFOLDED or max_bytes - left > _MAX_UNFOLDED_BYTES
+        # Numbers before examples: a section that is too long is tried again without them.
         forms = ("\n".join(_section(change, folded, examples=one)) for one in (True, False))
         fitting = next((form for form in forms if _size(form) <= left), None)
         if fitting is None:
@@ -78,6 +80,7 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
 
 
 def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator[str]:
+    # The old name of a renamed dataset is untrusted, so it goes into a code span of its own.
     kind = escape(verdict(change)) if change.status != "renamed" else "renamed"
     if folded:  # `summary` is HTML, in which backquotes are no code
         name = escape(escape_control(change.name)[:_MAX_SPAN]).replace("`", "&#96;")

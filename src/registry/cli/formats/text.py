@@ -59,6 +59,7 @@ class _Printer:
 
 def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
     """Yield the lines of a diff."""
+    # NO_COLOR is a convention of many tools: https://no-color.org
     size = shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH
     printer = _Printer(size, terminal and not os.environ.get("NO_COLOR"), terminal)
     yield from printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)

@@ -62,6 +62,7 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
     lock_file = lock_file_of(catalog.index)
     lock = read_lock(lock_file, shown_as=display_path(lock_file)) or Lock()
     broken = {problem.file for problem in catalog.problems}
+    # A list, so that every file is read, and known to be valid, before the first is written.
     for file in list(layout_files(catalog.including(wanted), index, wanted)):
         if file.document.file in broken or (wanted and file.path.resolve() not in places):
             continue

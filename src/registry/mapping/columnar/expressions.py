@@ -7,7 +7,6 @@ anything else `NoKernelError` says that records are needed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from registry.manifest.expressions import (
     Expression,
     Hash,
     ListOf,
-    OperationCall,
     Pipe,
     RowNumber,
     Template,
@@ -98,7 +96,12 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
             return int64_array(view.numbers + (start - 1))
         case Pipe(start, operations):
-            return reduce(_apply_operation, operations, _required(start, view))
+            values = _required(start, view)
+            for call in operations:
+                if call.name not in _OPERATIONS:
+                    raise NoKernelError
+                values = _OPERATIONS[call.name](values, call.arguments)
+            return values
         case _:
             raise NoKernelError
 
@@ -119,7 +122,7 @@ def _column(name: str, view: RecordBatchView) -> pa.Array:
     column = view.column(name)
     if column is None:
         raise NoKernelError
-    return column
+    return column  # of any type: each kernel checks those that it supports
 
 
 def _required(expression: Expression, view: RecordBatchView) -> pa.Array:
@@ -135,6 +138,7 @@ def _lists(columns: list[pa.Array]) -> pa.Array:
     if not all(is_text(column.type) for column in columns):
         raise NoKernelError
     width, count = len(columns), len(columns[0])
+    # Concatenated, item `row` of column `c` is at c * count + row.
     order = np.arange(width * count).reshape(width, count).T.ravel()
     items = pa.concat_arrays(list(map(to_large_string, columns))).take(int64_array(order))
     starts = int64_array(np.arange(0, width * count + 1, width))
@@ -162,19 +166,13 @@ def _str(column: pa.Array) -> pa.Array:
         return to_large_string(column)
     if is_text_list(column.type):
         return str_of_lists(column)
+    # Digits of floats, dates and so on are Python's; pyarrow writes them differently.
     return pa.array(list(map(str, python_values(column))), pa.large_string())
-
-
-def _apply_operation(values: pa.Array, call: OperationCall) -> pa.Array:
-    kernel = _OPERATIONS.get(call.name)
-    if kernel is None:
-        raise NoKernelError
-    return kernel(values, call.arguments)
 
 
 def _letter(values: pa.Array, argument: Any) -> pa.Array:
     if not pa.types.is_integer(values.type) or pa.types.is_uint64(values.type):
-        raise NoKernelError
+        raise NoKernelError  # uint64 may exceed int64, and strings of digits are left to records
     numbers = to_numpy_int64(values) - (argument or {}).get("base", 0)
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(_LETTERS)):
         raise NoKernelError
@@ -202,6 +200,7 @@ def _replace(values: pa.Array, argument: dict[str, str]) -> pa.Array:
     if not is_text(values.type):
         raise NoKernelError
     text = to_large_string(values)
+    # One after another, as the operation does: a replacement may be replaced again.
     for old, new in argument.items():
         text = pc.replace_substring(text, pattern=old, replacement=new)
     return text

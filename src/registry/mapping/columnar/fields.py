@@ -32,7 +32,7 @@ __all__ = ["FIELD_KERNELS", "cast_to_metadata_type", "metadata_type_of_column"]
 FieldColumns = dict[str, pa.Array]
 """Column of the samples file → its values, for one field; a column that is left out is null."""
 
-_TEXTS = METADATA_TYPES["str_list"]
+_STRING_LISTS = METADATA_TYPES["str_list"]
 
 
 def _input(expression: Expression, view: RecordBatchView) -> FieldColumns:
@@ -50,10 +50,10 @@ def _target(expression: Expression, view: RecordBatchView) -> FieldColumns:
     if column.null_count == view.count:
         return {"target": repeat_string("", view.count)}
     if is_text_list(column.type):
-        texts = _as_lists(column)
-        if texts.null_count or texts.flatten().null_count:
-            raise NoKernelError
-        return {"target": pa.nulls(view.count, pa.large_string()), "targets": texts}
+        lists = _as_lists(column)
+        if lists.null_count or lists.flatten().null_count:
+            raise NoKernelError  # a null list is "", a null item "None" or an error
+        return {"target": pa.nulls(view.count, pa.large_string()), "targets": lists}
     return {"target": pc.fill_null(to_large_string(column), string_scalar(""))}
 
 
@@ -63,16 +63,18 @@ def _choices(expression: Expression, view: RecordBatchView) -> FieldColumns:
         return {}
     if not is_text_list(column.type):
         raise NoKernelError
-    texts = _as_lists(column)
-    items = texts.flatten()
+    lists = _as_lists(column)
+    items = lists.flatten()
     if items.null_count:
-        raise NoKernelError
+        raise NoKernelError  # "None", or an error where the manifest makes the list
     # Nearly every choice begins with a visible ASCII character; Python is asked about the others.
-    blank = ~starts_with_visible_ascii(items)
-    unsure = np.flatnonzero(blank)
+    is_space = ~starts_with_visible_ascii(items)
+    unsure = np.flatnonzero(is_space)
     if len(unsure):
-        blank[unsure] = [not text.strip() for text in items.take(int64_array(unsure)).to_pylist()]
-    return {"choices": _trim_lists(texts, items, blank) if blank.any() else texts}
+        is_space[unsure] = [
+            not text.strip() for text in items.take(int64_array(unsure)).to_pylist()
+        ]
+    return {"choices": _trim_lists(lists, items, is_space) if is_space.any() else lists}
 
 
 def _as_lists(column: pa.Array) -> pa.LargeListArray:
@@ -80,26 +82,26 @@ def _as_lists(column: pa.Array) -> pa.LargeListArray:
 
     A null in Arrow may; the offsets of `flatten` and of the lists would then differ.
     """
-    texts = column.cast(_TEXTS)
-    return texts.take(int64_array(np.arange(len(texts)))) if texts.null_count else texts
+    lists = column.cast(_STRING_LISTS)
+    return lists.take(int64_array(np.arange(len(lists)))) if lists.null_count else lists
 
 
 def _trim_lists(
-    texts: pa.LargeListArray, items: pa.Array, blank: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    lists: pa.LargeListArray, items: pa.Array, is_space: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> pa.LargeListArray:
-    """Remove the blank items at the end of each list."""
-    if texts.null_count:  # `from_arrays` below would make them empty lists
+    """Remove the whitespace-only items at the end of each list."""
+    if lists.null_count:  # `from_arrays` below would make them empty lists
         raise NoKernelError
-    starts = list_offsets(texts) - list_offsets(texts)[0]
-    whole = np.diff(starts)
-    lengths = whole.copy()
+    starts = list_offsets(lists) - list_offsets(lists)[0]
+    full = np.diff(starts)
+    lengths = full.copy()
     while True:
         last = np.maximum(starts[:-1] + lengths - 1, 0)
-        ends_blank = (lengths > 0) & blank[last]
-        if not ends_blank.any():
+        ends_in_space = (lengths > 0) & is_space[last]
+        if not ends_in_space.any():
             break
-        lengths[ends_blank] -= 1
-    kept = np.flatnonzero(ranges(whole) < np.repeat(lengths, whole))
+        lengths[ends_in_space] -= 1
+    kept = np.flatnonzero(ranges(full) < np.repeat(lengths, full))
     ends = int64_array(np.concatenate([[0], np.cumsum(lengths)]))
     return pa.LargeListArray.from_arrays(ends, items.take(int64_array(kept)))
 
@@ -112,7 +114,7 @@ def _id(expression: Expression, view: RecordBatchView) -> FieldColumns:
         return {"id": to_large_string(column)}
     if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
         return {"id_number": column.cast(pa.int64())}
-    raise NoKernelError
+    raise NoKernelError  # `to_id` accepts floats that are integers, value by value
 
 
 def _absent(expression: Expression, view: RecordBatchView) -> FieldColumns:

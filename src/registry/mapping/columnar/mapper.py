@@ -149,7 +149,11 @@ class ColumnarMapper:
         if in_columns and self._metadata:
             values = {key: self._metadata_values(key, view) for key in self._metadata}
         else:
-            whole = self._whole_metadata(view)
+            raw, whole = self._mapper.fields.metadata, None
+            # A spread column that is null everywhere gives no metadata: no rows are made for it.
+            if raw is not None and not (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
+                rows = view.rows(metadata_dependencies(raw))
+                whole = [self._mapper.metadata(row) for row in rows]
             keys = common_keys(whole or ()) if in_columns else []
             if not keys and not metadata_types:
                 if whole is not None:
@@ -161,6 +165,7 @@ class ColumnarMapper:
             key: "json" if key in as_json else _metadata_type(column)
             for key, column in values.items()
         }
+        # The keys of a struct column are fixed, and so is their order.
         if list(types) != list(values):
             raise MetadataTypeMismatchError(None)
         parts = []
@@ -175,13 +180,6 @@ class ColumnarMapper:
         columns[METADATA_VALUES] = struct_of(parts, types)
         return batch_from(columns, view.count, types), types
 
-    def _whole_metadata(self, view: RecordBatchView) -> list[dict[str, Any] | None] | None:
-        """Return the metadata of each sample; None if no sample has any."""
-        raw = self._mapper.fields.metadata
-        if raw is None or (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
-            return None
-        return [self._mapper.metadata(row) for row in view.rows(metadata_dependencies(raw))]
-
     def _metadata_values(self, key: str, view: RecordBatchView) -> pa.Array | list[Any]:
         """Return the values of one key of the metadata."""
         expression = self._mapper.metadata_keys[key]
@@ -189,6 +187,7 @@ class ColumnarMapper:
             column = evaluate(expression, view)
         except NoKernelError:
             column = None
+        # Of other types, such as dates and structs, only the values show how they are stored.
         if column is not None and (
             metadata_type_of_column(column) or column.null_count == view.count
         ):

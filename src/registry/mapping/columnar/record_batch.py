@@ -41,12 +41,12 @@ class RecordBatchView:
     def column(self, name: str) -> pa.Array | None:
         """Return a column's values, null where it is missing; None where only records show them."""
         if name in self.constants:
-            return None
+            return None  # its value may be of any type, or none that Arrow has
         names = self.frame.batch.schema.names
         if name in names:
             return self.frame.batch.column(name)
         heads = [head for head in _prefixes(name) if head in self.constants or head in names]
-        if not heads:
+        if not heads:  # any type will do for nulls
             return pa.nulls(self.count, pa.large_string())
         # Where a path can be read in two ways, each record decides.
         if len(heads) > 1 or heads[0] in self.constants:
@@ -122,7 +122,7 @@ def _nested_column(column: pa.Array, path: str) -> pa.Array | None:
 
 
 def _prefixes(name: str) -> list[str]:
-    """Return what stands before each dot of a path, shortest first."""
+    """Return the part of a path before each of its dots, shortest first."""
     parts = name.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 

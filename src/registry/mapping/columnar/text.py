@@ -67,7 +67,7 @@ def hex_digests(columns: Sequence[pa.Array], *, algorithm: str, length: int | No
     """Return the hex digest of the strings that columns have in each row, joined with NUL."""
     joined = pc.binary_join_element_wise(*columns, string_scalar("\0"))
     digest_of: Any = getattr(hashlib, algorithm)
-    data = memoryview(joined.buffers()[2] or b"")
+    data = memoryview(joined.buffers()[2] or b"")  # its slices are not copies
     digests = b"".join(
         [
             digest_of(data[start:end], usedforsecurity=False).digest()

@@ -115,7 +115,7 @@ def options(argument: Any, **defaults: Any) -> dict[str, Any]:
     if argument is None:
         return defaults
     if not isinstance(argument, dict):
-        raise ValueError(f"takes a dict of {', '.join(defaults)}, got {argument!r}")
+        raise ValueError(f"takes a mapping of {', '.join(defaults)}, got {argument!r}")
     unknown = [key for key in argument if key not in defaults]
     if unknown:
         raise ValueError(f"unknown option {unknown[0]!r}, known: {', '.join(defaults)}")

@@ -36,7 +36,7 @@ def _messages(argument: Any, _: Any) -> Apply:
     if not isinstance(chosen["roles"], dict) or any(
         role not in _ROLES for role in chosen["roles"].values()
     ):
-        raise ValueError(f"`roles` is a dict from a role's name to {', '.join(_ROLES)}")
+        raise ValueError(f"`roles` is a mapping from a role's name to {', '.join(_ROLES)}")
     names: dict[str, str] = {**{role: role for role in _ROLES}, **chosen["roles"]}
 
     def apply(value: Any, row: Any) -> list[dict[str, Any]]:

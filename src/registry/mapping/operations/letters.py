@@ -29,6 +29,7 @@ def _letter(argument: Any, _: Any) -> Apply:
 
     def apply(value: Any, row: Any) -> str:
         digits = value.strip() if isinstance(value, str) else ""
+        # `isdigit` alone is true of "²", and of digits of other scripts.
         if digits.isascii() and digits.isdigit() and len(digits) < 10:
             index = int(digits) - base
         else:

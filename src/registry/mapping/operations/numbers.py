@@ -58,11 +58,12 @@ def _parse_literal(text: str) -> Any:
             warnings.simplefilter("ignore")  # about escapes such as \d in the data
             value = ast.literal_eval(text.strip())
         encode_value(value)  # a set, for one, has no form as JSON and no fixed order
+    # A MemoryError is the parser's for deep nesting, a TypeError that of a list as a key.
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
         # `ast` names a node by its address, which differs in each run.
         reason = str(error).partition(": <ast.")[0]
         raise MappingError(f"is not a Python literal: {reason}", value=text) from error
-    return list(value) if isinstance(value, tuple) else value
+    return list(value) if isinstance(value, tuple) else value  # other operations take lists
 
 
 def _dump(argument: Any, _: Any) -> Apply:

@@ -23,25 +23,21 @@ __all__ = ["OPERATIONS"]
 
 def _map(argument: Any, _: Any) -> Apply:
     if not isinstance(argument, dict) or not argument:
-        raise ValueError("takes a dict from value to result")
+        raise ValueError("takes a mapping from value to result")
     if not all(isinstance(key, str) for key in argument):
-        raise ValueError("the keys of the dict are strings, as YAML writes the value")
+        raise ValueError("the keys of the mapping are strings, as YAML writes the value")
 
     def apply(value: Any, row: Any) -> Any:
         key = value if isinstance(value, str) else None
         if value is None or isinstance(value, int | float):
             key = json.dumps(value)  # true, null and 1.5 as YAML writes them
         if key in argument:
-            return copy.deepcopy(argument[key])
+            return copy.deepcopy(argument[key])  # a sample may change its own list or dict
         if "*" in argument:
             return copy.deepcopy(argument["*"])
         raise MappingError(f"no entry among {', '.join(argument)}", value=value)
 
     return apply
-
-
-def _default(argument: Any, _: Any) -> Apply:
-    return lambda value, row: copy.deepcopy(argument) if is_empty(value) else value
 
 
 def _coalesce(argument: Any, compiler: Compiler) -> Apply:
@@ -66,14 +62,16 @@ def _keep(argument: Any, compiler: Compiler) -> Apply:
 OPERATIONS = (
     Operation(
         "map",
-        "Look the value up in a table; the key `*` stands for all others.",
+        "Look the value up in a table; the key `*` matches any other value.",
         _map,
         OperationExample({"map": {"0": "No", "1": "Yes"}}, 1, "Yes"),
     ),
     Operation(
         "default",
         "A constant in place of a value that is missing, null or empty.",
-        _default,
+        lambda argument, _: (
+            lambda value, row: copy.deepcopy(argument) if is_empty(value) else value
+        ),
         OperationExample({"default": "none"}, None, "none"),
         takes_missing=True,
     ),

@@ -34,7 +34,7 @@ def _replace(argument: Any, _: Any) -> Apply:
     pairs = list(argument.items()) if isinstance(argument, dict) else []
     is_valid = all(isinstance(old, str) and old and isinstance(new, str) for old, new in pairs)
     if not pairs or not is_valid:
-        raise ValueError("takes a dict from a string to its replacement")
+        raise ValueError("takes a mapping from a string to its replacement")
 
     def apply(value: Any, row: Any) -> str:
         text = to_str(value)
