@@ -105,7 +105,7 @@ def test_a_folder_is_read_and_a_function_may_return_several_samples(
     (rows / "rows.jsonl").unlink()
 
     def twice(record: dict[str, Any]) -> list[Sample]:
-        return [Sample(input=record["input"]), Sample(input=f"{record['input']}!")]
+        return [Sample(input=str(record["input"])), Sample(input=f"{record['input']}!")]
 
     dataset = hf_dataset(rows.name, "train", sample_fields=twice, auto_id=True, limit=2, shuffle=True, seed=1)  # fmt: skip
     pairs = [(sample.id, str(sample.input)) for sample in dataset]
