@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,7 @@ SOURCE = ROOT / "src" / "registry"
 # A module without a test file of its own, and which test covers it instead.
 WITHOUT_OWN_TEST: dict[str, str] = {
     "__main__.py": "one line; tests/cli/test_cli.py runs it as a process",
-    "decode/frame.py": "two fields and an exception; the tests of the three *_tables modules make and read them",
-    "loaders.py": "tests/loaders/ holds it to Inspect itself, files and the Hub",
-    "manifest/models.py": "tests/manifest/test_schema.py holds the models to the schemas",
+    "decode/frame.py": "one dataclass and one error, which tests/decode/test_tables.py reads",
 }
 
 MODULES = sorted(
@@ -40,3 +39,15 @@ def test_the_reasons_are_of_modules_that_exist() -> None:
 def test_no_folder_has_more_than_sixteen_modules() -> None:
     counts = {folder: len(list(folder.glob("*.py"))) for folder in (SOURCE, *SOURCE.rglob("*/"))}
     assert max(counts.values()) <= 16
+
+
+def test_pytest_looks_into_every_folder_of_tests(request: pytest.FixtureRequest) -> None:
+    skipped = request.config.getini("norecursedirs")
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    assert ROOT / "tests" / "build" in folders
+    assert [
+        folder
+        for folder in folders
+        for part in folder.relative_to(ROOT).parts
+        if any(fnmatch(part, pattern) for pattern in skipped)
+    ] == []

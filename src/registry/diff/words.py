@@ -13,13 +13,13 @@ from registry.diff.models import Chunk
 __all__ = ["ELLIPSIS", "excerpt", "is_similar", "word_diff"]
 
 ELLIPSIS = " … "
-"""Replaces what is left out."""
+"""Replaces omitted text."""
 
 # Whitespace counts as a word: then both texts can be read from the diff without loss.
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _MIN_SIMILARITY = 0.6
-# SequenceMatcher takes quadratic time, so similarity is judged by the first words alone, and
-# beyond this many pairs of words the two texts count as completely different.
+# SequenceMatcher takes quadratic time, so similarity is measured on the first words alone, and
+# texts with more pairs of words than this count as completely different.
 _SIMILARITY_WORDS = 200
 _MAX_PAIRS = 4_000_000
 
@@ -27,7 +27,7 @@ _MAX_PAIRS = 4_000_000
 def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
     """Return the equal, removed and added parts of two texts, in order."""
     before, after = _WORD.findall(old), _WORD.findall(new)
-    # Most edits are small: cutting off equal ends first leaves little for SequenceMatcher.
+    # Most edits are small: removing equal ends first leaves little for SequenceMatcher.
     start = _common_prefix(before, after)
     end = _common_prefix(before[start:][::-1], after[start:][::-1])
     head, tail = before[:start], before[len(before) - end :]
@@ -37,7 +37,7 @@ def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
 
 
 def is_similar(old: str, new: str) -> bool:
-    """Return whether most words of two texts are equal, judged by the first 200."""
+    """Return whether most words of two texts are equal, measured on the first 200."""
     before, after = (re.findall(r"\w+", text)[:_SIMILARITY_WORDS] for text in (old, new))
     return SequenceMatcher(None, before, after, autojunk=False).ratio() >= _MIN_SIMILARITY
 

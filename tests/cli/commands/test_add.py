@@ -363,8 +363,11 @@ def test_dry_run_prints_what_would_be_written(root: Path, capsys: Capsys) -> Non
             "pass either --hf PATH --split S, or --file URL",
         ),
         (["--hf", REPO], "--hf needs --split, such as test"),
-        (["--file", "questions.xlsx"], "can't tell the type of questions.xlsx: csv, json, jsonl"),
-        (["--file", "questions"], "can't tell the type of questions: csv, json, jsonl"),
+        (
+            ["--file", "questions.xlsx"],
+            "can't infer the type of questions.xlsx (its name must end in",
+        ),
+        (["--file", "questions"], "can't infer the type of questions (its name must end in"),
         (["--file", "questions.csv", "--split", "test"], "--split and --revision go with --hf"),
         (["--file", "questions.csv", "--name", "easy"], "--name, --split and --revision go"),
         (["--file", "questions.csv", "--revision", "main"], "and --revision go with --hf"),
@@ -395,7 +398,7 @@ def test_invalid_name_is_refused(root: Path, capsys: Capsys, name: str) -> None:
 
     assert files(root) == before
     assert (code, out) == (2, "")
-    assert "is not a valid name for a dataset" in err
+    assert "is not a valid dataset name" in err
 
 
 @pytest.mark.parametrize("name", ["My Set", "../x", "/x"])
@@ -404,7 +407,7 @@ def test_dry_run_refuses_an_invalid_name(root: Path, capsys: Capsys, name: str) 
     out, err = capsys.readouterr()
 
     assert (code, out) == (2, "")
-    assert "is not a valid name for a dataset" in err
+    assert "is not a valid dataset name" in err
 
 
 @pytest.mark.usefixtures("untouched")

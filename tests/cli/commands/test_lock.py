@@ -343,7 +343,7 @@ def test_check_notices_manual_edits(own: Catalog) -> None:
 def test_check_without_a_lockfile_names_missing_pins(own: Catalog) -> None:
     result = own.lock("--check")
     assert result.code == 1
-    assert result.out[-1] == "datasets.lock: 2 differences (there is no such file)"
+    assert result.out[-1] == "datasets.lock: 2 differences (no such file)"
     assert not own.path.exists()
 
 
