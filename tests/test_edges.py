@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[1] / "src"
 
-# A module that lies at the top is a room like a package. Lazy and type-checking imports count.
+# A module at the top counts as a package. Lazy and type-checking imports count too. docs/design.md
+# has the same table.
 EDGES = {
     "errors": "",
     "progress": "",
@@ -130,3 +131,12 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"a cycle: {' → '.join(reversed(error.args[1]))}")
+
+
+def test_the_design_page_has_the_same_edges() -> None:
+    text = (SOURCE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    cells = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
+    rows = {cell[1].strip(" `"): cell[3].split() for cell in cells if len(cell) == 5}
+    assert {name: rows[name] for name in EDGES} == {
+        name: others.split() for name, others in EDGES.items()
+    }

@@ -50,27 +50,27 @@ def csv_dataset(
     Args:
         csv_file: Local path or any fsspec URL (`s3://…`, `https://…`), a glob too. Suffixes
             `.gz .bz2 .xz .zst` are unpacked.
-        sample_fields: How a record becomes a sample: a FieldSpec that names columns, a function
-            that returns one sample or a list, or None for columns called as the fields are.
+        sample_fields: How a record becomes a sample: a FieldSpec with the names of columns, a
+            function that returns one sample or a list, or None if columns are named like fields.
         auto_id: Number the samples from 1 in the file's order, in place of their ids.
         shuffle: Shuffle the samples.
-        seed: Seed of the shuffle. None takes the global random state.
-        shuffle_choices: Shuffle the choices of each sample: a seed, or True for no fixed one.
-        limit: Samples at most, counted after shuffling. None is all; more than there are is all.
+        seed: Seed of the shuffle. None uses the global random state.
+        shuffle_choices: Shuffle the choices of each sample: a seed, or True for a random order.
+        limit: Maximum number of samples, applied after shuffling. None means all.
         dialect: Dialect of Python's csv module: `unix`, `excel` or `excel-tab`.
         encoding: Text encoding. With `utf-8` a byte-order mark is accepted.
-        name: Name of the dataset. None takes the file's stem.
+        name: Name of the dataset. None means the stem of the file name.
         fs_options: Options of the file system's fsspec class, such as `{"anon": True}` for S3.
-        fieldnames: Column names of a file without a header. None takes the first row.
+        fieldnames: Column names of a file without a header. None uses the first row.
         delimiter: The character between cells.
 
     Returns:
-        The dataset, in memory. Rows without any visible character are passed over.
+        The dataset, in memory. Rows with only whitespace are skipped.
 
     Raises:
-        SourceError: the file can't be had.
-        DecodeError: a ragged row, another encoding, no CSV (a ValueError).
-        MappingError: a record does not become a sample (a ValueError).
+        SourceError: the file can't be read.
+        DecodeError: the file is not CSV, has a ragged row or a different encoding (a ValueError).
+        MappingError: a record can't be mapped to a sample (a ValueError).
         ValueError: a negative limit.
     """
     keys = {
@@ -78,7 +78,7 @@ def csv_dataset(
         "fs_options": fs_options or {},
         "encoding": encoding,
         "dialect": dialect,
-        # excel-tab has a delimiter of its own, which the default must not replace.
+        # Inspect's default; excel-tab has its own delimiter, which it must not replace.
         "delimiter": None if delimiter == "," else delimiter,
         "fieldnames": None if fieldnames is None else list(fieldnames),
     }
@@ -104,24 +104,24 @@ def json_dataset(
     Args:
         json_file: Local path or any fsspec URL, a glob too. `.jsonl` and `.ndjson`, before any
             `.gz .bz2 .xz .zst`, are read line by line.
-        sample_fields: How a record becomes a sample: a FieldSpec that names columns, a function
-            that returns one sample or a list, or None for columns called as the fields are.
+        sample_fields: How a record becomes a sample: a FieldSpec with the names of columns, a
+            function that returns one sample or a list, or None if columns are named like fields.
         auto_id: Number the samples from 1 in the file's order, in place of their ids.
         shuffle: Shuffle the samples.
-        seed: Seed of the shuffle. None takes the global random state.
-        shuffle_choices: Shuffle the choices of each sample: a seed, or True for no fixed one.
-        limit: Samples at most, counted after shuffling. None is all; more than there are is all.
+        seed: Seed of the shuffle. None uses the global random state.
+        shuffle_choices: Shuffle the choices of each sample: a seed, or True for a random order.
+        limit: Maximum number of samples, applied after shuffling. None means all.
         encoding: Text encoding. With `utf-8` a byte-order mark is accepted.
-        name: Name of the dataset. None takes the file's stem.
+        name: Name of the dataset. None means the stem of the file name.
         fs_options: Options of the file system's fsspec class.
 
     Returns:
-        The dataset, in memory. Blank lines are passed over.
+        The dataset, in memory. Empty lines are skipped.
 
     Raises:
-        SourceError: the file can't be had.
-        DecodeError: a line is no JSON object, or another encoding (a ValueError).
-        MappingError: a record does not become a sample (a ValueError).
+        SourceError: the file can't be read.
+        DecodeError: a line is not a JSON object, or the encoding differs (a ValueError).
+        MappingError: a record can't be mapped to a sample (a ValueError).
         ValueError: a negative limit.
     """
     keys = {"path": [json_file], "fs_options": fs_options or {}, "encoding": encoding}
@@ -144,23 +144,23 @@ def file_dataset(
     fs_options: dict[str, Any] | None = None,
     fieldnames: list[str] | None = None,
 ) -> Dataset:
-    """Read a dataset from a file whose suffix tells its format.
+    """Read a dataset from a file, in the format of its suffix.
 
     Args:
-        file: A path or URL that ends in `.csv .tsv .tab .json .jsonl .ndjson`, and perhaps a
-            compression's suffix.
-        sample_fields: How a record becomes a sample: a FieldSpec that names columns, a function
-            that returns one sample or a list, or None for columns called as the fields are.
+        file: A path or URL that ends in `.csv .tsv .tab .json .jsonl .ndjson`, optionally
+            followed by the suffix of a compression.
+        sample_fields: How a record becomes a sample: a FieldSpec with the names of columns, a
+            function that returns one sample or a list, or None if columns are named like fields.
         auto_id: Number the samples from 1 in the file's order, in place of their ids.
         shuffle: Shuffle the samples.
-        seed: Seed of the shuffle. None takes the global random state.
-        shuffle_choices: Shuffle the choices of each sample: a seed, or True for no fixed one.
-        limit: Samples at most, counted after shuffling. None is all; more than there are is all.
+        seed: Seed of the shuffle. None uses the global random state.
+        shuffle_choices: Shuffle the choices of each sample: a seed, or True for a random order.
+        limit: Maximum number of samples, applied after shuffling. None means all.
         dialect: Dialect of Python's csv module: `unix`, `excel` or `excel-tab`. Only for CSV.
         encoding: Text encoding. With `utf-8` a byte-order mark is accepted.
-        name: Name of the dataset. None takes the file's stem.
+        name: Name of the dataset. None means the stem of the file name.
         fs_options: Options of the file system's fsspec class, such as `{"anon": True}` for S3.
-        fieldnames: Column names of a file without a header. None takes the first row. Only for
+        fieldnames: Column names of a file without a header. None uses the first row. Only for
             CSV.
 
     Raises:
@@ -218,16 +218,16 @@ def hf_dataset(
         name: Configuration of the dataset.
         data_dir: Folder within the repository.
         revision: Commit, tag or branch. A full commit that is in the cache makes no request;
-            anything else is looked up each time, and never answered by another revision.
-        sample_fields: How a record becomes a sample: a FieldSpec that names columns, a function
-            that returns one sample or a list, or None for columns called as the fields are.
+            any other revision is looked up each time.
+        sample_fields: How a record becomes a sample: a FieldSpec with the names of columns, a
+            function that returns one sample or a list, or None if columns are named like fields.
         auto_id: Number the samples from 1 in the order of the source.
         shuffle: Shuffle the records, as `datasets.Dataset.shuffle` does.
-        seed: Seed of the shuffle. None is no fixed one.
-        shuffle_choices: Shuffle the choices of each sample: a seed, or True for no fixed one.
-        limit: Records at most, counted after shuffling. None is all; more than there are is all.
+        seed: Seed of the shuffle. None gives a random order.
+        shuffle_choices: Shuffle the choices of each sample: a seed, or True for a random order.
+        limit: Maximum number of records, applied after shuffling. None means all.
         trust: Accepted for compatibility; a repository's own Python script is never run.
-        cached: False fetches again where `revision` is no full commit.
+        cached: False downloads again unless `revision` is a full commit.
         **kwargs: Further arguments of `datasets.load_dataset`.
 
     Returns:
@@ -236,11 +236,13 @@ def hf_dataset(
     Raises:
         SourceError: no such dataset, configuration, split or revision; the Hub does not answer;
             the dataset needs a script.
-        MappingError: a record does not become a sample (a ValueError).
+        MappingError: a record can't be mapped to a sample (a ValueError).
         ValueError: a negative limit.
     """
+    # An absolute path, as a folder called like a repository would be taken for that.
+    is_local_folder = path not in GENERIC_BUILDERS and Path(path).is_dir()
     keys = {
-        "path": _folder_or_name(path),
+        "path": str(Path(path).absolute()) if is_local_folder else path,
         "split": split,
         "name": name,
         "data_dir": data_dir,
@@ -254,14 +256,8 @@ def hf_dataset(
     records = list(_hub_records(source, kwargs))
     samples = _hub_samples(records, sample_fields, view, path)
     title = Path(path).stem if Path(path).exists() else path
-    # The limit counted records, and was applied to them.
+    # Already applied: in hf_dataset the limit counts records.
     return _in_memory(samples, replace(view, limit=None), title, path)
-
-
-def _folder_or_name(path: str) -> str:
-    """Return a folder's absolute path, which tells it from a repository; else the name."""
-    is_folder = path not in GENERIC_BUILDERS and Path(path).is_dir()
-    return str(Path(path).absolute()) if is_folder else path
 
 
 def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> Iterator[DatasetRecord]:
@@ -314,10 +310,10 @@ class _View:
 
 
 def _resolve_shuffle(shuffle: bool | int | None, seed: int | None) -> tuple[bool, int | None]:
-    """Return whether to shuffle, and the seed; a whole number for `shuffle` is its seed."""
+    """Return whether to shuffle, and the seed; an int for `shuffle` is its seed."""
     given = None if seed is None else int(seed)
     if shuffle is None or isinstance(shuffle, bool) or type(shuffle).__name__ == "bool":
-        return bool(shuffle), given  # numpy's bool is none of Python's
+        return bool(shuffle), given  # numpy's bool is not a subclass of Python's
     if not isinstance(shuffle, numbers.Integral):
         raise TypeError(f"shuffle must be true, false or a seed, is {shuffle!r}")
     if int(shuffle) < 0:
@@ -345,7 +341,8 @@ def _read_files(
     if view.auto_id:
         _number(samples)
     if view.shuffle:
-        _shuffled(samples, view.seed)
+        # Without a seed Inspect shuffles with the module, so that `random.seed` determines it.
+        (random if view.seed is None else random.Random(view.seed)).shuffle(samples)
     where = local_path(location) if is_local(location) else public_location(location)
     return _in_memory(samples, view, title, where)
 
@@ -355,13 +352,6 @@ def _number(samples: Iterable[Sample]) -> None:
         sample.id = number
 
 
-def _shuffled(samples: list[Sample], seed: int | None) -> None:
-    if seed is None:
-        random.shuffle(samples)
-    else:
-        random.Random(seed).shuffle(samples)
-
-
 def _hub_samples(
     records: list[DatasetRecord],
     sample_fields: FieldSpec | RecordToSample | None,
@@ -369,10 +359,15 @@ def _hub_samples(
     dataset: str,
 ) -> list[Sample]:
     """Shuffle and limit the records, then map them; ids are those of the unshuffled order."""
-    rows = _hub_rows(len(records), view)
+    rows = list(range(len(records)))
+    if view.shuffle:
+        from registry.store.views import row_order
+
+        rows = row_order(len(records), "hub", view.seed).tolist()
+    rows = rows[: view.limit]
     mapper = record_mapper(sample_fields)
     if view.auto_id and callable(sample_fields):
-        # A function may make several samples of a record: all before it count.
+        # A function may return several samples for a record, so an id depends on all before it.
         mapped = list(map_records(enumerate(records, 1), mapper, dataset=dataset))
         _number(sample for _, sample in mapped)
         groups: dict[int, list[Sample]] = {}
@@ -387,16 +382,6 @@ def _hub_samples(
             sample.id = number
         samples.append(sample)
     return samples
-
-
-def _hub_rows(count: int, view: _View) -> list[int]:
-    """Return the rows that `datasets.Dataset.shuffle` and then a limit leave."""
-    if not view.shuffle:
-        return list(range(count))[: view.limit]
-    from registry.store.views import row_order
-
-    rows: list[int] = row_order(count, "hub", view.seed)[: view.limit].tolist()
-    return rows
 
 
 def _in_memory(samples: list[Sample], view: _View, name: str, location: str) -> MemoryDataset:

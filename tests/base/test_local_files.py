@@ -1,41 +1,42 @@
-"""The files of a local path: itself, those of a folder, or those of a glob."""
+"""The files of a local path: a file, a folder without hidden entries, or a glob."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from registry.base.local_files import local_files
 
-NAMES = ["a.csv", "b.csv", "sub/c.csv", "sub/.kept.csv", ".DS_Store", ".git/HEAD", "[x].csv"]
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in NAMES:
-        path = tmp_path / "data" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    return tmp_path / "data"
+    for name in ("b.csv", "a.csv", "x.json", "sub/c.csv", "sub/.d", ".DS_Store", ".git/HEAD"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"")
+    return tmp_path
 
 
 @pytest.mark.parametrize(
-    ("pattern", "expected"),
+    ("path", "files"),
     [
         ("a.csv", ["a.csv"]),
         (".DS_Store", [".DS_Store"]),
-        ("", ["[x].csv", "a.csv", "b.csv", "sub/.kept.csv", "sub/c.csv"]),
+        ("", ["a.csv", "b.csv", "sub/.d", "sub/c.csv", "x.json"]),
         ("sub", ["sub/c.csv"]),
-        ("*.csv", ["[x].csv", "a.csv", "b.csv"]),
-        ("**/*.csv", ["[x].csv", "a.csv", "b.csv", "sub/c.csv"]),
-        ("*", ["[x].csv", "a.csv", "b.csv"]),
-        ("[x].csv", ["[x].csv"]),
-        ("[ab].csv", ["a.csv", "b.csv"]),
-        ("none.csv", []),
+        ("*.csv", ["a.csv", "b.csv"]),
+        ("**/*.csv", ["a.csv", "b.csv", "sub/c.csv"]),
+        ("*", ["a.csv", "b.csv", "x.json"]),
+        ("missing", []),
+        ("missing/*.csv", []),
     ],
 )
-def test_a_path_stands_for_its_files(folder: Path, pattern: str, expected: list[str]) -> None:
-    found = local_files(os.path.join(folder, pattern) if pattern else str(folder))
-    assert [os.path.relpath(path, folder) for path in found] == expected
+def test_a_path_stands_for_sorted_files(folder: Path, path: str, files: list[str]) -> None:
+    found = local_files(str(folder / path) if path else str(folder))
+    assert [Path(one).relative_to(folder).as_posix() for one in found] == files
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_that_file(folder: Path) -> None:
+    (folder / "[ab].csv").write_bytes(b"")
+    assert local_files(str(folder / "[ab].csv")) == [str(folder / "[ab].csv")]

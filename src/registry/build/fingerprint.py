@@ -1,4 +1,7 @@
-"""What determines the samples of a dataset, as one digest: the key of the cache."""
+"""The key of samples in the cache: a digest of all that determines them.
+
+A change of its value makes every user build every dataset again.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,15 @@ def first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
 
 def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     """Return the digest of all that determines the samples, before any view."""
+    base = spec.source.base_location
+    # Names of files beside a remote source become URLs while samples are built. Beside a local
+    # source they become paths when a sample is opened, so the cache holds no path of this machine.
+    remote = None if base is None or is_local(base) else public_location(base)
+    mapper = None
+    if spec.mapper is not None:
+        from registry.mapping.custom import mapper_digest
+
+        mapper = [spec.mapper, mapper_digest(spec.mapper)]
     data = data_of(spec)
     return digest_of(
         {
@@ -40,10 +52,10 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
             "pins": [one.identity for one in pins.sources],
             "decode": [_decoding(source) for source in spec.sources],
             "join": _join_identity(spec, pins),
-            "mapper": _mapper_identity(spec),
+            "mapper": mapper,
             "expect": data_of(spec.expect, without={"samples"}, keep=is_not_default),
             "on_duplicate": spec.duplicate_rule,
-            "remote_folder": _remote_folder(spec.source),
+            "remote_folder": remote and remote.rpartition("/")[0],
         }
     )
 
@@ -53,22 +65,8 @@ def _decoding(source: Source) -> dict[str, Any]:
     return data_of(source, without=source.location_keys)
 
 
-def _mapper_identity(spec: DatasetSpec) -> list[str] | None:
-    if spec.mapper is None:
-        return None
-    from registry.mapping.custom import mapper_digest
-
-    return [spec.mapper, mapper_digest(spec.mapper)]
-
-
 def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:
     if spec.join is None or pins.side is None:
         return None
     how = data_of(spec.join, without={"source"})
     return [how, pins.side.identity, _decoding(spec.join.source)]
-
-
-def _remote_folder(source: Source) -> str | None:
-    """Return the URL that relative file names are resolved against while building, if any."""
-    base = source.base_location
-    return None if base is None or is_local(base) else public_location(base).rpartition("/")[0]

@@ -1,4 +1,4 @@
-"""Samples of the cache → a dataset, through its view."""
+"""Open samples of the cache as a dataset, through its view."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["finisher", "open_entry"]
 def open_entry(
     spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str
 ) -> ArrowDataset:
-    """Open an entry through the view of the dataset; nothing of its samples is read."""
+    """Open an entry through the view of the dataset; its samples are read when they are used."""
     is_hub = all(source.shuffle_order == "hub" for source in spec.sources)
     file = SampleFile(entry.folder / "samples.arrow", entry.meta["batches"])
     view = open_view(
@@ -46,9 +46,9 @@ def open_entry(
 
 
 def finisher(spec: DatasetSpec) -> Callable[[Sample], Sample]:
-    """Return the last step of a sample: file names beside a local source become paths.
+    """Return the step that turns names of files beside a local source into paths.
 
-    It is taken when a sample is built, so that the cache holds no path of this machine.
+    It runs when a sample is read, so that the cache contains no path of this machine.
     """
     base = spec.source.base_location
     if base is None or not is_local(base):

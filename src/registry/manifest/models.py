@@ -37,7 +37,7 @@ class _Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class FieldsSpec(_Model, frozen=True, kw_only=True):
-    """One expression a field, as the manifest writes it; None means that it is not read."""
+    """One expression per field, as the manifest writes it; None means that it is not read."""
 
     input: Any = "input"
     target: Any = "target"
@@ -51,18 +51,18 @@ class FieldsSpec(_Model, frozen=True, kw_only=True):
 
 
 class Join(_Model, frozen=True, kw_only=True):
-    """A side file: the record with the same key is added as one column."""
+    """A lookup table: its record with the same key is added as one column."""
 
     source: Source
-    """The side file."""
+    """The lookup table."""
     on: Text
     """Column of the records that holds the key."""
     key: Text | None = None
-    """Column of the side file that holds it; None is the same name."""
+    """Column of the lookup table that holds it; None means the same name."""
     into: Text
-    """Column that the side file's record goes into, as an object."""
+    """Column that the record of the table goes into, as an object."""
     missing: Literal["error", "null"] = "error"
-    """What to do with a record whose key is not in the side file."""
+    """What to do with a record whose key is not in the table."""
 
 
 class Explode(_Model, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Explode(_Model, frozen=True, kw_only=True):
     item: Text = "item"
     """Column that the item goes into."""
     index: Text = "index"
-    """Column that its place goes into, from 0."""
+    """Column that its index goes into, from 0."""
 
 
 class Subsample(_Model, frozen=True, kw_only=True):
@@ -88,16 +88,16 @@ class Subsample(_Model, frozen=True, kw_only=True):
 
 
 class Expect(_Model, frozen=True, kw_only=True):
-    """What must hold of the built samples."""
+    """What must be true of the built samples."""
 
     samples: Count | None = None
     """How many there are, before the view's limit."""
     unique_ids: bool = False
-    """Every sample has an id, and no two the same."""
+    """Every sample has an id, and all ids differ."""
     target_in_choices: bool = False
     """Every target is a letter of its sample's choices, or one of them."""
     nonempty_targets: bool = False
-    """Every target has text."""
+    """Every target has text that is not whitespace."""
 
 
 class View(_Model, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ class View(_Model, frozen=True, kw_only=True):
     shuffle_choices: Count | None = None
     """Seed of the order of choices; None keeps it."""
     limit: Count | None = None
-    """Samples at most; None is all of them."""
+    """Maximum number of samples; None means all."""
 
 
 class DatasetSpec(_Model, frozen=True, kw_only=True):
@@ -132,21 +132,21 @@ class DatasetSpec(_Model, frozen=True, kw_only=True):
     concat: tuple[Source, ...] = ()
     """Sources whose records follow each other, in place of `source` alone."""
     join: Join | None = None
-    """A side file."""
+    """A lookup table."""
     explode: Explode | None = None
     """One record becomes several."""
     where: Any = None
-    """Which records are kept: a condition as the manifest writes it."""
+    """Which records are used: a condition as the manifest writes it."""
     fields: FieldsSpec = FieldsSpec()
     """How records become samples."""
     mapper: Text | None = None
     """`package.module:function` in place of fields; the root index trusts the package."""
     on_duplicate: Literal["error", "drop", "suffix"] = "error"
-    """What to do with a sample whose id was seen already."""
+    """What to do with a sample whose id is a duplicate."""
     sample: Subsample | None = None
     """A fixed selection of the samples."""
     expect: Expect = Expect()
-    """What must hold of the built samples."""
+    """What must be true of the built samples."""
     view: View = View()
     """Order, choice order and limit."""
     folder: Path
@@ -159,7 +159,7 @@ class DatasetSpec(_Model, frozen=True, kw_only=True):
 
     @property
     def all_sources(self) -> tuple[Source, ...]:
-        """Every source that is read: `sources`, then the side file of `join`."""
+        """Every source that is read: `sources`, then the lookup table of `join`."""
         return self.sources if self.join is None else (*self.sources, self.join.source)
 
     @property
@@ -174,7 +174,7 @@ class DatasetSpec(_Model, frozen=True, kw_only=True):
 
     @property
     def duplicate_rule(self) -> Literal["error", "drop", "suffix", "keep"]:
-        """What to do with ids seen before; numbering makes those of the source irrelevant."""
+        """What to do with duplicate ids; `auto_id` replaces those of the source."""
         return "keep" if self.view.auto_id else self.on_duplicate
 
 
@@ -188,11 +188,11 @@ def to_spec(keys: dict[str, Any]) -> DatasetSpec:
 
 
 class Validation(_Model, frozen=True, kw_only=True):
-    """What the root index asks of `validate`: ids of rules, or their families."""
+    """The settings of `validate` in the root index: ids of rules, or their families."""
 
     select: tuple[Text, ...] | None = None
-    """Rules that are reported; None is those that are on by default."""
+    """Rules that are reported; None means those that are on by default."""
     ignore: tuple[Text, ...] = ()
-    """Rules of those that are not."""
+    """Rules among them that are not reported."""
     severity: dict[Text, Severity] = {}
     """Severities that differ from the rules' own."""

@@ -1,4 +1,4 @@
-"""Local and remote files through fsspec, with errors of ours and without secrets in them."""
+"""Local and remote files through fsspec, with our errors, which contain no secrets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ __all__ = [
     "status_of",
 ]
 
-# What a remote file system raises besides OSError: protocol → module and class names.
+# What remote file systems raise besides OSError: protocol → module and class names. The modules
+# are imported only when an error has to be translated.
 _ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "http": ("aiohttp", ("ClientError",)),
     "https": ("aiohttp", ("ClientError",)),
@@ -54,8 +55,8 @@ _CONNECTION_ERRORS = frozenset(
         "TooManyRedirects",
     }
 )
-# How files are opened of which only the beginning is read: an S3 file asks for 50 MB at a time; an
-# HTTP server need not know ranges, so its answer is read as a stream that is left early.
+# Options for files of which only the beginning is read. By default an S3 file requests 50 MB at a
+# time. An HTTP server need not support ranges, so its response is a stream that is closed early.
 _IN_PARTS: dict[str, dict[str, Any]] = {
     "s3": {"block_size": 1 << 18, "cache_type": "readahead"},
     "s3a": {"block_size": 1 << 18, "cache_type": "readahead"},
@@ -88,7 +89,7 @@ def _read_secret(value: Any, location: str) -> Any:
 
 
 def filesystem(location: str, options: Mapping[str, Any]) -> fsspec.AbstractFileSystem:
-    """Return the file system of a remote location; `options` go to its class."""
+    """Return the file system of a remote location; `options` are passed to its class."""
     import fsspec
 
     protocol = protocol_of(location)
@@ -99,7 +100,7 @@ def filesystem(location: str, options: Mapping[str, Any]) -> fsspec.AbstractFile
 
 
 def _defaults(protocol: str) -> dict[str, Any]:
-    """Return options that keep listings fresh and bound a silence, not the whole transfer."""
+    """Return options for fresh listings, and a timeout for silence but not for the transfer."""
     if protocol in ("http", "https"):
         import aiohttp
 
@@ -112,9 +113,10 @@ def _defaults(protocol: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def option_errors(location: str) -> Iterator[None]:
-    """Turn what a file system raises for options or a URL that make no sense into a SourceError.
+    """Turn what a file system raises for invalid options or an invalid URL into a SourceError.
 
-    Only for the first call of a client, which is when it looks at its options.
+    Only around the first call of a client, which is when it checks its options: later a TypeError
+    is a bug.
     """
     try:
         with source_errors(location):
@@ -135,7 +137,7 @@ def open_location(
     Args:
         location: Path or URL.
         options: Of the file system.
-        part: Only the beginning will be read: little is asked for at a time.
+        part: Only the beginning will be read, so request little at a time.
     """
     with source_errors(location):
         if is_local(location):
@@ -162,7 +164,7 @@ def source_errors(location: str) -> Iterator[None]:
         )
         raise MissingDependencyError(message) from error
     except (OSError, TimeoutError) as error:
-        # s3fs has one number for a broken disk and for answers that it does not know.
+        # s3fs raises EIO for unknown responses, which is also the errno of a broken disk.
         if is_disk_fault(error) and status_of(error) is None:
             raise
         _raise_translated(error, location)
@@ -187,7 +189,7 @@ def _raise_translated(error: BaseException, location: str) -> NoReturn:
 
 
 def _raise_as(ours: SourceError, error: BaseException, location: str) -> NoReturn:
-    # The errors of file systems repeat the URL; a traceback must not show its secrets.
+    # Errors of file systems contain the URL; a traceback must not show its secrets.
     raise ours from (None if has_secret(location) else error)
 
 
@@ -224,7 +226,7 @@ def changed_error(location: str) -> SourceError:
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what it comes from, one after the other."""
+    """Yield an error and its chain of causes."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

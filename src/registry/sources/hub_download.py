@@ -1,8 +1,8 @@
-"""The records of the Hugging Face Hub, through the `datasets` package.
+"""Download records of the Hugging Face Hub with the `datasets` package.
 
-What `datasets` gives is written to one Arrow file, addressed by the commit that was asked for.
-Each load has a download folder of its own, because with a shared one `load_dataset` may return
-another revision that it finds there when the Hub does not answer.
+The records are written to one Arrow file, addressed by the commit that was requested. Each load
+has its own download folder: in a shared one `load_dataset` may return a different revision that
+it finds there when the Hub does not answer.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def fetch_hub(
 def fetch_hub_part(
     source: HfSource, pinned: SourcePin, context: SourceContext, rows: int
 ) -> SourceBytes:
-    """Return the first records of a repository of Parquet files, without the others.
+    """Return the first records of a repository of Parquet files, without reading the others.
 
     Raises:
-        UnknownDigestError: it is of other files, which are read as a whole.
+        UnknownDigestError: its files have another format, and must be read completely.
     """
     request_commit(source, pinned.revision)
     part = SourcePin({**pinned.identity, "rows": rows}, revision=pinned.revision)
@@ -79,7 +79,7 @@ def _write_first(source: HfSource, pinned: SourcePin, rows: int, work: Path, pat
             cache_dir=str(work),
         )
         if not type(builder).__module__.endswith(".parquet"):
-            # What `datasets` makes of JSON and CSV depends on the whole of them.
+            # `datasets` infers the types of JSON and CSV from all rows.
             raise UnknownDigestError(source.path)
         schema = builder.as_streaming_dataset(source.split).features.arrow_schema
         left = rows
@@ -95,7 +95,7 @@ def _write_first(source: HfSource, pinned: SourcePin, rows: int, work: Path, pat
 
 
 def _parquet_batches(locations: Iterable[str]) -> Iterator[Any]:
-    """Yield the rows of remote Parquet files; the streams of `datasets` ask for far more."""
+    """Yield the rows of remote Parquet files; streams of `datasets` download far more."""
     import pyarrow.parquet as pq
     from huggingface_hub import HfFileSystem
 
@@ -106,7 +106,8 @@ def _parquet_batches(locations: Iterable[str]) -> Iterator[Any]:
 
 
 def _known(pinned: SourcePin, context: SourceContext) -> CacheEntry | None:
-    """Return the records in the cache, if they are whole: they are read for a build only."""
+    """Return the records in the cache if they are intact."""
+    # Hashed each time: records are only read for a build, which takes far longer.
     entry = None if context.refresh else context.cache.find("records", pinned.digest)
     return entry if entry is not None and context.cache.verify("records", entry) else None
 
@@ -117,7 +118,7 @@ def _build(
     if pinned.revision is not None:
         if context.offline:
             raise offline_error(source.path)
-        # Asked before `datasets` is, which takes half a minute to give up and hides the reason.
+        # Checked first, because `datasets` takes half a minute to give up and hides the reason.
         request_commit(source, pinned.revision)
     with context.cache.temporary() as work, context.cache.temporary() as result:
         dataset = _load(source, pinned, context, work, extra)
@@ -157,7 +158,7 @@ def _load(
 
 
 def _local_data_files(source: HfSource, pinned: SourcePin, context: SourceContext) -> Any:
-    """Return the data files; a builder's are the pinned bytes on this machine."""
+    """Return the data files; those of a builder are the pinned ones, downloaded."""
     if not pinned.files:
         return source.data_files
     fetched = fetch_files({}, pinned, context)
@@ -177,7 +178,7 @@ def _by_split(
 
 
 def _write_arrow(dataset: Any, path: Path, context: SourceContext) -> int:
-    """Write the rows, images and the like undecoded, as one Arrow file; return their number."""
+    """Write the rows as one Arrow file, with media as bytes; return how many there are."""
     import pyarrow as pa
 
     rows = 0

@@ -140,4 +140,4 @@ class Pins(Struct, frozen=True):
 
     sources: tuple[SourcePin, ...]
     side: SourcePin | None = None
-    """The pin of the side file of `join`."""
+    """The pin of the lookup table of `join`."""

@@ -1,0 +1,71 @@
+"""A resolved dataset: its sources, and the rule that its view leaves for duplicate ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from registry.manifest.models import DatasetSpec, to_spec
+
+CSV = {"type": "csv", "path": ["/a.csv"]}
+HUB = {"type": "hf", "path": "owner/name", "split": "test"}
+
+
+def spec(**keys: Any) -> DatasetSpec:
+    return to_spec({"name": "d", "folder": Path("/c"), "source": CSV, **keys})
+
+
+def test_concat_replaces_the_source_and_a_lookup_table_comes_last() -> None:
+    join = {"source": HUB, "on": "a", "into": "b"}
+    types = [source.type for source in spec(concat=[CSV, HUB, CSV], join=join).sources]
+    assert types == ["csv", "hf", "csv"]
+    assert [source.type for source in spec(join=join).all_sources] == ["csv", "hf"]
+    assert spec().all_sources == spec().sources == (spec().source,)
+
+
+@pytest.mark.parametrize(
+    ("keys", "remote"),
+    [
+        ({}, False),
+        ({"source": HUB}, True),
+        ({"concat": [CSV, {**CSV, "path": ["s3://b/a.csv"]}]}, True),
+        ({"join": {"source": HUB, "on": "a", "into": "b"}}, True),
+    ],
+)
+def test_a_dataset_is_remote_if_any_source_is(keys: dict[str, Any], remote: bool) -> None:
+    assert spec(**keys).is_remote is remote
+
+
+def test_the_location_is_that_of_the_source_without_secrets() -> None:
+    assert spec(source={**CSV, "path": ["https://u:p@h/a.csv?s=1"]}).location == "https://h/a.csv?…"
+    assert spec(source=HUB).location == "owner/name"
+
+
+@pytest.mark.parametrize("rule", ["error", "drop", "suffix"])
+def test_numbered_samples_keep_duplicates(rule: str) -> None:
+    assert spec(on_duplicate=rule).duplicate_rule == rule
+    assert spec(on_duplicate=rule, view={"auto_id": True}).duplicate_rule == "keep"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"name": ""},
+        {"folder": "/c"},
+        {"limit": 3},
+        {"view": {"limit": -1}},
+        {"view": {"limit": True}},
+        {"source": {"type": "csv", "path": []}},
+        {"source": {**CSV, "splt": "x"}},
+        {"concat": [{"type": "cvs", "path": ["x"]}]},
+        {"join": {"source": CSV, "on": "a"}},
+        {"on_duplicate": "keep"},
+    ],
+    ids=str,
+)
+def test_keys_that_do_not_fit_are_refused(keys: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        spec(**keys)

@@ -1,0 +1,122 @@
+"""The loaders' arguments; tests/loaders holds what they read to Inspect's own."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from registry import Sample, csv_dataset, file_dataset, hf_dataset, json_dataset
+from registry.errors import DecodeError, SourceError
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    text = "".join(
+        json.dumps({"input": str(number), "id": f"x{number}"}) + "\n" for number in range(9)
+    )
+    (folder / "rows.jsonl").write_text(text, encoding="utf-8")
+    (folder / "rows.csv").write_text(
+        "input,id\n" + "".join(f"{n},x{n}\n" for n in range(9)), encoding="utf-8"
+    )
+    (folder / "rows.tsv").write_text("input\tid\n0\tx0\n", encoding="utf-8")
+    return folder
+
+
+def inputs(dataset: Any) -> list[str]:
+    return [str(sample.input) for sample in dataset]
+
+
+def test_a_suffix_decides_the_reader(rows: Path) -> None:
+    for name, count in {"rows.jsonl": 9, "rows.csv": 9, "rows.tsv": 1}.items():
+        dataset = file_dataset(str(rows / name))
+        assert (dataset.name, len(dataset)) == ("rows", count)
+    with pytest.raises(ValueError, match=r"x\.txt: no reader for '\.txt' \(it reads \.csv, \.tsv"):
+        file_dataset("x.txt")
+
+
+def test_a_seed_shuffles_as_random_does_and_none_uses_its_state(rows: Path) -> None:
+    expected = [str(number) for number in range(9)]
+    random.Random(3).shuffle(expected)
+    path = str(rows / "rows.jsonl")
+    assert inputs(json_dataset(path, shuffle=True, seed=3)) == expected
+    assert inputs(json_dataset(path, shuffle=cast("bool", 3))) == expected
+    random.seed(3)
+    assert inputs(json_dataset(path, shuffle=True)) == expected
+    assert inputs(json_dataset(path, shuffle=True, seed=3, limit=2)) == expected[:2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"limit": -1}, ValueError, "limit must be 0 or more, is -1"),
+        ({"shuffle": -1}, ValueError, "a seed must be 0 or more, is -1"),
+        ({"shuffle": 1, "seed": 2}, ValueError, "give the seed once: shuffle=1 or seed=2"),
+        ({"shuffle": "yes"}, TypeError, "shuffle must be true, false or a seed, is 'yes'"),
+    ],
+)
+@pytest.mark.parametrize("loader", [csv_dataset, json_dataset])
+def test_arguments_that_make_no_sense_are_errors(
+    loader: Callable[..., Any], rows: Path, arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:  # fmt: skip
+    with pytest.raises(error, match=message):
+        loader(str(rows / "rows.csv"), **arguments)
+
+
+def test_a_seed_without_shuffle_is_a_warning(rows: Path) -> None:
+    with pytest.warns(UserWarning, match="seed=3 does nothing without shuffle=True"):
+        json_dataset(str(rows / "rows.jsonl"), seed=3)
+
+
+def test_ids_are_numbered_before_the_shuffle(rows: Path) -> None:
+    dataset = json_dataset(str(rows / "rows.jsonl"), auto_id=True, shuffle=True, seed=1, limit=4)
+    assert all(sample.id == int(str(sample.input)) + 1 for sample in dataset)
+
+
+def test_the_default_delimiter_is_that_of_the_dialect(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("input\ttarget\na,b\tc\n", encoding="utf-8")
+    (sample,) = csv_dataset(str(path), dialect="excel-tab")
+    assert (sample.input, sample.target) == ("a,b", "c")
+
+
+def test_errors_are_values_errors_as_inspects(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"input": 1\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"x\.jsonl:1") as caught:
+        json_dataset(str(path))
+    assert isinstance(caught.value, DecodeError)
+    with pytest.raises(SourceError, match="no such file"):
+        csv_dataset(str(tmp_path / "none.csv"))
+
+
+def test_a_folder_is_read_and_a_function_may_return_several_samples(
+    rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(rows.parent)
+    (rows / "rows.tsv").unlink()
+    (rows / "rows.jsonl").unlink()
+
+    def twice(record: dict[str, Any]) -> list[Sample]:
+        return [Sample(input=str(record["input"])), Sample(input=f"{record['input']}!")]
+
+    dataset = hf_dataset(rows.name, "train", sample_fields=twice, auto_id=True, limit=2, shuffle=True, seed=1)  # fmt: skip
+    pairs = [(sample.id, str(sample.input)) for sample in dataset]
+    assert len(pairs) == 4
+    assert all(
+        number == 2 * int(text.strip("!")) + 1 + text.endswith("!") for number, text in pairs
+    )
+
+
+def test_every_argument_is_documented() -> None:
+    for loader in (csv_dataset, json_dataset, file_dataset, hf_dataset):
+        names = inspect.signature(loader).parameters
+        text = inspect.getdoc(loader) or ""
+        assert [name for name in names if f"{name}: " not in text] == []
