@@ -147,7 +147,7 @@ def test_local_file_becomes_a_dataset(
     dataset = get_dataset("capitals")
     assert [sample.input for sample in dataset] == [record["question"] for record in OPEN]
     assert [sample.target for sample in dataset] == ["Paris", "Rome", "Madrid"]
-    assert "wrote registry/capitals.yaml: review it, and add a description\n" in out
+    assert "wrote registry/capitals.yaml: review it, and add a description and a license\n" in out
     assert [line[:11] for line in out.splitlines() if line.startswith("── ")] == [
         "── sample 1",
         "── sample 2",

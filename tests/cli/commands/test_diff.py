@@ -305,6 +305,7 @@ def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
 USAGE = {
     ("mian",): "no revision 'mian' (did you mean 'main'?)",
     ("main", "qqqqqq"): "no revision 'qqqqqq' (try `git fetch`)",
+    ("../nothere", "."): "'../nothere' is not a folder with a datasets.yaml",
     ("--", "-x"): "'-x' is not a revision: it starts with `-`",
     ("main..HEAD",): "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD",
     ("--format", "html"): "'html' is not one of",

@@ -92,7 +92,7 @@ def test_all_datasets_are_pinned_and_printed(own: Catalog) -> None:
         0,
         [
             "qa: pinned, 3 samples",
-            "qa-one: pinned, 1 samples",
+            "qa-one: pinned, 1 sample",
             "datasets.lock: 2 of 2 datasets pinned",
         ],
         [],
@@ -140,7 +140,7 @@ def test_names_do_not_change_the_other_pins(own: Catalog) -> None:
     own.write("qa", QA.replace("target: a", "target: q"))
     before = own.pins
     assert own.lock("qa-one").out == [
-        "qa-one: pinned again, 1 samples",
+        "qa-one: pinned again, 1 sample",
         "datasets.lock: 1 of 1 datasets pinned",
     ]
     assert own.pins["qa"] == before["qa"]
