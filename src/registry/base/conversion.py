@@ -1,4 +1,4 @@
-"""Convert plain data to msgspec Structs, safely from several threads."""
+"""Conversion of plain data to Structs of msgspec that any number of threads may start at once."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ import msgspec
 
 __all__ = ["convert", "decode_json"]
 
-Model = TypeVar("Model")
+_Model = TypeVar("_Model")
 
-# msgspec (0.22) compiles a class on its first conversion, and stores the result on the class before
-# it is complete, so that a class may contain itself. A second thread that converts at that moment
-# reads a null pointer, which kills the process.
-_compiling = threading.RLock()  # reentrant, as a `dec_hook` may also convert
+# msgspec (0.22) compiles a class when it is first converted to, and stores the result on the class
+# before it is complete, so that a class may contain itself. A second thread that converts in that
+# moment reads a null pointer, which kills the process.
+_compiling = threading.RLock()  # reentrant: a `dec_hook` converts, too
 _compiled: set[type] = set()
 
 
 def convert(
-    data: Any, model: type[Model], *, dec_hook: Callable[[type, Any], Any] | None = None
-) -> Model:
-    """Return data as a Struct.
+    data: Any, model: type[_Model], *, dec_hook: Callable[[type, Any], Any] | None = None
+) -> _Model:
+    """Return the Struct that data describes.
 
     Raises:
-        msgspec.ValidationError: the data does not match the model; it has the first problem only.
+        msgspec.ValidationError: it does not fit the model; only the first problem is reported.
     """
     return _compile_first(model, lambda: msgspec.convert(data, model, dec_hook=dec_hook))
 
 
-def decode_json(data: bytes, model: type[Model]) -> Model:
-    """Return JSON as a Struct.
+def decode_json(data: bytes, model: type[_Model]) -> _Model:
+    """Return the Struct that JSON describes.
 
     Raises:
-        msgspec.DecodeError: the data is not JSON, or does not match the model.
+        msgspec.DecodeError: it is not JSON, or does not fit the model.
     """
     return _compile_first(model, lambda: msgspec.json.decode(data, type=model))
 
 
-def _compile_first(model: type[Model], run: Callable[[], Model]) -> Model:
+def _compile_first(model: type[_Model], run: Callable[[], _Model]) -> _Model:
     if model in _compiled:
         return run()
     with _compiling:

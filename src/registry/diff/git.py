@@ -168,7 +168,8 @@ def _ref_names(repository: Path) -> list[str]:
 def _git(folder: Path, *arguments: str) -> str:
     done = _run(folder, *arguments)
     if done.returncode != 0:
-        message = " ".join(done.stderr.split()) or f"git {arguments[0]} failed"
+        message = " ".join(done.stderr.split()).removeprefix("fatal: ")
+        message = message.partition(" (or any")[0] or f"git {arguments[0]} failed"
         raise RevisionError(f"{folder}: {message} (folders can be compared without git)")
     return done.stdout
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Literal
@@ -32,8 +32,15 @@ def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
     end = _common_prefix(before[start:][::-1], after[start:][::-1])
     head, tail = before[:start], before[len(before) - end :]
     middle = _diff(before[start : len(before) - end], after[start : len(after) - end])
-    chunks = [Chunk("=", "".join(head)), *middle, Chunk("=", "".join(tail))]
-    return tuple(_merge(chunks))
+    found = [Chunk("=", "".join(head)), *middle, Chunk("=", "".join(tail))]
+    # Merge neighbors: equal chunks, and changes with the removed text first.
+    chunks = []
+    for is_equal, group in groupby((one for one in found if one.text), lambda one: one.sign == "="):
+        parts = list(group)
+        signs: tuple[Literal["=", "-", "+"], ...] = ("=",) if is_equal else ("-", "+")
+        texts = ((sign, "".join(text for one, text in parts if one == sign)) for sign in signs)
+        chunks += [Chunk(sign, text) for sign, text in texts if text]
+    return tuple(chunks)
 
 
 def is_similar(old: str, new: str) -> bool:
@@ -58,17 +65,6 @@ def _diff(before: list[str], after: list[str]) -> Iterator[Chunk]:
             yield Chunk("=", old)
         else:  # whitespace between two changes is part of them: `a b` → `x y` is one change
             yield from (Chunk("-", old), Chunk("+", "".join(after[j1:j2])))
-
-
-def _merge(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Merge neighbouring chunks: equal ones, and changes with what is removed first."""
-    for is_equal, group in groupby(
-        (one for one in chunks if one.text), lambda chunk: chunk.sign == "="
-    ):
-        parts = list(group)
-        signs: tuple[Literal["=", "-", "+"], ...] = ("=",) if is_equal else ("-", "+")
-        texts = ((sign, "".join(text for one, text in parts if one == sign)) for sign in signs)
-        yield from (Chunk(sign, text) for sign, text in texts if text)
 
 
 def excerpt(chunks: Sequence[Chunk], *, context: int = 40, longest: int = 240) -> tuple[Chunk, ...]:

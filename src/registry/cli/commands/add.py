@@ -79,7 +79,7 @@ def command(
             file_.write(text)
     except FileExistsError as error:
         raise _exists(target) from error
-    print(f"wrote {display_path(target)}: review it, and add a description\n")
+    print(f"wrote {display_path(target)}: review it, and add a description and a license\n")
     for number, sample in enumerate(dataset[:2], 1):
         print_sample(sample, number)
     return CLEAN
@@ -94,7 +94,7 @@ def _target(catalog: Catalog, name: str) -> Path:
         where = catalog.entries[name].document.file
         raise _refusal(f"the catalog already has a dataset '{name}', in {where}")
     if catalog.index == builtin_root() and catalog.index.parent != Path.cwd():
-        hint = "create a datasets.yaml of your own with `include: [registry/*.yaml]`"
+        hint = "create a datasets.yaml with `version: 1` and `include: [registry/*.yaml]`"
         raise _refusal(f"the built-in catalog is read-only ({hint})")
     target = catalog.file_for(name)
     if target is None:

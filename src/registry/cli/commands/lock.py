@@ -12,6 +12,7 @@ import registry
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.formats.problems import counted
 from registry.cli.output import print_json
 from registry.cli.progress_bars import bars
 from registry.diff.summary import count_text
@@ -69,7 +70,7 @@ def command(
     if check:
         return _check(catalog, cache, settings.lock_file, names, as_json)
     if settings.index.parent == Path(registry.__file__).parent:
-        hint = "create a datasets.yaml of your own with `include: [package:registry]`"
+        hint = "create a datasets.yaml with `version: 1` and `include: [package:registry]`"
         raise LockError(f"the built-in catalog is read-only ({hint})")
     named = tuple(dict.fromkeys((*names, *single)))
     path = settings.lock_file
@@ -122,7 +123,7 @@ def _print(
 ) -> None:
     for one in results:
         if one.status in _VERBS and one.pin is not None:
-            print(f"{one.name}: {_VERBS[one.status]}, {one.pin.samples:,} samples")
+            print(f"{one.name}: {_VERBS[one.status]}, {counted(one.pin.samples, 'sample')}")
         elif one.status == "moved":
             print(f"{one.name}: {one.change}")
     for name in dropped:
@@ -157,6 +158,6 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
     for one in found:
         print(one)
     state = count_text(len(found), "difference") if found else "fresh"
-    pins = "no such file" if lock is None else count_text(len(lock.pins), "pin")
+    pins = "there is no such file" if lock is None else count_text(len(lock.pins), "pin")
     print(f"{display_path(path)}: {state} ({pins})")
     return PROBLEMS if found else CLEAN
