@@ -267,10 +267,8 @@ class MappingError(RegistryError, ValueError):
         field: str = "",
         operation: str = "",
     ) -> MappingError:
-        """Return the same error with the parts of its position that were not known before.
-
-        Each caller knows one part: a field, then the record, then the dataset.
-        """
+        """Return the same error with the parts of its position that were not known before."""
+        # Each caller knows one part: the innermost the field, then the record, then the dataset.
         old = self.place
         error = MappingError(self.message)
         error.place = replace(

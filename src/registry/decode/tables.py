@@ -1,8 +1,7 @@
 """Decode the bytes of a file to columns with exactly the same values as the records.
 
 If they would differ, or the file is invalid, `NotColumnarError` is raised. The caller then reads
-the rest of the file, from the first record that was in no frame, record by record, which also
-reports the error.
+the file from the first record that was in no frame record by record, which reports any error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Parts of a chat message: text, images, audio, video, documents, reasoning, tool use, data.
-
-The models are Inspect AI's, field by field, so that its users can pass samples to its solvers.
-"""
+"""Parts of a chat message, with the fields of Inspect AI's: text, media, reasoning, tools."""
 
 from __future__ import annotations
 
