@@ -44,7 +44,7 @@ def test_log_lists_every_rule_with_its_level() -> None:
 
 def test_result_has_level_message_place_and_index_of_its_rule() -> None:
     problem = Problem(
-        message="no licence",
+        message="no license",
         file="m/a.yaml",
         line=3,
         column=5,
@@ -58,7 +58,7 @@ def test_result_has_level_message_place_and_index_of_its_rule() -> None:
             "ruleId": "missing-license",
             "ruleIndex": list(RULES).index("missing-license"),
             "level": "warning",
-            "message": {"text": "no licence (add one)"},
+            "message": {"text": "no license (add one)"},
             "locations": [
                 {
                     "physicalLocation": {

@@ -127,7 +127,7 @@ def _source(
             raise click.UsageError("--name, --split and --revision go with --hf")
         inferred = infer_source_keys(file)
         if inferred is None:
-            raise click.UsageError(f"can't tell the type of {file}: csv, json, jsonl or parquet")
+            raise click.UsageError(f"can't infer the type of {file}: csv, json, jsonl or parquet")
         if "://" not in file:  # relative to the index, as manifests write it
             local = Path(file).absolute()
             inside = local.is_relative_to(folder)
