@@ -291,5 +291,5 @@ def test_a_mapper_that_is_not_trusted_is_refused_before_import(
 
 
 def test_mapper_and_fields_exclude_each_other(write: Write) -> None:
-    with pytest.raises(ManifestError, match="`mapper` and `fields` exclude each other"):
+    with pytest.raises(ManifestError, match="`mapper` and `fields` can't be combined"):
         get_dataset("d", root=write("mapper: a:b\nfields: {input: x}", rows(1)))

@@ -55,8 +55,8 @@ def test_a_value_of_the_wrong_type_is_refused(
     [
         ({"letter": {"base": 2}}, "base is 0 or 1"),
         ({"letter": {"bass": 1}}, "unknown option 'bass', known: base"),
-        ({"letters_where": {"equal": 1}}, "no comparison 'equal' (did you mean 'equals'?)"),
-        ({"letter_in": 5}, "5 is not an expression; write a constant as {const: 5}"),
+        ({"letters_where": {"equal": 1}}, "unknown comparison 'equal' (did you mean 'equals'?)"),
+        ({"letter_in": 5}, "5 is not an expression (write a constant as {const: 5})"),
         ({"letter": {"base": True}}, "base is 0 or 1"),
         ({"letters_where": 1}, "takes comparisons: equals, not_equals, in, not_in, less, at_most, greater, at_least, regex, empty"),
     ],

@@ -61,7 +61,7 @@ def test_a_value_of_the_wrong_type_is_refused(
         ({"map": {}}, "takes a mapping from value to result"),
         ({"map": {1: "a"}}, "the keys of the mapping are strings, as YAML writes the value"),
         ({"nonempty": True}, "takes no argument, got True"),
-        ({"coalesce": [5]}, "5 is not an expression; write a constant as {const: 5}"),
+        ({"coalesce": [5]}, "5 is not an expression (write a constant as {const: 5})"),
         ({"keep": {"in": "a"}}, "`in` takes a list"),
     ],
 )  # fmt: skip
