@@ -349,7 +349,7 @@ def test_overrides_of_the_source_leave_the_pin_aside(pinned: Path, tmp_path: Pat
     path = tmp_path / "copy.jsonl"
     path.write_bytes(jsonl(NEW))
     assert rows_of(get_dataset("data", root=pinned, source=str(path))) == NEW
-    with pytest.raises(LockStaleError, match="`source` asks for other data"):
+    with pytest.raises(LockStaleError, match="`source` selects data"):
         get_dataset("data", root=pinned, source=str(path), locked=True)
 
 
@@ -363,7 +363,7 @@ def test_another_split_or_revision_leaves_the_pin_aside(
     assert rows_of(get_dataset("data", root=root, split="dev")) == NEW
     overrides: dict[str, Any] = {"split": "dev", "revision": "main"}
     for key, value in overrides.items():
-        with pytest.raises(LockStaleError, match=f"`{key}` asks for other data"):
+        with pytest.raises(LockStaleError, match=f"`{key}` selects data"):
             get_dataset("data", root=root, locked=True, **{key: value})
 
 
@@ -464,8 +464,8 @@ def test_samples_that_another_code_makes_are_an_error_each_time(
         with pytest.raises(LockError) as caught:
             get_dataset("data", root=pinned)
         assert str(caught.value) == (
-            "data: its sources are those that datasets.lock pins, its samples are not: pinned 20,"
-            f" sha256:{'0' * 64}, found 20, {ordered} (has code that maps them changed?"
+            "data: its sources match datasets.lock, its samples differ: pinned 20,"
+            f" sha256:{'0' * 64}, found 20, {ordered} (has the mapping code changed?"
             " `python -m registry lock --upgrade data` pins these)"
         )
     assert rows_of(get_dataset("data", root=pinned, limit=4)) == OLD[:4], "a view is not compared"

@@ -23,7 +23,6 @@ from registry.build.subsample import select
 from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError
 from registry.progress import Progress, Report
-from registry.sources import fetch
 from registry.sources.source_type import reader_of
 from registry.store.reader import SampleFile
 from registry.store.schema import MetadataTypeMismatchError
@@ -133,7 +132,7 @@ def _mapped_batches(
     pipeline = compile_pipeline(spec, pins, context, json_keys=json_keys, limit=limit)
     state = PipelineState()
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
-        for file in fetch(source, pinned, context, rows=limit):
+        for file in reader_of(source).fetch(pinned, context, rows=limit):
             start = state.next_record
             with contextlib.suppress(NotColumnarError, DecodeError):
                 yield from columnar_pipeline(file, source, pipeline, state)
@@ -170,8 +169,8 @@ def records_of(
     source: Source, pinned: SourcePin, context: SourceContext
 ) -> Iterator[DatasetRecord]:
     """Yield the records of a pinned source, file after file."""
-    files = fetch(source, pinned, context)
-    return chain.from_iterable(reader_of(source).decode(file) for file in files)
+    reader = reader_of(source)
+    return chain.from_iterable(map(reader.decode, reader.fetch(pinned, context)))
 
 
 def samples_in_order(
@@ -186,5 +185,5 @@ def samples_in_order(
     return chain.from_iterable(
         map_file_samples(file, source, pipeline, state)
         for source, pinned in zip(spec.sources, pins.sources, strict=True)
-        for file in fetch(source, pinned, context)
+        for file in reader_of(source).fetch(pinned, context)
     )

@@ -11,8 +11,8 @@ from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.locations import is_local, public_location
 from registry.manifest.serialize import data_of, is_not_default
-from registry.sources import pin
 from registry.sources.pins import Pins
+from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
@@ -24,8 +24,8 @@ __all__ = ["first_fingerprint", "pin_all", "samples_fingerprint"]
 
 def pin_all(spec: DatasetSpec, context: SourceContext) -> Pins:
     """Pin every source of a dataset."""
-    side = None if spec.join is None else pin(spec.join.source, context)
-    return Pins(tuple(pin(source, context) for source in spec.sources), side)
+    side = None if spec.join is None else reader_of(spec.join.source).pin(context)
+    return Pins(tuple(reader_of(source).pin(context) for source in spec.sources), side)
 
 
 def first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:

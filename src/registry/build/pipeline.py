@@ -13,7 +13,6 @@ from registry.errors import ManifestError, Problem
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
-from registry.sources import fetch
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
@@ -119,8 +118,9 @@ def _lookup_rows(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Itera
     """Yield the records of the lookup table of `join`."""
     assert spec.join is not None  # noqa: S101 (only a dataset with `join` asks)
     assert pins.side is not None  # noqa: S101 (it is pinned with the sources)
-    for file in fetch(spec.join.source, pins.side, context):
-        for number, record in enumerate(reader_of(spec.join.source).decode(file), 1):
+    reader = reader_of(spec.join.source)
+    for file in reader.fetch(pins.side, context):
+        for number, record in enumerate(reader.decode(file), 1):
             yield LookupRow(file.location, number, record)
 
 

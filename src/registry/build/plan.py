@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.build.fingerprint import first_fingerprint, pin_all, samples_fingerprint
-from registry.sources import probe
 from registry.sources.pins import Pins, SourceContext, UnknownDigestError
+from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
@@ -85,7 +85,7 @@ def _plan_first(
             return Plan(
                 scope="cached", pins=locked, fingerprint=fingerprint, entry=entry, limit=limit
             )
-    found = [probe(source, context) for source in spec.sources]
+    found = [reader_of(source).probe(context) for source in spec.sources]
     probes = Pins(tuple(one for one in found if one is not None))
     if len(probes.sources) < len(found):
         return None
