@@ -187,9 +187,9 @@ def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.Monke
     for verb in ("sync", "preview"):
         said = run(verb, "hub", "--offline")
         assert said.code == 1
-        assert "org/name: not in the cache, and requests are switched off (offline)" in said.err
+        assert "org/name: not in the cache, and requests are disabled (offline; run" in said.err
     monkeypatch.setenv("REGISTRY_OFFLINE", "1")
-    assert "requests are switched off" in run("preview", "hub").err
+    assert "requests are disabled" in run("preview", "hub").err
 
 
 # --- how it ends ---
