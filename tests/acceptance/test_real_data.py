@@ -1,4 +1,4 @@
-"""Published files as they are, packed and re-encoded, and files that are broken."""
+"""Published files unchanged, compressed and re-encoded, and invalid files."""
 
 from __future__ import annotations
 
