@@ -21,11 +21,11 @@ _VERBS = {
     "sync": "build datasets into the cache",
     "lock": "pin datasets, so that every machine gets the same bytes",
     "list": "list the datasets of the catalog",
-    "show": "show a dataset fully resolved",
+    "show": "show a dataset with `extends` and defaults applied",
     "preview": "show the first samples of a dataset",
     "validate": "check manifests",
     "diff": "show what differs between two versions of the catalog",
-    "add": "inspect a source and write a manifest for it",
+    "add": "infer a manifest from a source",
     "schema": "print the JSON Schema of a manifest, an index or a lockfile, for editors",
     "cache": "inspect or clear the cache",
 }
