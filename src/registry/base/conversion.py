@@ -10,7 +10,7 @@ import msgspec
 
 __all__ = ["convert", "decode_json"]
 
-Model = TypeVar("Model")
+_Model = TypeVar("_Model")
 
 # msgspec (0.22) compiles a class when it is first converted to, and stores the result on the class
 # before it is complete, so that a class may contain itself. A second thread that converts in that
@@ -20,8 +20,8 @@ _compiled: set[type] = set()
 
 
 def convert(
-    data: Any, model: type[Model], *, dec_hook: Callable[[type, Any], Any] | None = None
-) -> Model:
+    data: Any, model: type[_Model], *, dec_hook: Callable[[type, Any], Any] | None = None
+) -> _Model:
     """Return the Struct that data describes.
 
     Raises:
@@ -30,7 +30,7 @@ def convert(
     return _compile_first(model, lambda: msgspec.convert(data, model, dec_hook=dec_hook))
 
 
-def decode_json(data: bytes, model: type[Model]) -> Model:
+def decode_json(data: bytes, model: type[_Model]) -> _Model:
     """Return the Struct that JSON describes.
 
     Raises:
@@ -39,7 +39,7 @@ def decode_json(data: bytes, model: type[Model]) -> Model:
     return _compile_first(model, lambda: msgspec.json.decode(data, type=model))
 
 
-def _compile_first(model: type[Model], run: Callable[[], Model]) -> Model:
+def _compile_first(model: type[_Model], run: Callable[[], _Model]) -> _Model:
     if model in _compiled:
         return run()
     with _compiling:

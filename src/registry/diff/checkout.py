@@ -43,7 +43,7 @@ class Checkout:
         return os.path.relpath(path, self.top) if inside else name
 
     def strip_folders(self, message: str) -> str:
-        """Return a message with its file names relative to `top`."""
+        """Return a message with the file names in it relative to `top`."""
         return message.replace(f"{self.top}{os.sep}", "")
 
     def portable_problem(self, problem: Problem) -> Problem:

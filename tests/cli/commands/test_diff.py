@@ -50,7 +50,7 @@ def catalog(folder: Path, *, index: str = INDEX, qa: str = QA, records: str = RE
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Take a committed catalog, in the current folder."""
+    """Create a committed catalog in the current folder."""
     folder = catalog(tmp_path / "repository")
     git(folder, "init", "--quiet", "--initial-branch", "main")
     commit(folder)

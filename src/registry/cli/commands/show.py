@@ -123,10 +123,10 @@ def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
     data = data_of(spec, without={"folder", "name"}, keep=is_set)
     # A manifest writes `shuffle`, `seed` and `limit` beside the source, not below a `view`.
     view = {key: value for key, value in data.pop("view").items() if value is not False}
-    # A null field stays: it reads nothing, while a field left out reads the column of its name.
+    # A null field is kept: it reads nothing, while an omitted one reads the column of its name.
     data["fields"] = data_of(spec.fields)
     data["source"] = source = _source_data(data["source"])
-    # A part of `concat` holds only what differs from the source; null removes a key of it.
+    # A part of `concat` has only the keys that differ from the source; null removes a key.
     data["concat"] = [
         {key: None for key in source if key not in part}
         | {key: value for key, value in part.items() if value != source.get(key)}
@@ -138,7 +138,7 @@ def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
 
 
 def _source_data(source: dict[str, Any]) -> dict[str, Any]:
-    """Return a source with its type first, and its URLs without what may be secret."""
+    """Return a source with its type first, and without secrets in its URLs."""
     path = source["path"]
     public = path if isinstance(path, str) else [public_location(one) for one in path]
     given = {key: value for key, value in source.items() if value != {}}
