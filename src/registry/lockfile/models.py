@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct
 
+from registry.base.conversion import convert
 from registry.base.fs import write_atomic
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump
@@ -186,7 +186,7 @@ def lock_of(documents: Iterable[Document]) -> Lock:
                 {"requested" if key == "asked" else key: value for key, value in source.items()}
                 for source in pin["sources"]
             ]
-            pins[name] = msgspec.convert({**pin, "sources": sources}, Pin)
+            pins[name] = convert({**pin, "sources": sources}, Pin)
     return Lock(pins)
 
 

@@ -7,9 +7,9 @@ long as msgspec to create one. Constructors check nothing; `to_spec` does.
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
+from registry.base.conversion import convert
 from registry.errors import Severity
 from registry.manifest.source import Source
 from registry.manifest.source_models import to_source
@@ -184,7 +184,7 @@ def to_spec(keys: dict[str, Any]) -> DatasetSpec:
     Raises:
         msgspec.ValidationError: a key does not match the model; only the first is reported.
     """
-    return msgspec.convert(keys, DatasetSpec, dec_hook=to_source)
+    return convert(keys, DatasetSpec, dec_hook=to_source)
 
 
 class Validation(_Model, frozen=True, kw_only=True):

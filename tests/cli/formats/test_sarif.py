@@ -72,7 +72,7 @@ def test_result_has_level_message_place_and_index_of_its_rule() -> None:
     ]
 
 
-def test_result_without_rule_line_and_path_leaves_them_out() -> None:
+def test_result_omits_a_missing_rule_line_and_path() -> None:
     (result,) = results(Problem(message="no such file", file="gone.yaml", path=""))
     assert "ruleId" not in result
     assert result["locations"] == [{"physicalLocation": {"artifactLocation": {"uri": "gone.yaml"}}}]

@@ -1,4 +1,4 @@
-"""Operations on letters of choices: what each returns, and what it refuses."""
+"""Operations on letters of choices: results and errors."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: st
     assert argument_error(step).removeprefix(f"operation {name}: ") == message
 
 
-def test_labels_that_are_missing_are_named_by_their_column() -> None:
+def test_error_of_missing_labels_names_the_column() -> None:
     error = error_of({"letter_in": "lables"}, "a", {"labels": ["a"]})
     assert "no column 'lables' (did you mean 'labels'?)" in str(error)
 
 
 def test_labels_must_be_a_list() -> None:
     error = error_of({"letter_in": "labels"}, "a", {"labels": "abc"})
-    assert (error.message, error.value) == ("needs a list of labels to look in", "abc")
+    assert (error.message, error.value) == ("needs a list of labels", "abc")

@@ -1,4 +1,4 @@
-"""Operations on lists and dicts: what each returns, and what it refuses."""
+"""Operations on lists and dicts: results and errors."""
 
 from __future__ import annotations
 
