@@ -147,7 +147,7 @@ def _read(
     try:
         with path.open("rb") as opened:
             state = FileState.of(os.fstat(opened.fileno()))
-            # One byte more than its size, as allocating MAX_BYTES would take longer than reading.
+            # One byte more than its size, as requesting MAX_BYTES would take longer than reading.
             data = opened.read(min(state.size, MAX_BYTES) + 1)
             if len(data) > state.size:  # it grew, or is a device or pipe, whose size is 0
                 data += opened.read(MAX_BYTES + 1 - len(data))

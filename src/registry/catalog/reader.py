@@ -48,7 +48,7 @@ def parse_file(parse: Callable[[], Document], schema: SchemaName) -> ParsedFile:
 
 
 class LocatedProblem(Struct, frozen=True):
-    """A problem with absolute paths, which `displayed` replaces by the names in messages."""
+    """A problem whose files are paths, which `displayed` replaces by their names in messages."""
 
     problem: Problem
     first_file: str = ""
