@@ -1,4 +1,4 @@
-"""The one table of rules: what manifests must satisfy, why, and which check finds violations."""
+"""The table of rules: what manifests must satisfy, why, and which check finds violations."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ ALL = "all"
 """The word that selects every rule, including those that are off by default."""
 
 Stage = Literal["read", "text", "document", "merged", "spec", "lock"]
-"""What a check takes: a ManifestFile, a Document, a Merged, a DatasetSpec or a PinnedDataset.
-
-At "read" no function is run: the module reports the problem itself while it reads the file.
+"""When a check runs. From "text" on, each stage passes its own type to checks: ManifestFile,
+Document, Merged, DatasetSpec, PinnedDataset. At "read" no check runs: the module that reads the
+file reports the problem itself.
 """
 
 
@@ -47,32 +47,32 @@ class Finding(Struct, frozen=True):
     """One violation of a rule."""
 
     path: tuple[str | int, ...]
-    """Keys and list indexes, relative to what was checked."""
+    """Keys and list indexes, relative to the checked value."""
     message: str
     """What is wrong, in one line."""
     hint: str = ""
     """What to do next."""
     rule: str = ""
-    """Id of the rule; empty in the functions that a rule names, which have only one."""
+    """Id of the rule; empty in the result of a rule's own function, as `run_checks` sets it."""
 
     def __str__(self) -> str:
         message = f"{self.message} ({self.hint})" if self.hint else self.message
         return ": ".join(part for part in (".".join(map(str, self.path)), message) if part)
 
     def at(self, place: Place) -> Problem:
-        """Return the finding as a problem of what was checked."""
+        """Return the finding as a problem in `place`."""
         return place.problem(self.path, self.message, self.hint, rule=self.rule)
 
 
 class Check(Struct, frozen=True):
-    """Where violations of a rule are found."""
+    """The function that finds violations of a rule."""
 
     stage: Stage
     module: str
-    """Below `registry`. A name and not a function, because every stage imports this table and a
-    warm open must not import the checks that only `validate` runs."""
+    """Below `registry`. A name, not a function: every stage imports this table, and a warm open
+    must not import the checks that only `validate` runs."""
     function: str = ""
-    """Only where the function is not named like the rule."""
+    """Empty if the function has the name of the rule."""
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -82,27 +82,27 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Stable: ignore comments, indexes and reports contain it. With `_` for `-` it is also the
     name of the function that checks it."""
     family: str
-    """The word that selects it together with related rules."""
+    """The name that selects it together with related rules."""
     reason: str
     """Why it matters, in one line."""
     severity: Severity = "warning"
     """Used unless the index configures another."""
     blocking: bool = False
-    """A dataset with this problem can't be used at all, so the rule can't be ignored."""
+    """Whether a violation makes the dataset unusable, so that the rule can't be ignored."""
     default: bool = True
-    """False: only reported where it is selected."""
+    """Whether it is reported without being selected."""
     fixable: bool = False
-    """`validate --fix` fixes it where that is safe."""
+    """Whether `validate --fix` fixes it where that is safe."""
     checks: tuple[Check, ...]
-    """At most one per stage; several where a later stage finds what an earlier one can't."""
+    """At most one per stage; several if a later stage finds violations that an earlier one can't."""
 
     def function_of(self, check: Check) -> str:
-        """Return the name of the function of one of its checks."""
+        """Return the name of a check's function."""
         return check.function or self.id.replace("-", "_")
 
     @property
     def notes(self) -> list[str]:
-        """What a list of rules says of it beside its severity."""
+        """Remarks for a list of rules."""
         notes = {"can't be ignored": self.blocking, "off": not self.default, "--fix": self.fixable}
         return [note for note, applies in notes.items() if applies]
 
@@ -195,12 +195,12 @@ def run_checks(
     """Yield the problems that the checks of a stage find in a subject.
 
     Args:
-        stage: Which checks.
-        subject: What they take; see `Stage`.
-        place: What the paths of their findings are relative to.
-        blocking_only: Leave out the advisory rules.
-        unchecked_keys: Top-level keys that are known to be invalid, so findings in them, and those
-            about the subject as a whole, are dropped. None: every key is valid.
+        stage: Which checks to run.
+        subject: The argument of the checks; see `Stage`.
+        place: The object that the paths of findings are relative to.
+        blocking_only: Skip advisory rules.
+        unchecked_keys: Top-level keys that are known to be invalid: findings in them, and findings
+            about the subject as a whole, are dropped. None means that all keys are valid.
     """
     for rule, check in _checks_of(stage):
         if blocking_only and not rule.blocking:

@@ -451,13 +451,13 @@ def test_files_are_named_as_they_are_seen_from_the_working_directory(
     inside = f"{root.name}/m"
     assert said[root] == [
         f"m/d.yaml:4:5 $.datasets.one.bogus: unknown key 'bogus' (known keys: {', '.join(_keys())})",
-        "m/d.yaml:2:3 $.datasets.one: the name 'one' is taken already (by m/a.yaml:2)",
+        "m/d.yaml:2:3 $.datasets.one: the name 'one' is already in use (by m/a.yaml:2)",
     ]
     assert said[root / "m"][1] == (
-        "d.yaml:2:3 $.datasets.one: the name 'one' is taken already (by a.yaml:2)"
+        "d.yaml:2:3 $.datasets.one: the name 'one' is already in use (by a.yaml:2)"
     )
     assert said[root.parent][1] == (
-        f"{inside}/d.yaml:2:3 $.datasets.one: the name 'one' is taken already"
+        f"{inside}/d.yaml:2:3 $.datasets.one: the name 'one' is already in use"
         f" (by {inside}/a.yaml:2)"
     )
 

@@ -147,7 +147,7 @@ def test_a_file_that_two_globs_match_is_read_once(write: Callable[..., Path]) ->
 def test_a_name_that_two_files_give_names_the_first_place(write: Callable[..., Path]) -> None:
     catalog = Catalog.open(write(a=dataset("one"), b=f"# later\n{dataset('one', 'y.csv')}"))
     assert [str(problem) for problem in catalog.problems] == [
-        "m/b.yaml:3:3 $.datasets.one: the name 'one' is taken already (by m/a.yaml:2)"
+        "m/b.yaml:3:3 $.datasets.one: the name 'one' is already in use (by m/a.yaml:2)"
     ]
     assert catalog["one"].source.path == (str(catalog.index.parent / "x.csv"),)
 

@@ -66,7 +66,7 @@ def test_a_duplicate_name_is_a_problem_with_the_place_of_the_first(root: Path) -
     write(root / "m/b.yaml", f"datasets:\n  two: {{{SOURCE}}}\n")
     reader = read(root / "datasets.yaml")
     assert problems_of(reader) == [
-        "m/b.yaml:2:3 $.datasets.two: the name 'two' is taken already (by m/a.yaml:3)"
+        "m/b.yaml:2:3 $.datasets.two: the name 'two' is already in use (by m/a.yaml:3)"
     ]
     assert reader.entries["two"].document.file == "m/a.yaml"
 
@@ -80,7 +80,7 @@ def test_names_that_are_known_are_taken(root: Path) -> None:
     assert list(reader.entries) == ["one", "two", "three", "new"]
     assert "new" not in known
     assert problems_of(reader) == [
-        "n.yaml:2:3 $.datasets.one: the name 'one' is taken already (by m/a.yaml:2)"
+        "n.yaml:2:3 $.datasets.one: the name 'one' is already in use (by m/a.yaml:2)"
     ]
 
 

@@ -129,7 +129,7 @@ def test_a_lockfile_larger_than_a_yaml_document_may_be_is_read(tmp_path: Path) -
     assert read_lock(path) == whole
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("data-11999:", "data-00000:"), encoding="utf-8")
-    with pytest.raises(LockError, match="the dataset 'data-00000' is in it twice"):
+    with pytest.raises(LockError, match="duplicate dataset 'data-00000'"):
         read_lock(path)
 
 
@@ -223,7 +223,7 @@ def test_a_conflict_is_an_error_with_its_line_and_both_sides_can_be_read(tmp_pat
         read_lock(path)
     (problem,) = caught.value.problems
     assert str(problem) == (
-        f"{path}:{line}:1 $: a merge left a conflict here"
+        f"{path}:{line}:1 $: unresolved merge conflict"
         " (take either side, or leave it, and run `python -m registry lock`)"
     )
     assert read_sides(path) == (Lock(ours), Lock(theirs))
@@ -287,5 +287,5 @@ def test_a_folder_in_place_of_the_lockfile_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_source_is_a_file_or_a_commit() -> None:
-    with pytest.raises(ValueError, match="neither a commit nor size and digest"):
+    with pytest.raises(ValueError, match="neither `revision` nor `size` and `sha256`"):
         LockedSource(location="x.csv", size=1)

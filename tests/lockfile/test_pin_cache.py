@@ -132,7 +132,7 @@ def test_a_cache_that_can_not_be_written_only_costs_time(read: Any, tmp_path: Pa
 def test_an_invalid_lockfile_is_an_error_each_time(path: Path, read: Any, old: str) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(old, "x: 1\n"), encoding="utf-8")
     for _ in range(2):
-        with pytest.raises(LockError, match="The lockfile is not valid"):
+        with pytest.raises(LockError, match="The lockfile is invalid"):
             read("qa")
 
 

@@ -1,1 +1,1 @@
-"""All manifests reachable from an index, looked up by name without parsing them again."""
+"""All datasets reachable from an index, by name, cached so that no file is parsed twice."""

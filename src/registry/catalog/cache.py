@@ -1,10 +1,10 @@
-"""The catalog cache: one compiled file from which a name resolves without parsing any other.
+"""The catalog cache: one compiled file that resolves a name without parsing a manifest.
 
-    lines of JSON: a header, the records of the files, and a checksum of all that
+    lines of JSON: a header, the records of the files, and a checksum of both
 
-The header has the names, the states of all files as a digest, and the offset of each record; a
-record is decoded when a dataset of its file is looked up. The cache only saves work: if it is
-absent, damaged, of other code or of other files, these are read, and it is written again.
+The header has the names, a digest of the states of all files, and the offset of each record; a
+record is decoded when a dataset in its file is looked up. The cache is optional: if it is missing,
+damaged or out of date, the files are read and it is written again.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ __all__ = [
 
 
 def open_compiled(index: Path, cache_dir: Path) -> CompiledCatalog:
-    """Return the compiled catalog of an index: from the cache if no file has changed.
+    """Return the compiled catalog of an index, from the cache if no file has changed.
 
     Raises:
-        ManifestError: the index itself can't be used.
+        ManifestError: the index is invalid or can't be read.
     """
     path = best_effort_path(index, cache_dir, "catalog")
     cached = load_compiled(path)
@@ -64,7 +64,7 @@ def open_compiled(index: Path, cache_dir: Path) -> CompiledCatalog:
 
 
 def load_compiled(path: Path) -> CompiledCatalog | None:
-    """Return the cached catalog, None if there is none that this code compiled."""
+    """Return the cached catalog; None if there is none, or another version of the code wrote it."""
     data = read_best_effort(path)
     if data is None:
         return None
@@ -72,24 +72,24 @@ def load_compiled(path: Path) -> CompiledCatalog | None:
         end = data.index(b"\n")
         compiled = CompiledCatalog(data, msgspec.json.decode(memoryview(data)[:end]), end + 1)
         return compiled if compiled.header["code"] == package_version_key() else None
-    except (ValueError, LookupError, TypeError):  # of another form
+    except (ValueError, LookupError, TypeError):  # in another format
         return None
 
 
 class CompiledCatalog(Struct, frozen=True):
-    """A catalog in the form that is cached."""
+    """A catalog in its cached form."""
 
     data: bytes
-    """The header and the records, with or without their checksum."""
+    """The header and the records, with or without the checksum."""
     header: dict[str, Any]
     """The header of `data`, with the problems of all files."""
     start: int
     """Offset of the first record."""
     secret_documents: Mapping[int, Document] = {}
-    """Documents that are only in memory, by row: they may contain secrets."""
+    """Documents that may contain secrets, by row; they are not written to the cache."""
 
     def is_current(self) -> bool:
-        """Return whether all files are those that were read."""
+        """Return whether no file has changed since it was read."""
         if self.header["racy"]:
             return False
         indexes = [list_files(path, patterns) for path, patterns, _ in self.header["indexes"]]
@@ -97,16 +97,16 @@ class CompiledCatalog(Struct, frozen=True):
 
     @property
     def trust(self) -> frozenset[str]:
-        """Packages whose functions may be mappers, by the root index."""
+        """Packages from which the root index allows mappers."""
         return frozenset(self.header["trust"])
 
     @property
     def content(self) -> str | None:
-        """Digest of the content of all files and of the code that reads them; None with secrets."""
+        """Digest of the content of all files and the code that reads them; None with secrets."""
         return None if self.secret_documents else str(self.header["content"])
 
     def problems(self, display: Callable[[str], str]) -> Iterator[Problem]:
-        """Yield the problems of the files, which are named by `display`."""
+        """Yield the problems of the files; `display` returns a file's name in messages."""
         for problem, file, line in self.header["problems"]:
             yield LocatedProblem(Problem(**problem), file, line).displayed(display)
 
@@ -121,7 +121,7 @@ class CompiledCatalog(Struct, frozen=True):
 
 
 class CompiledEntries(Mapping[str, Entry]):
-    """Datasets by name, in the order of the files; each is decoded when it is looked up."""
+    """Datasets by name, in the order of the files; each is decoded on lookup."""
 
     def __init__(self, compiled: CompiledCatalog, display: Callable[[str], str]) -> None:
         names = compiled.header["names"]
@@ -158,12 +158,12 @@ class CompiledEntries(Mapping[str, Entry]):
         return self._documents[row]
 
 
-@gc_paused()  # thousands of documents are made, and none of them is garbage
+@gc_paused()  # it creates thousands of documents, and no garbage
 def compile_catalog(index: Path, earlier: CompiledCatalog | None) -> CompiledCatalog:
-    """Read the files of an index; those that have not changed since `earlier` are not parsed.
+    """Read the files of an index, parsing only those that have changed since `earlier`.
 
     Raises:
-        ManifestError: the index itself can't be used.
+        ManifestError: the index is invalid or can't be read.
     """
     files = CachedFiles(earlier.records() if earlier else ())
     reader = CatalogReader(files)
@@ -178,7 +178,7 @@ def compile_catalog(index: Path, earlier: CompiledCatalog | None) -> CompiledCat
         for row, record in enumerate(files.read.values())
     ]
     header = {**_header(index, reader, files), "offsets": [0, *accumulate(map(len, lines))]}
-    # A problem may quote a secret, so those of such files stay in memory, too.
+    # A problem may quote a secret, so problems in these files are not written to the cache either.
     unquoted = {document.file for document in secret.values()}
     problems = [problem for problem in header["problems"] if problem[0]["file"] not in unquoted]
     racy = header["racy"] or bool(secret)
@@ -206,7 +206,7 @@ def _header(index: Path, reader: CatalogReader, files: CachedFiles) -> dict[str,
         "indexes": [[one.path, one.patterns, rows[one.path, "index"]] for one in reader.indexes],
         "trust": sorted(reader.trust[index]),
         "problems": problems,
-        # Three flat lists, because ten thousand small ones take a while to decode.
+        # Three flat lists decode much faster than ten thousand small ones.
         "names": list(reader.entries),
         "rows": entry_rows,
         "index_numbers": entry_indexes,

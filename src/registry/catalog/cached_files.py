@@ -1,4 +1,4 @@
-"""What the cache has of each file of a catalog: its state, its problems, its document as JSON."""
+"""The cached record of a file in a catalog: its state, its problems, its document as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _PROSE = {"description", "homepage"}
-# `json.dumps` makes an encoder at each call.
+# `json.dumps` with options creates an encoder on each call.
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 Key = tuple[str, "SchemaName"]
@@ -51,24 +51,24 @@ def compact_json(value: Any) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class CachedFile:
-    """A file as it was when it was read."""
+    """A file, as it was when it was read."""
 
     path: str
     schema: SchemaName
-    """What it was read as."""
+    """The schema that it was validated against."""
     state: FileState
     racy: bool
-    """Whether the content may change while the state stays, so that it is read each time."""
+    """Whether its content may change without a change of state, so that it is always read."""
     digest: str
-    """sha256 of its bytes, empty if it can't be read."""
+    """sha256 of its bytes; empty if it can't be read."""
     secret: bool
-    """Whether it may contain a secret, so that its content stays in memory."""
+    """Whether it may contain a secret, so that its content is not written to the cache."""
     problems: tuple[Problem, ...]
     body: bytes
     """Two lines of JSON: the value, and its positions; empty if it can't be parsed."""
 
     def without_content(self) -> CachedFile:
-        """Return the record without the file's content, so that it is parsed each time."""
+        """Return the record without the file's content, so that the file is always parsed."""
         return replace(self, digest="", racy=True, problems=(), body=b"")
 
     def to_bytes(self) -> bytes:
@@ -78,13 +78,13 @@ class CachedFile:
         return compact_json(head) + self.body
 
     def parsed(self) -> ParsedFile:
-        """Return what parsing the file gave."""
+        """Return the result of parsing the file."""
         document = document_from(self, self.path) if self.body else None
         return ParsedFile(document, self.problems)
 
 
 def cached_file_from(data: bytes | memoryview) -> CachedFile:
-    """Return the record that `to_bytes` wrote."""
+    """Return the record from the result of `to_bytes`."""
     head, _, body = bytes(data).partition(b"\n")
     fields = json.loads(head)
     problems = tuple(Problem(**problem) for problem in fields.pop("problems"))
@@ -93,14 +93,14 @@ def cached_file_from(data: bytes | memoryview) -> CachedFile:
 
 
 def document_from(record: CachedFile, file: str) -> Document:
-    """Return the document of a record that has a body, with `file` as its name in messages."""
+    """Return the document of a record with a body; `file` is its name in messages."""
     value_line, positions_line = record.body.splitlines()
     value = json.loads(value_line)
     return Document(value, file, Positions(value, positions_line))
 
 
 def may_contain_secret(body: bytes) -> bool:
-    """Return whether a document as JSON has what every secret needs; most have nothing of it."""
+    """Return whether a document as JSON may contain a secret: a fast check that excludes most."""
     return b'"fs_options"' in body or (b"://" in body and (b"@" in body or b"?" in body))
 
 
@@ -123,12 +123,12 @@ class CachedFiles:
     """Reads the files of a catalog, and collects a record of each."""
 
     def __init__(self, known: Iterable[CachedFile] = ()) -> None:
-        """Start with earlier records; files that have not changed since are not parsed again."""
+        """Start with earlier records; files that have not changed are not parsed again."""
         self.read: dict[Key, CachedFile] = {}
         self._known = {(record.path, record.schema): record for record in known}
 
     def __call__(self, path: Path, schema: SchemaName, listed: FileState) -> ParsedFile:
-        """Return the content of a file, which had the state `listed` when it was found."""
+        """Return the content of a file, whose state was `listed` when its folder was listed."""
         key = (str(path), schema)
         known = self._known.get(key)
         if known is None or known.racy or known.state != listed:
@@ -142,20 +142,20 @@ class CachedFiles:
 def _read(
     path: Path, schema: SchemaName, listed: FileState, known: CachedFile | None
 ) -> tuple[CachedFile, ParsedFile]:
-    """Read a file; if its bytes are those of `known`, they are not parsed."""
+    """Read a file, and parse it unless its bytes are equal to those of `known`."""
     file, racy = str(path), listed.is_racy()
     try:
         with path.open("rb") as opened:
             state = FileState.of(os.fstat(opened.fileno()))
-            # One byte more than its size: asking for MAX_BYTES would take longer than reading.
+            # One byte more than its size, as requesting MAX_BYTES would take longer than reading.
             data = opened.read(min(state.size, MAX_BYTES) + 1)
-            if len(data) > state.size:  # it grew, or is a device or pipe, which has no size
+            if len(data) > state.size:  # it grew, or is a device or pipe, whose size is 0
                 data += opened.read(MAX_BYTES + 1 - len(data))
     except OSError as error:
-        # Permissions can change without a trace in the state, so it is read each time.
+        # Permissions can change without a change of state, so such a file is always read.
         parsed = ParsedFile(None, unreadable(file, error).problems)
         return _record(file, schema, parsed, state=ABSENT, racy=True, digest=""), parsed
-    racy = racy or state != listed  # if it changed since it was listed, read it next time, too
+    racy = racy or state != listed  # it changed since it was listed, so read it again next time
     digest = hashlib.sha256(data).hexdigest()
     if known is not None and known.digest == digest:
         unchanged = replace(known, state=listed, racy=racy)

@@ -36,22 +36,23 @@ class Catalog(Mapping[str, DatasetSpec]):
     entries: Mapping[str, Entry] = field(default_factory=dict)
     """Datasets as written in the files."""
     problems: tuple[Problem, ...] = ()
-    """Problems of the files; a dataset of a file without problems still resolves."""
+    """Problems in the files; datasets in other files still resolve."""
     trust: frozenset[str] = frozenset()
-    """Packages whose functions may be mappers, by the root index."""
+    """Packages from which the root index allows mappers."""
     content: str | None = None
     """Digest of the content of its files; None if nothing about it may be cached."""
 
     @classmethod
     def open(cls, root: str | Path | None = None, *, keep: bool = True) -> Catalog:
-        """Read the catalog of `root`, a folder with a `datasets.yaml` or such a file.
+        """Read the catalog of `root`, a `datasets.yaml` or a folder that contains one.
 
-        None takes REGISTRY_ROOT, else the nearest `datasets.yaml` upwards from the working
-        directory, else the built-in catalog. A temporary folder's is opened without `keep`, so
-        that it is not cached.
+        Args:
+            root: None means REGISTRY_ROOT, or else the nearest `datasets.yaml` upwards from the
+                working directory, or else the built-in catalog.
+            keep: Whether to cache it; False for a catalog in a temporary folder.
 
         Raises:
-            ManifestError: the index itself can't be used.
+            ManifestError: the index is invalid or can't be read.
         """
         settings = Settings.from_environment(root=root)
         here = Path.cwd()
@@ -80,7 +81,7 @@ class Catalog(Mapping[str, DatasetSpec]):
     def get(self, key: str, default: Other, /) -> DatasetSpec | Other: ...
 
     def get(self, key: str, default: Any = None, /) -> Any:
-        """Return the dataset `key`, or `default` if there is none."""
+        """Return the dataset `key`, or `default` if it does not exist."""
         return self[key] if key in self.entries else default
 
     def __iter__(self) -> Iterator[str]:
@@ -96,11 +97,11 @@ class Catalog(Mapping[str, DatasetSpec]):
         overrides: Mapping[str, Any] | None = None,
         source: str | None = None,
     ) -> DatasetSpec:
-        """Return the dataset `name`, resolved, with overrides and another source's location.
+        """Return the resolved dataset `name`; arguments as for `registry.manifest.resolve`.
 
         Raises:
-            DatasetNotFoundError: no such name; it has the closest ones.
-            ManifestError: its manifest, or one that it extends, is not valid.
+            DatasetNotFoundError: there is no such dataset; the error has similar names.
+            ManifestError: its manifest, or one that it extends, is invalid.
         """
         self.check_name(name)
         files = {entry.document.file for entry in self._with_ancestors(name)}
@@ -112,21 +113,21 @@ class Catalog(Mapping[str, DatasetSpec]):
         return spec
 
     def check_name(self, name: str) -> None:
-        """Raise an error if no dataset has the name.
+        """Raise an error if there is no dataset `name`.
 
         Raises:
-            DatasetNotFoundError: it has the closest names.
-            ManifestError: no name is close, and the dataset may be in a file with problems.
+            DatasetNotFoundError: there is no such dataset; the error has similar names.
+            ManifestError: no name is similar, and the dataset may be in a file with problems.
         """
         if name not in self.entries:
-            # With a close match the name is more likely misspelt than in a file with problems.
+            # If a name is similar, a misspelling is more likely than a file with problems.
             if self.problems and not close_matches(name, self.entries):
                 raise ManifestError(self.problems)
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
     def check_trust(self, spec: DatasetSpec) -> None:
-        """Refuse a mapper from a package that the root index does not trust."""
-        # The root index decides alone: an included package can't trust its own code.
+        """Raise a ManifestError for a mapper from a package that the root index does not trust."""
+        # Only the root index counts: an included package must not trust its own code.
         package = (spec.mapper or "").partition(":")[0].partition(".")[0]
         if package and package not in self.trust:
             message = f"the package '{package}' is not trusted, so its code is not run"
@@ -137,14 +138,14 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def tags_of(self, name: str) -> frozenset[str]:
         """Return the tags of a dataset, its own or inherited, even if it does not resolve."""
-        # Not resolved: a dataset that does not resolve keeps its tags, and stops no filter.
+        # Without resolving, so that an invalid dataset does not break filters by tag.
         layers = [entry.value for entry in self._with_ancestors(name)]
         layers.append(self.entries[name].defaults.value)
         tags = next((layer["tags"] for layer in layers if "tags" in layer), None)
         return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
 
     def _with_ancestors(self, name: object) -> Iterator[Entry]:
-        """Yield a dataset and what it extends, up to a missing one or the start of a cycle."""
+        """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle."""
         seen: set[str] = set()
         while isinstance(name, str) and name in self.entries and name not in seen:
             seen.add(name)
@@ -153,12 +154,12 @@ class Catalog(Mapping[str, DatasetSpec]):
             name = entry.value.get("extends")
 
     def file_for(self, name: str) -> Path | None:
-        """Return where a new manifest is matched by a glob of the index, or None."""
+        """Return a path for a new manifest that matches a glob of the index, or None."""
         document = read_yaml(self.index, shown_as=display_path(self.index))
         for pattern in document.value.get("include", []):
             folder, _, last = pattern.rpartition("/")
             stem, star, suffix = last.partition("*")
-            # `**` matches no folder, too, so the file can be directly in the folder above it.
+            # `**` also matches zero folders, so the file can be directly in the folder above it.
             fixed = folder.removesuffix("/**").removesuffix("**")
             if pattern.startswith(PACKAGE) or not star or stem or "*" in fixed + suffix:
                 continue
@@ -167,10 +168,10 @@ class Catalog(Mapping[str, DatasetSpec]):
         return None
 
     def with_manifest(self, document: Document) -> Catalog:
-        """Return this catalog with the datasets of one more manifest, which may not be a file yet.
+        """Return this catalog with the datasets of another manifest, which need not be a file yet.
 
         Raises:
-            ManifestError: it is not valid.
+            ManifestError: the manifest is invalid.
         """
         reader = CatalogReader(read_uncached, self.entries)
         parsed = parse_file(lambda: document, "manifest")
@@ -180,11 +181,11 @@ class Catalog(Mapping[str, DatasetSpec]):
         return replace(self, entries=reader.entries, content=None)
 
     def _defaults(self) -> Layer:
-        """Return the defaults of the index itself."""
+        """Return the defaults of the root index."""
         return index_defaults(read_yaml(self.index, shown_as=display_path(self.index)))
 
     def including(self, files: Iterable[Path]) -> Catalog:
-        """Return this catalog with those of the files that are not in it yet."""
+        """Return this catalog with the datasets of more files; files already in it are skipped."""
         wanted = list(files)
         if not wanted:
             return self
@@ -207,11 +208,11 @@ class Catalog(Mapping[str, DatasetSpec]):
 
 
 def read_uncached(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:
-    """Read a file that no index includes."""
+    """Read and parse a file without the cache."""
     return parse_file(lambda: read_yaml(path, shown_as=display_path(path)), schema)
 
 
 def display_path(path: Path, here: Path | None = None) -> str:
-    """Return a file's name in messages: relative to the working directory if it is below that."""
+    """Return a file's name in messages: relative if it is below the working directory."""
     path, here = path.absolute(), here or Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,4 +1,4 @@
-"""The version of the code that reads manifests: what other code understood is not used again."""
+"""The version of the code that reads manifests: results cached by other code are not used."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from registry.settings import builtin_root
 __all__ = ["package_version_key"]
 
 _LOADED = time.time_ns()
-"""When this process loaded its code, or began to."""
+"""When this process began to load its code."""
 
 
 @functools.cache
 def package_version_key() -> str:
-    """Return a key that changes with Python's version, and with any module or schema of ours.
+    """Return a key that changes with Python's version, and with any of our modules or schemas.
 
-    Of an installed release it is the same on every machine, so that those of a cluster share what
-    is cached. It takes the digests that the installer wrote down, not the version alone, which
-    stays the same between the commits that `pip install git+…` installs.
+    For an installed release it is equal on all machines, so that a cluster can share a cache. It
+    uses the digests in the installer's RECORD, as the version number alone is the same for
+    different commits installed by `pip install git+…`.
     """
     package = Path(__file__).parents[1]
     records = list(package.parent.glob("eval_registry-*.dist-info/RECORD"))
-    # In a checkout the schemas are beside the package. The states of its files are enough, as
-    # reading all of them would take longer than anything else that opens a dataset.
+    # In a checkout the schemas are next to the package. Use the states of its files: reading them
+    # all would take longer than the rest of opening a dataset.
     files = [str(record) for record in records] or [
         os.path.join(folder, name)
         for top in (package, builtin_root().parent / "schemas")
@@ -39,13 +39,13 @@ def package_version_key() -> str:
         if name.endswith((".py", ".json"))
     ]
     states = {file: FileState.of(file) for file in sorted(files)}
-    # What this process runs is then no longer what the files hold, so it shares no cache. The
-    # inode's time tells, because that of the content may be set to anything.
+    # If a file changed after this process loaded it, the process runs other code than the files
+    # contain, so it shares no cache. By ctime, because mtime can be set to any value.
     if any(state.ctime_ns >= _LOADED for state in states.values()):
         return uuid.uuid4().hex
     if not records:
         return digest_of([sys.version, [[file, *state] for file, state in states.items()]])
     lines = [line for record in records for line in record.read_text("utf-8").splitlines()]
-    # Compiled modules have no digest there, and not every installer makes them.
+    # Compiled modules have no digest in RECORD, and not every installer creates them.
     ours = sorted(line for line in lines if line.startswith("registry/") and ",sha256=" in line)
     return digest_of([sys.version, ours])

@@ -1,4 +1,4 @@
-"""Which files an index includes and in what state they are, found without reading any."""
+"""Find the files that an index includes, and their states, without reading them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class GlobMatches(Struct, frozen=True):
     """The files that one glob of an index matches, sorted by name."""
 
     folder: str
-    """What the names are relative to."""
+    """The folder that the names are relative to."""
     names: Sequence[str]
     states: array[int]
-    """Their states, flattened: an array of numbers is hashed as one block of bytes."""
+    """Their states, flattened: an array of ints is hashed as one block of bytes."""
 
     def __iter__(self) -> Iterator[tuple[Path, FileState]]:
         folder, numbers = Path(self.folder), iter(self.states)
@@ -46,7 +46,7 @@ class IndexFiles(Struct, frozen=True):
     patterns: Sequence[str] = ()
     """Its `include`."""
     included: Sequence[GlobMatches | str | None] = ()
-    """For each pattern: matching files, or the index of a package, or None for no such package."""
+    """For each pattern: matching files, the index of a package, or None for a missing package."""
 
 
 def list_files(path: str, patterns: Sequence[str]) -> IndexFiles:
@@ -76,22 +76,22 @@ def listing_digest(indexes: Iterable[IndexFiles]) -> str:
         hashed.update(json.dumps([index.path, index.state, index.patterns, included]).encode())
         for matches in index.included:
             if isinstance(matches, GlobMatches):
-                # No name contains a NUL, and the number of names is hashed above.
+                # Unambiguous: no name contains a NUL, and the number of names is hashed above.
                 hashed.update(os.fsencode("\0".join([*matches.names, ""])))
                 hashed.update(matches.states)
     return hashed.hexdigest()
 
 
 def _glob(pattern: str, folder: Path) -> GlobMatches:
-    """Return what `glob` finds, sorted by whole path, with states."""
+    """Return the matches of a glob, sorted by path, with their states."""
     parent, last = os.path.split(pattern)
-    if "\0" in pattern:  # no name contains it, and `os` refuses it
+    if "\0" in pattern:  # no name contains NUL, and `os` raises for it
         base, names = str(folder), list[str]()
     elif glob.has_magic(parent) or not glob.has_magic(last) or last == "**":
         base, names = str(folder), glob.glob(pattern, root_dir=folder, recursive=True)
     else:
-        # The common form, files of one folder, in half the time that the generators of `glob`
-        # take. As there, only a pattern that starts with a dot matches hidden names.
+        # The common case, the files of one folder, in half the time that `glob` takes. As in
+        # `glob`, only a pattern that starts with a dot matches hidden names.
         base, names = str(folder / parent), []
         not_hidden = "" if last.startswith(".") else r"(?!\.)"
         matches = re.compile(not_hidden + fnmatch.translate(last)).match
@@ -102,23 +102,23 @@ def _glob(pattern: str, folder: Path) -> GlobMatches:
 
 
 def _states(folder: str, names: Sequence[str]) -> array[int]:
-    """Return the states of files, flattened; for ten thousand they are most of a warm lookup."""
+    """Return the states of files, flattened; with 10,000 files most of a warm lookup is here."""
     numbers: list[int] = []
     stat = os.stat
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # it was just deleted, or its files may be opened but not listed
+    except OSError:  # it was just deleted, or we may open its files but not list it
         paths = (os.path.join(folder, name) for name in names)
         return array("q", [number for path in paths for number in FileState.or_absent(path)])
     try:
-        # Relative to an open folder, so that the kernel does not resolve each whole path. Names
-        # are encoded all at once, because `stat` encodes each by itself.
+        # Relative to an open folder, so that the kernel does not resolve the full path of each
+        # file; and with all names encoded at once, because `stat` would encode one by one.
         for name in os.fsencode("\0".join(names)).split(b"\0") if names else ():
             try:
                 one = stat(name, dir_fd=descriptor)
             except OSError:  # a broken link, or a file that was just deleted
                 numbers += ABSENT
-            else:  # `FileState.of` inlined, because calls would add a tenth of the time
+            else:  # `FileState.of` inlined, because calls would take 10 % longer
                 numbers += (one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino & INODE_MASK)
     finally:
         os.close(descriptor)
@@ -126,7 +126,7 @@ def _states(folder: str, names: Sequence[str]) -> array[int]:
 
 
 def _find_package_index(name: str) -> str | None:
-    """Return the index that an installed package ships, without importing the package."""
+    """Return the index in an installed package, without importing the package."""
     if name == "registry":
         return str(builtin_root())
     import importlib.util  # most catalogs include no other package

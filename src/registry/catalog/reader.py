@@ -1,4 +1,4 @@
-"""Read an index and all that it includes: the entries of datasets as written, and problems."""
+"""Read an index and everything it includes: the datasets as written, and problems."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ParsedFile(Struct, frozen=True):
 
 
 ReadFile = Callable[[Path, "SchemaName", FileState], ParsedFile]
-"""Reads a file that was in this state when it was listed."""
+"""Reads a file, whose state was `FileState` when its folder was listed."""
 
 
 def parse_file(parse: Callable[[], Document], schema: SchemaName) -> ParsedFile:
@@ -48,11 +48,11 @@ def parse_file(parse: Callable[[], Document], schema: SchemaName) -> ParsedFile:
 
 
 class LocatedProblem(Struct, frozen=True):
-    """A problem whose files are paths, until it is known how messages name them."""
+    """A problem whose files are paths, which `displayed` replaces by their names in messages."""
 
     problem: Problem
     first_file: str = ""
-    """Of a duplicate name: the file that has the name first."""
+    """For a duplicate name: the file that defines the name first."""
     first_line: int = 0
 
     def displayed(self, display: Callable[[str], str]) -> Problem:
@@ -67,7 +67,7 @@ class CatalogReader:
     """Collects datasets, problems and the files of each index, in the order of the indexes."""
 
     def __init__(self, read: ReadFile, known: Mapping[str, Entry] | None = None) -> None:
-        """Start with the datasets in `known`, whose names are taken."""
+        """Start with the datasets in `known`, whose names are in use."""
         self.entries: MutableMapping[str, Entry] = {}
         if known is not None:
             # A chain writes to its first mapping only.
@@ -80,14 +80,14 @@ class CatalogReader:
         self._real_folders: dict[str, str] = {}
 
     def read_index(self, path: Path) -> None:
-        """Read an index and what it includes, unless that is done already.
+        """Read an index and what it includes, unless it was read already.
 
         Raises:
-            ManifestError: the index itself can't be used.
+            ManifestError: the index is invalid or can't be read.
         """
         if path in self.trust:
             return
-        self.trust[path] = frozenset()  # before what it includes, which may include it again
+        self.trust[path] = frozenset()  # an included index may include this one
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
         if parsed.problems or parsed.document is None:
@@ -113,12 +113,12 @@ class CatalogReader:
                 self.problems.append(include_nothing(document, number))
 
     def read_manifest(self, path: Path, state: FileState, folder: Path, defaults: Layer) -> None:
-        """Read a manifest of an index in `folder`, unless it was read by this or another path."""
+        """Read a manifest of the index in `folder`, unless it was read by this or another path."""
         parent, name = os.path.split(path)
         if name == ".." or os.path.islink(path):
             real = os.path.realpath(path)
         else:
-            # Thousands of files have the same folder, whose links are resolved only once.
+            # Thousands of files share a folder, so resolve its links only once.
             if parent not in self._real_folders:
                 self._real_folders[parent] = os.path.realpath(parent)
             real = os.path.join(self._real_folders[parent], name)
@@ -133,7 +133,7 @@ class CatalogReader:
             self._add(parsed.document, folder, defaults)
 
     def _add(self, document: Document, folder: Path, defaults: Layer) -> None:
-        # A file with problems is added as far as it has the right form, for the names in it.
+        # Add the names even in an invalid file, as far as its structure allows.
         datasets = document.value.get("datasets") if isinstance(document.value, dict) else None
         for name, value in datasets.items() if isinstance(datasets, dict) else ():
             if not isinstance(value, dict):
@@ -145,7 +145,7 @@ class CatalogReader:
 
 
 def include_nothing(document: Document, number: int) -> LocatedProblem:
-    """Return the problem of a pattern of `include` that matches nothing."""
+    """Return the problem for a pattern in `include` that matches nothing."""
     message = f"'{document.value['include'][number]}' matches nothing"
     path = ("include", number)
     problem = document.problem(path, message, "check the spelling", rule="include-nothing")
@@ -153,8 +153,8 @@ def include_nothing(document: Document, number: int) -> LocatedProblem:
 
 
 def duplicate_name(entry: Entry, first: Entry) -> LocatedProblem:
-    """Return the problem of a dataset whose name another one has first."""
-    message = f"the name '{entry.name}' is taken already"
+    """Return the problem for a dataset whose name is already in use."""
+    message = f"the name '{entry.name}' is already in use"
     problem = entry.problem((), message, rule="duplicate-name")
     line = first.document.position(("datasets", entry.name)).line
     return LocatedProblem(problem, first.document.file, line)

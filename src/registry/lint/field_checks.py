@@ -1,4 +1,4 @@
-"""Check what only compiling shows of a resolved dataset: its expressions and their columns."""
+"""Check the expressions of a resolved dataset by compiling them, and the columns they read."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["uncompilable_expression", "unknown_column"]
 
 
 def uncompilable_expression(spec: DatasetSpec) -> Iterator[Finding]:
-    """Yield the fields, and the condition, that don't compile."""
-    # The mapper stops at its first error; compiling each field alone finds them all, but takes
-    # longer, so only a dataset that does not compile pays for it.
+    """Report fields, and a condition, that don't compile."""
+    # The mapper stops at its first error. Compiling each field alone finds all errors but takes
+    # longer, so it is done only if there is an error.
     if _compile_error(spec.fields):
         for name in FieldsSpec.__struct_fields__:
             if error := _compile_error(_only(spec, name)):
@@ -37,13 +37,13 @@ def uncompilable_expression(spec: DatasetSpec) -> Iterator[Finding]:
 
 
 def unknown_column(spec: DatasetSpec) -> Iterator[Finding]:
-    """Yield the columns that fields read although the manifest's list of columns lacks them."""
+    """Report columns that fields read, but that are not in the manifest's list of columns."""
     known = _known_columns(spec)
     if not known:
         return
     for name in FieldsSpec.__struct_fields__:
         expression = getattr(spec.fields, name)
-        # A column on its own may be missing, as in Inspect's loaders.
+        # As in Inspect's loaders, a field that is only the name of a column may be missing.
         if expression is None or isinstance(expression, str) or _compile_error(_only(spec, name)):
             continue
         if isinstance(expression, dict) and not is_expression(expression):
@@ -59,7 +59,7 @@ def unknown_column(spec: DatasetSpec) -> Iterator[Finding]:
 
 
 def _compile_error(fields: FieldsSpec) -> str:
-    """Return the first error in fields, or an empty string."""
+    """Return the first error in fields, or ""."""
     try:
         FieldMapper(fields)
     except ValueError as error:
@@ -74,7 +74,7 @@ def _only(spec: DatasetSpec, name: str) -> FieldsSpec:
 
 
 def _known_columns(spec: DatasetSpec) -> set[str]:
-    """Return the columns of a dataset if its manifest lists them all, else an empty set."""
+    """Return the columns of a dataset; an empty set unless its manifest lists all of them."""
     names: set[str] = set()
     for source in spec.sources:
         if source.column_names is None:

@@ -17,13 +17,13 @@ __all__ = ["key_order", "layout_files", "schema_line"]
 
 
 def schema_line(file: ManifestFile) -> Iterator[Finding]:
-    """Yield that no comment at the top names the schema."""
+    """Report a file without a comment at the top that names the schema."""
     if not has_schema_line(file.text):
         yield Finding((), "no comment names the schema for editors", "`validate --fix` adds it")
 
 
 def key_order(document: Document) -> Iterator[Finding]:
-    """Yield the first key of each mapping that is out of order."""
+    """Report the first key that is out of order in each mapping."""
     for path, before in misplaced_keys(document):
         message = f"'{path[-1]}' belongs before '{before}'"
         yield Finding(path, message, "`validate --fix` moves it")
@@ -32,14 +32,14 @@ def key_order(document: Document) -> Iterator[Finding]:
 def layout_files(
     catalog: Catalog, index: Document, named: Collection[Path] = ()
 ) -> Iterator[ManifestFile]:
-    """Yield the files of a catalog in its index's folder, including the index.
+    """Yield the files of a catalog that are in its index's folder, including the index.
 
-    Files elsewhere (`package:`) have other owners, so they are left out unless they are `named`.
+    Files elsewhere (`package:`) have other owners, so they are skipped unless they are `named`.
     """
     root = catalog.index.parent
     places = {path.resolve() for path in named}
     documents = {entry.document.file: entry.document for entry in catalog.entries.values()}
     for name, document in sorted({**documents, index.file: index}.items()):
-        path = Path(os.path.abspath(name))  # `..` is resolved, so `../m.yaml` is not below
+        path = Path(os.path.abspath(name))  # resolves `..`, so that `../m.yaml` is not below `root`
         if path.is_relative_to(root) or (places and path.resolve() in places):
             yield read_manifest_file(path, document, root, is_index="version" in document.value)

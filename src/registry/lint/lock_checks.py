@@ -1,4 +1,4 @@
-"""Check pins against manifests, by digests alone: no file of data is read."""
+"""Check pins against manifests by comparing digests, without reading any data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["LockContent", "PinnedDataset", "orphaned_pins", "read_lock_content",
 
 @dataclass(frozen=True, kw_only=True)
 class LockContent:
-    """The lockfile of a catalog; one with problems has no pins."""
+    """The content of a catalog's lockfile; empty if the lockfile has problems."""
 
     lock: Lock = field(default_factory=Lock)
     documents: Sequence[Document] = ()
@@ -32,16 +32,16 @@ class LockContent:
 
 @dataclass(frozen=True)
 class PinnedDataset:
-    """A pin beside the dataset that it is for."""
+    """A pin and its dataset."""
 
     name: str
     pin: Pin
     spec: DatasetSpec | None
-    """None: no manifest has the dataset."""
+    """None if no manifest defines the dataset."""
 
 
 def read_lock_content(path: Path) -> LockContent:
-    """Read a lockfile; without a file there are no pins."""
+    """Read a lockfile; a missing file has no pins."""
     try:
         documents = read_documents(path, shown_as=display_path(path))
     except LockError as error:
@@ -59,9 +59,9 @@ def read_lock_content(path: Path) -> LockContent:
 
 
 def stale_lock(pinned: PinnedDataset) -> Iterator[Finding]:
-    """Yield that a pin was made for an older manifest, or for one that was removed.
+    """Report a pin that was made for an older manifest, or whose dataset was removed.
 
-    A dataset without a pin is fine: whoever writes the lock may have no access to its sources.
+    A dataset without a pin is valid: the author of the lockfile may have no access to its sources.
     """
     if pinned.spec is None:
         message = f"'{pinned.name}' is pinned and in no manifest"
@@ -72,7 +72,7 @@ def stale_lock(pinned: PinnedDataset) -> Iterator[Finding]:
 
 
 def orphaned_pins(content: LockContent, names: Container[str]) -> Iterator[Problem]:
-    """Yield a problem at each pin of a dataset that is not among `names`."""
+    """Yield a problem for each pin whose dataset is not among `names`."""
     for document in content.documents:
         for name in document.value["datasets"]:
             if name not in names:

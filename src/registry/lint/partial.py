@@ -1,6 +1,6 @@
-"""Reduce a catalog to what can be checked despite schema problems: entries without invalid keys.
+"""Remove invalid keys from the entries of a catalog, so that the valid keys can be checked.
 
-So one run reports all problems: a misspelt key does not hide a shuffle without a seed.
+So one run reports all problems: a misspelled key does not hide a shuffle without a seed.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from registry.yamldoc.reader import json_path
 
 __all__ = ["CheckableEntries", "checkable_entries"]
 
-# What a key means depends on another: if that is invalid, nothing can be said about the key.
+# If a key is invalid, the keys whose meaning depends on it can't be checked either.
 _DEPENDENT_KEYS = {"shuffle": ("seed",), "seed": ("shuffle",), "source": ("concat",)}
 
 
 @dataclass(frozen=True)
 class CheckableEntries:
-    """Entries without their invalid keys, and which keys those are."""
+    """Entries without their invalid keys, and the names of those keys."""
 
     entries: Mapping[str, Entry]
     unchecked: Mapping[str, frozenset[str]]
-    """By dataset, the keys that can't be checked; datasets without problems are not in it."""
+    """The keys that can't be checked, by dataset; without datasets that have no problems."""
 
     def unchecked_keys(self, name: str) -> frozenset[str] | None:
-        """Return the keys of a dataset that can't be checked, its ancestors' included.
+        """Return the keys of a dataset and its ancestors that can't be checked.
 
-        None: neither it nor an ancestor has problems.
+        None if neither the dataset nor an ancestor has problems.
         """
         found: frozenset[str] | None = None
         seen: set[str] = set()
@@ -44,14 +44,14 @@ class CheckableEntries:
 
 
 def checkable_entries(catalog: Catalog) -> CheckableEntries:
-    """Return the entries of a catalog without the keys that its problems are about."""
+    """Return the entries of a catalog without the keys that have problems."""
     paths_by_file: dict[str, list[str]] = {}
     for problem in catalog.problems:
         paths_by_file.setdefault(problem.file, []).append(problem.path)
     entries, unchecked = dict(catalog.entries), dict[str, frozenset[str]]()
     for name, entry in catalog.entries.items():
         paths = paths_by_file.get(entry.document.file, [])
-        if "$" in paths:  # the whole document is invalid, so not even `extends` can be followed
+        if "$" in paths:  # the whole document is invalid, so even `extends` can't be followed
             unchecked[name] = frozenset({"extends"})
         elif _any_within(paths, json_path(("datasets", name))):
             invalid = {

@@ -20,8 +20,8 @@ from registry.settings import lock_file_of
 
 __all__ = ["CheckResult", "check_catalog"]
 
-# These libraries decide which manifests are valid, beside the code of this package, which is part
-# of the digest of the catalog's content.
+# Besides our own code, which is part of the digest of the catalog's content, these libraries
+# determine which manifests are valid.
 _VALIDATORS = ("jsonschema", "msgspec", "pyyaml")
 
 
@@ -31,7 +31,7 @@ class CheckResult:
 
     problems: list[Problem]
     datasets: int
-    """How many datasets were checked."""
+    """Number of checked datasets."""
 
 
 def check_catalog(
@@ -43,7 +43,7 @@ def check_catalog(
     locked: bool = False,
 ) -> CheckResult:
     """Check a catalog as `check` does, or return the cached result of the same check."""
-    if catalog.content is None:  # it contains more than the files that its index leads to
+    if catalog.content is None:  # it has secrets, or files that its index does not include
         problems = check(catalog, select=select, ignore=ignore, locked=locked)
         return CheckResult(problems, count_checked(catalog))
     place = best_effort_path(catalog.index, cache_dir, "check")
@@ -67,7 +67,7 @@ def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked:
         lock: str | None = hashlib.sha256(lock_file_of(catalog.index).read_bytes()).hexdigest()
     except OSError as error:
         lock = error.strerror
-    # Problems show paths relative to the working directory, and `~` in a path is the home folder.
+    # Messages have paths relative to the working directory, and `~` expands to the home folder.
     folders = [str(Path.cwd()), os.path.expanduser("~")]
     versions = {name: version(name) for name in _VALIDATORS}
     options = [list(select), list(ignore), locked]

@@ -1,4 +1,4 @@
-"""Find every problem of a catalog, without making a request or importing code that it names."""
+"""Find all problems in a catalog, without making requests or importing the code of mappers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LAYOUT_RULES = tuple(
 )
 
 
-@gc_paused()  # thousands of documents and specs have no cycles
+@gc_paused()  # it creates thousands of documents and specs, which have no cycles
 def check(
     catalog: Catalog,
     paths: Iterable[Path] = (),
@@ -43,14 +43,14 @@ def check(
     ignore: Iterable[str] = (),
     locked: bool = False,
 ) -> list[Problem]:
-    """Return the problems of a catalog, or only those of some of its files, sorted by place.
+    """Return the problems of a catalog, or of some of its files, sorted by position.
 
     Args:
         catalog: The catalog; the `validate` key of its index configures the check.
         paths: Files and folders; a file outside the catalog is checked as if it were part of it.
-        select: Rules or families, in place of what the index selects and ignores.
-        ignore: Rules or families that are not reported.
-        locked: Report `stale-lock` as an error, since `--locked` refuses such a dataset.
+        select: Rules or families, in place of those that the index selects and ignores.
+        ignore: Rules or families not to report.
+        locked: Report `stale-lock` as an error, because `--locked` fails on such a dataset.
     """
     wanted = files_under(paths)
     catalog = catalog.including(wanted)
@@ -75,7 +75,8 @@ def check(
     blocked = {problem.file for problem in found if RULES[problem.rule].blocking}
     entry_files = {entry.document.file for entry in catalog.entries.values()}
     files = _chosen({problem.file for problem in found} | {index.file} | entry_files, wanted)
-    # A wrong configuration changes every result, so it is reported whatever files are checked.
+    # An invalid configuration affects every result, so it is reported even if only other files are
+    # checked.
     reported = [] if index.file in files else list(config_problems)
     for file in files:
         comments, complete = read_ignores(file), file not in blocked
@@ -94,10 +95,10 @@ def count_checked(catalog: Catalog, paths: Iterable[Path] = ()) -> int:
 
 
 def files_under(paths: Iterable[Path]) -> list[Path]:
-    """Return the manifests among paths: files as they are, and all YAML files in folders.
+    """Return the given files, and all YAML files in the given folders.
 
     Raises:
-        ManifestError: there is no such file.
+        ManifestError: a path does not exist.
     """
     files: list[Path] = []
     for path in paths:
@@ -114,13 +115,13 @@ def files_under(paths: Iterable[Path]) -> list[Path]:
 
 
 def _chosen(files: set[str], wanted: list[Path]) -> set[str]:
-    """Return the files that are among the wanted ones; all of them if none is named."""
+    """Return the files that are in `wanted`, or all files if it is empty."""
     places = {file.resolve() for file in wanted}
     return {file for file in files if not wanted or Path(file).resolve() in places}
 
 
 def _dataset_problems(catalog: Catalog, lock: LockContent) -> Iterator[Problem]:
-    """Yield what only merging, resolving and compiling the datasets shows."""
+    """Yield the problems that only merging, resolving and compiling the datasets reveals."""
     checkable = checkable_entries(catalog)
     for name, entry in checkable.entries.items():
         unchecked_keys = checkable.unchecked_keys(name)
@@ -131,7 +132,7 @@ def _dataset_problems(catalog: Catalog, lock: LockContent) -> Iterator[Problem]:
             problems = list(run_checks("merged", merged, merged, unchecked_keys=unchecked_keys))
             yield from problems
             if unchecked_keys is None and "source" in merged.value:
-                # Resolving fails again, at the same value or around it, where a check has already.
+                # Resolving reports a violation that a check found again, at the same path or above.
                 blocked = [one.path for one in problems if RULES[one.rule].blocking]
                 for problem in _spec_problems(entry, merged, catalog, lock):
                     if not any(path.startswith(problem.path) for path in blocked):
@@ -143,7 +144,7 @@ def _dataset_problems(catalog: Catalog, lock: LockContent) -> Iterator[Problem]:
 def _spec_problems(
     entry: Entry, merged: Merged, catalog: Catalog, lock: LockContent
 ) -> Iterator[Problem]:
-    """Yield what only the resolved dataset shows."""
+    """Yield the problems that only the resolved dataset reveals."""
     try:
         spec = spec_of(entry, merged)
         yield from run_checks("spec", spec, merged)

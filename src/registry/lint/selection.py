@@ -1,4 +1,4 @@
-"""Select the rules that are reported, and their severities: from the index and command line."""
+"""Select the rules to report and their severities, from the index and the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from registry.yamldoc.reader import DataPath, Document
 
 __all__ = ["Selection", "configured", "invalid_name", "selected"]
 
-# A file with such a problem is not read any further, so hiding it would show a clean result.
+# A file with such a problem is not read any further, so hiding it would make the file look valid.
 _ALWAYS = frozenset(rule.id for name in ("yaml", "schema", "rules") for rule in RULE_FAMILIES[name])
 _DEFAULT = frozenset(rule.id for rule in RULES.values() if rule.default)
 _BLOCKING = frozenset(rule.id for rule in RULES.values() if rule.blocking)
@@ -23,7 +23,7 @@ _BLOCKING = frozenset(rule.id for rule in RULES.values() if rule.blocking)
 
 @dataclass(frozen=True)
 class Selection:
-    """The rules that are reported, and the severities that differ from the rules' own."""
+    """The rules to report, and the severities that replace the rules' own."""
 
     rules: frozenset[str] = _DEFAULT
     severity: Mapping[str, Severity] | None = None
@@ -32,7 +32,7 @@ class Selection:
         return rule in self.rules
 
     def with_error(self, rule: str) -> Selection:
-        """Return the selection with one more rule, which is reported as an error."""
+        """Return the selection with an additional rule, reported as an error."""
         severity: dict[str, Severity] = {**(self.severity or {}), rule: "error"}
         return Selection(self.rules | {rule}, severity)
 
@@ -49,11 +49,11 @@ class Selection:
 def invalid_name(
     name: str, *, ignoring: bool, families: bool = True, path: DataPath = ()
 ) -> Finding | None:
-    """Return what is wrong with the name of a rule or a family; None if it is valid.
+    """Check the name of a rule or a family; None if it is valid.
 
     Args:
-        name: As it was written.
-        ignoring: Whether it is to be ignored or made a warning, which a blocking rule can't be.
+        name: The name as written.
+        ignoring: Whether it is ignored or made a warning, which is invalid for a blocking rule.
         families: Whether families and `all` are allowed.
         path: Where it was written.
     """
@@ -68,7 +68,7 @@ def invalid_name(
 
 
 def selected(base: Selection, *, select: Iterable[str], ignore: Iterable[str]) -> Selection:
-    """Return a selection narrowed by the command line, whose `select` wins over the index.
+    """Return a selection narrowed by the command line, whose `select` replaces the index's.
 
     Raises:
         KeyError: a name is neither a rule nor a family.
@@ -79,9 +79,9 @@ def selected(base: Selection, *, select: Iterable[str], ignore: Iterable[str]) -
 
 
 def configured(index: Document) -> tuple[Selection, list[Problem]]:
-    """Return the selection under `validate` in an index, and the problems in there.
+    """Return the selection under `validate` in an index, and its problems.
 
-    With a problem, the selection is the default one.
+    If there are problems, the selection is the default.
     """
     given = index.value.get("validate") or {}
     problems = [
@@ -103,7 +103,7 @@ def configured(index: Document) -> tuple[Selection, list[Problem]]:
 
 
 def _configured_names(given: Mapping[str, object]) -> Iterator[tuple[DataPath, str, bool]]:
-    """Yield each name in the configuration: its path, itself, whether it is weakened there."""
+    """Yield each name in the configuration: path, name, whether it is ignored or weakened."""
     for key in ("select", "ignore"):
         names = given.get(key) or ()
         for number, name in enumerate(names if isinstance(names, list) else ()):
@@ -114,7 +114,7 @@ def _configured_names(given: Mapping[str, object]) -> Iterator[tuple[DataPath, s
 
 
 def _rules_named(names: Iterable[str]) -> frozenset[str]:
-    """Return the ids of the rules that names of rules and families select."""
+    """Return the ids of the rules for names of rules and families."""
     found: set[str] = set()
     for name in names:
         if name == ALL:

@@ -1,4 +1,4 @@
-"""Comments that ignore a rule, `# registry: ignore RULE -- reason`: read, checked, applied."""
+"""Read, check and apply comments that ignore a rule: `# registry: ignore RULE -- reason`."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _EXAMPLE = "write `# registry: ignore RULE -- reason`"
 
 @dataclass(frozen=True, kw_only=True)
 class IgnoreComment:
-    """A comment that marks problems of one line as intended."""
+    """A comment that marks problems on one line as intended."""
 
     line: int
-    """Its own line, 1-based."""
+    """The line of the comment, 1-based."""
     column: int
-    """Its own column, 1-based."""
+    """The column of the comment, 1-based."""
     target: int
-    """The line whose problems it ignores: its own, or the next one below with keys."""
+    """The line whose problems it ignores: its own, or the next line below with keys."""
     rules: tuple[str, ...]
-    """Ids, as they were written."""
+    """Ids as written."""
     reason: str
-    """Why; empty if none is given."""
+    """Empty if the comment has no reason."""
     file: str = ""
     """The file's name in messages."""
 
@@ -52,7 +52,7 @@ class IgnoreComment:
 
 
 def read_ignores(file: str) -> list[IgnoreComment]:
-    """Return the ignore comments of a file; none if it is not valid YAML."""
+    """Return the ignore comments of a file; an empty list if it is not valid YAML."""
     try:
         return parse_ignores(Path(file).read_bytes().decode("utf-8-sig"), file=file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
@@ -60,11 +60,11 @@ def read_ignores(file: str) -> list[IgnoreComment]:
 
 
 def parse_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
-    """Return the ignore comments of YAML text; what looks like one inside a string is not one."""
+    """Return the ignore comments in YAML text, except text inside strings."""
     if not _COMMENT.search(text):
         return []
     lines = text.split("\n")
-    # A block scalar starts on the line after its `|`, behind which only a comment can follow.
+    # A block scalar starts on the line after its `|`, which may be followed by a comment.
     strings = [
         (
             (token.start_mark.line + 1, 0)
@@ -85,7 +85,7 @@ def parse_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
             ):
                 continue
             target = number
-            if not before.strip():  # on a line of its own, it is about the next line with keys
+            if not before.strip():  # on a line of its own, it applies to the next line with keys
                 while target + 1 < len(lines) and lines[target].strip()[:1] in ("", "#"):
                     target += 1
             names, _, reason = match["rest"].partition("--")
@@ -108,17 +108,17 @@ def apply_ignores(
     selection: Selection,
     complete: bool,
 ) -> Iterator[Problem]:
-    """Yield the problems of a file that no comment ignores, and those of the comments.
+    """Yield the problems of a file that no comment ignores, and problems with its comments.
 
     Args:
         problems: Problems of this file.
         comments: Its ignore comments.
-        selection: The rules that are reported; a comment about others is not called unused.
-        complete: Whether every check was run; otherwise no comment is called unused.
+        selection: The rules to report; a comment about another rule is not reported as unused.
+        complete: Whether all checks ran; if not, no comment is reported as unused.
     """
     valid: dict[tuple[int, str], IgnoreComment] = {}
     for comment in comments:
-        findings = list(_findings(comment))
+        findings = list(_comment_findings(comment))
         yield from (found.at(comment) for found in findings)
         if not findings:
             valid.update({(comment.target, rule): comment for rule in comment.rules})
@@ -130,8 +130,8 @@ def apply_ignores(
             yield Finding((), message, "remove the comment", "unused-ignore").at(comment)
 
 
-def _findings(comment: IgnoreComment) -> Iterator[Finding]:
-    """Yield what makes a comment invalid, so that it ignores nothing."""
+def _comment_findings(comment: IgnoreComment) -> Iterator[Finding]:
+    """Yield violations that make a comment invalid, so that it has no effect."""
     if not comment.rules:
         yield Finding((), "the comment names no rule", _EXAMPLE, "unknown-rule")
     for rule in comment.rules:

@@ -1,1 +1,1 @@
-"""`datasets.lock`: its pins, its text, and how a pin is applied to a dataset."""
+"""`datasets.lock`: its pins, its text, and how pins apply to datasets."""

@@ -1,13 +1,13 @@
-"""The lockfile: which bytes the sources of each dataset had, and which samples they gave.
+"""The lockfile: digests of the source bytes and the samples of each dataset.
 
-It is written by `registry lock`, reviewed like code, and read with the strict YAML reader.
+It is written by `registry lock`, reviewed like code, and read by the strict YAML reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -35,9 +35,9 @@ __all__ = [
 ]
 
 PIN_FORMAT = 1
-"""Version of how the digests of a pin are taken; a pin of another version is stale."""
+"""Version of the computation of a pin's digests; a pin with another version is stale."""
 
-# Half a million pins; what is larger is no lockfile, and must not fill the memory.
+# Half a million pins. A larger file is not a lockfile and must not exhaust memory.
 _MAX_BYTES = 1 << 28
 _RELOCK = "take either side, or leave it, and run `python -m registry lock`"
 _FIX = "fix it, or remove the file and run `python -m registry lock`"
@@ -53,13 +53,13 @@ class LockedSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     location: Text
     """Path relative to the index, or URL without secrets."""
     requested: Text | None = None
-    """What the manifest names where that is not the location: a glob, a folder, a branch."""
+    """The glob, folder or branch in the manifest, if it differs from the location."""
     revision: Annotated[str, Meta(pattern=rf"^[0-9a-f]{{40}}{_END}")] | None = None
     """Commit of a repository."""
     etag: Text | None = None
-    """ETag that the server gave with these bytes."""
+    """ETag that the server sent with these bytes."""
     version_id: Text | None = None
-    """VersionId of the object."""
+    """Version id of the object in cloud storage."""
     size: Count | None = None
     """Size of the file in bytes."""
     sha256: Annotated[str, Meta(pattern=rf"^[0-9a-f]{{64}}{_END}")] | None = None
@@ -67,7 +67,7 @@ class LockedSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         if self.revision is None and (self.size is None or self.sha256 is None):
-            raise ValueError("neither a commit nor size and digest")
+            raise ValueError("neither `revision` nor `size` and `sha256`")
 
     @property
     def short(self) -> str:
@@ -76,22 +76,22 @@ class LockedSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Pin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one dataset was when it was pinned."""
+    """The state of one dataset when it was pinned."""
 
     spec: Digest
     """Digest of the resolved manifest, see `spec_digest`."""
     sources: Annotated[tuple[LockedSource, ...], Meta(min_length=1)]
-    """What its records come from, in their order."""
+    """Its files and repositories, in reading order."""
     samples: Count
     """Number of samples."""
     columns: tuple[str, ...]
-    """Columns of the first source's records, as far as its first records have them."""
+    """Columns in the first records of the first source."""
     ordered: Digest
     """Digest of the samples in their order."""
     unordered: Digest
     """Digest of the samples in any order."""
     format: Annotated[int, Meta(ge=1)]
-    """Version of how these digests are taken."""
+    """Version of the computation of these digests."""
 
     def agrees(self, spec_digest: str) -> bool:
         """Return whether the pin was made for the manifest with this digest."""
@@ -108,17 +108,17 @@ class Lock(Struct, frozen=True):
 
 
 def read_lock(path: Path, *, shown_as: str | None = None) -> Lock | None:
-    """Read a lockfile; None if there is none.
+    """Read a lockfile; None if the file does not exist.
 
     Raises:
-        LockError: it is not valid; with all problems, each with its position.
+        LockError: it is invalid; the error has all problems with their positions.
     """
     data = read_bytes(path, shown_as=shown_as)
     return None if data is None else parse_lock(data, shown_as or str(path))
 
 
 def read_documents(path: Path, *, shown_as: str | None = None) -> tuple[Document, ...]:
-    """Read a lockfile as documents with positions, each of bounded size; none if there is no file.
+    """Read a lockfile as documents of limited size; an empty tuple if the file does not exist.
 
     Raises:
         LockError: as for `read_lock`.
@@ -128,10 +128,10 @@ def read_documents(path: Path, *, shown_as: str | None = None) -> tuple[Document
 
 
 def read_sides(path: Path, *, shown_as: str | None = None) -> tuple[Lock, ...]:
-    """Read a lockfile to write it again: both sides, if a merge left conflicts in it.
+    """Read a lockfile to update it: both sides if it contains merge conflicts.
 
     Raises:
-        LockError: it is not valid, or a side is not.
+        LockError: it is invalid, or one side is.
     """
     data, file = read_bytes(path, shown_as=shown_as), shown_as or str(path)
     if data is None:
@@ -142,7 +142,7 @@ def read_sides(path: Path, *, shown_as: str | None = None) -> tuple[Lock, ...]:
 
 
 def read_bytes(path: Path, *, shown_as: str | None = None) -> bytes | None:
-    """Read the bytes of a lockfile; None if there is none.
+    """Read the bytes of a lockfile; None if the file does not exist.
 
     Raises:
         LockError: it can't be read, or is too large.
@@ -178,36 +178,41 @@ def _decode(data: bytes, file: str) -> str:
 
 def lock_of(documents: Iterable[Document]) -> Lock:
     """Return the lock in the documents of a lockfile."""
-    return Lock(
-        {
-            name: convert({**pin, "sources": [*map(_renamed, pin["sources"])]}, Pin)
-            for document in documents
-            for name, pin in document.value["datasets"].items()
-        }
-    )
-
-
-def _renamed(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a source with current keys: older lockfiles have `asked` for `requested`."""
-    return {"requested" if key == "asked" else key: value for key, value in source.items()}
+    pins: dict[str, Pin] = {}
+    for document in documents:
+        for name, pin in document.value["datasets"].items():
+            # Older lockfiles have the key `asked` for `requested`.
+            sources = [
+                {"requested" if key == "asked" else key: value for key, value in source.items()}
+                for source in pin["sources"]
+            ]
+            pins[name] = convert({**pin, "sources": sources}, Pin)
+    return Lock(pins)
 
 
 def _documents(text: str, file: str) -> tuple[Document, ...]:
     line = conflict_line(text)
     if line is not None:
         problem = Problem(
-            message="a merge left a conflict here", file=file, line=line, column=1, hint=_RELOCK
+            message="unresolved merge conflict", file=file, line=line, column=1, hint=_RELOCK
         )
         raise _error([problem])
     documents: list[Document] = []
     problems: list[Problem] = []
-    # An empty text has no chunk, but is a document without the required keys.
+    # An empty text has no chunks, but is a document without the required keys.
     for number, chunk in enumerate(chunks(text) if text else [""]):
         try:
             documents.append(_validated(parse_yaml(chunk, file=file), is_first=number == 0))
         except ManifestError as error:
             problems.extend(error.problems)
-    problems += _duplicates(documents, file)
+    # The YAML reader finds duplicates within a chunk, but not in several chunks.
+    seen: set[str] = set()
+    for document in documents:
+        for name in document.value["datasets"]:
+            if name in seen:
+                message = f"duplicate dataset '{name}'"
+                problems.append(Problem(message=message, file=file, hint=_FIX))
+            seen.add(name)
     if problems:
         raise _error(problems)
     return tuple(documents)
@@ -216,7 +221,7 @@ def _documents(text: str, file: str) -> tuple[Document, ...]:
 def _validated(document: Document, *, is_first: bool) -> Document:
     from registry.manifest.validation import validate  # a warm open validates nothing
 
-    if not is_first:  # only the first chunk of a large file has the head with the version
+    if not is_first:  # only the first chunk of a large file has the key `version`
         value = {"version": 1, **document.value}
         document = Document(value, document.file, document.positions)
     problems = validate(document, "lock")
@@ -225,20 +230,9 @@ def _validated(document: Document, *, is_first: bool) -> Document:
     return document
 
 
-def _duplicates(documents: Iterable[Document], file: str) -> Iterator[Problem]:
-    """Yield a problem for each dataset that several chunks have; YAML finds those of one chunk."""
-    seen: set[str] = set()
-    for document in documents:
-        for name in document.value["datasets"]:
-            if name in seen:
-                message = f"the dataset '{name}' is in it twice"
-                yield Problem(message=message, file=file, hint=_FIX)
-            seen.add(name)
-
-
 def _error(problems: list[Problem]) -> LockError:
     message = "\n".join(str(problem) for problem in problems)
-    return LockError(f"{message}\nThe lockfile is not valid: {_FIX}", problems=problems)
+    return LockError(f"{message}\nThe lockfile is invalid: {_FIX}", problems=problems)
 
 
 def lock_text(lock: Lock) -> str:

@@ -1,4 +1,4 @@
-"""One pin of a lockfile, looked up in the cache: a lockfile of thousands is parsed once."""
+"""Look up one pin of a lockfile in a cache, so that a large lockfile is parsed only once."""
 
 from __future__ import annotations
 
@@ -12,52 +12,48 @@ import msgspec
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.conversion import decode_json
 from registry.catalog.code_version import package_version_key
-from registry.lockfile.models import Lock, Pin, parse_lock, read_bytes
+from registry.lockfile.models import Pin, parse_lock, read_bytes
 
 __all__ = ["read_pin"]
 
 
 def read_pin(path: Path, name: str, cache_dir: Path, *, shown_as: str | None = None) -> Pin | None:
-    """Read the pin of one dataset; None if there is no lockfile, or no such dataset in it.
+    """Read the pin of one dataset; None if the lockfile does not exist or has no such dataset.
 
     Raises:
-        LockError: the file is not valid.
+        LockError: the file is invalid.
     """
     data = read_bytes(path, shown_as=shown_as)
     if data is None:
         return None
-    # The digest of 10,000 pins takes 3 ms. In return, a lockfile that was just written is not
-    # parsed twice, nor one that many machines with a cache in common each have their own copy of.
+    # Hashing 10,000 pins takes 3 ms. Unlike a key of path and state, the digest also finds a
+    # lockfile that was just written, or another machine's copy of it in a shared cache.
     key = [package_version_key(), hashlib.sha256(data).hexdigest()]
     place = best_effort_path(path, cache_dir, "lock")
-    with contextlib.suppress(ValueError, LookupError, TypeError):  # of another form
+    with contextlib.suppress(ValueError, LookupError, TypeError):  # missing or outdated
         return _find(read_best_effort(place) or b"", key, name)
     lock = parse_lock(data, shown_as or str(path))
-    write_best_effort(place, _compile(lock, key))
+    # Lines of JSON: a header with the offset of each pin, and the pins.
+    lines = [msgspec.json.encode(pin) + b"\n" for pin in lock.pins.values()]
+    # Flat lists decode much faster than ten thousand small ones.
+    offsets = [0, *accumulate(map(len, lines))]
+    header = {"key": key, "names": list(lock.pins), "offsets": offsets}
+    write_best_effort(place, b"".join([msgspec.json.encode(header), b"\n", *lines]))
     return lock.pins.get(name)
 
 
-def _compile(lock: Lock, key: list[str]) -> bytes:
-    """Return lines of JSON: a header with the offset of each pin, and the pins."""
-    lines = [msgspec.json.encode(pin) + b"\n" for pin in lock.pins.values()]
-    # Flat lists, because ten thousand small ones take a while to decode.
-    offsets = [0, *accumulate(map(len, lines))]
-    header = {"key": key, "names": list(lock.pins), "offsets": offsets}
-    return b"".join([msgspec.json.encode(header), b"\n", *lines])
-
-
 def _find(data: bytes, key: list[str], name: str) -> Pin | None:
-    """Return a pin of a compiled lock.
+    """Return a pin from the cached data.
 
     Raises:
-        ValueError: it is not of this key.
+        ValueError: the data is empty, or has another key.
     """
     start = data.index(b"\n") + 1
     header = msgspec.json.decode(data[:start])
     if header["key"] != key:
-        raise ValueError("another lockfile, or other code")
+        raise ValueError("the key differs")
     if name not in header["names"]:
         return None
-    row = header["names"].index(name)  # a dict of ten thousand names would take longer
+    row = header["names"].index(name)  # building a dict of ten thousand names would take longer
     begin, end = header["offsets"][row : row + 2]
     return decode_json(data[start + begin : start + end], Pin)

@@ -1,4 +1,4 @@
-"""Apply a pin: decide, before any request, which bytes the sources of a dataset must be."""
+"""Apply a pin: decide, before any request, which bytes the sources of a dataset must have."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ __all__ = [
 ]
 
 DEFAULT_BRANCH = "HEAD"
-"""What a lockfile calls the default branch of a repository."""
+"""The name of a repository's default branch in a lockfile."""
 
 
 class PinnedSources(Struct, frozen=True, kw_only=True):
-    """The pinned sources of a dataset, looked up by what its manifest names."""
+    """The pinned sources of a dataset, looked up by the paths and revisions in its manifest."""
 
     dataset: str
     """Its name, for messages."""
     folder: Path
-    """What portable paths are relative to."""
+    """The folder that portable paths are relative to."""
     sources: tuple[LockedSource, ...]
-    """The sources of the pin."""
+    """The sources in the pin."""
     complete: bool = True
-    """Whether a source that is not pinned is an error; else it is looked up."""
+    """Whether an unpinned source is an error; if not, it is looked up."""
     any_branch: bool = False
-    """Whether the pinned commit of a repository is used for any branch that the manifest names."""
+    """Whether the pinned commit of a repository replaces any branch in the manifest."""
     compare: bool = True
-    """Whether local files are compared with the pin; else only the cache is searched for it."""
+    """Whether local files are compared with the pin; if not, only the cache is searched."""
     samples: Pin | None = None
     """The pin that the samples must match, if it was made for exactly this manifest."""
 
     def files(self, path: str) -> list[tuple[str, LockedSource]] | None:
-        """Return location and pin of each file that a path, glob or folder matched.
+        """Return the location and pin of each file that a path, glob or folder matched.
 
-        None if none is pinned, so that they are looked up.
+        None if no file is pinned, so that they must be looked up.
 
         Raises:
-            LockStaleError: they are not pinned, and nothing may be looked up.
+            LockStaleError: no file is pinned, although all sources must be.
         """
         requested = requested_location(path, self.folder)
         files = [source for source in self.sources if source.sha256]
         found = [
-            # Of a URL with a query the lockfile has no more than a digest, the manifest has it all.
+            # The lockfile has only a digest of a URL with a query, so take the manifest's URL.
             (path, file)
             if file.requested is None or file.requested.startswith("sha256:")
             else (location_in(self.folder, file.location), file)
@@ -67,24 +67,24 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
         return found or None
 
     def revision(self, repository: Repository) -> str | None:
-        """Return the pinned commit of a repository's revision; None if it is to be looked up.
+        """Return the pinned commit of a repository's revision; None if it must be looked up.
 
         Raises:
-            LockStaleError: it is not pinned, and nothing may be looked up.
+            LockStaleError: it is not pinned, although all sources must be.
         """
         location, revision = repository.location, repository.revision
         pinned = [one for one in self.sources if one.revision and one.location == location]
         for source in pinned:
             if (revision or DEFAULT_BRANCH) in (source.revision, source.requested):
                 return source.revision
-        # A full commit names its bytes, so no other commit may replace it.
+        # A full commit identifies its bytes, so the pin must not replace it.
         if self.any_branch and pinned and not is_commit(revision):
             return pinned[0].revision
         self._refuse(location if revision is None else f"{location} at {revision}")
         return None
 
     def _refuse(self, source: str) -> None:
-        """Raise an error for an unpinned source, unless it may be looked up."""
+        """Raise a LockStaleError for an unpinned source, unless it may be looked up."""
         if self.complete:
             hint = f"(`python -m registry lock {self.dataset}` does)"
             raise LockStaleError(self.dataset, f"datasets.lock does not pin {source} {hint}")
@@ -97,24 +97,24 @@ def pin_sources(
     locked: bool = False,
     frozen: bool = False,
 ) -> PinnedSources | None:
-    """Decide which sources of a dataset are pinned; None if all are to be looked up.
+    """Return the pinned sources of a dataset; None if all must be looked up.
 
     Args:
         spec: The dataset as in its manifest, without overrides.
         pin: Its pin, if it has one.
-        locked: Refuse a dataset without a pin, or with a pin for an older manifest.
-        frozen: Refuse only what has no pin; use the pinned bytes whatever else has changed.
+        locked: Raise if it has no pin, or a pin for an older manifest.
+        frozen: Raise only if it has no pin; use the pinned bytes even of an older manifest.
 
     Raises:
-        LockStaleError: the dataset is refused.
+        LockStaleError: as `locked` and `frozen` require.
     """
     if pin is None:
         if locked or frozen:
             message = f"datasets.lock does not pin it (`python -m registry lock {spec.name}` does)"
             raise LockStaleError(spec.name, message)
         return None
-    # Of an older manifest only the bytes still count: other fields or another view give other
-    # samples of them, and a source that it did not have can't be pinned.
+    # A pin for an older manifest applies to the bytes only: changed fields or views change the
+    # samples, and a source that was added later is not pinned.
     agrees = pin.agrees(spec_digest(spec))
     if locked and not agrees:
         raise LockStaleError(
@@ -137,7 +137,7 @@ SourcePinner = Callable[[DatasetSpec], PinnedSources | None]
 
 
 def source_pinner(lock: Lock | None, *, locked: bool = False, frozen: bool = False) -> SourcePinner:
-    """Return `pin_sources` with the pins of a lock."""
+    """Return `pin_sources` bound to the pins of a lock."""
     pins = {} if lock is None else lock.pins
     return lambda spec: pin_sources(spec, pins.get(spec.name), locked=locked, frozen=frozen)
 

@@ -1,4 +1,4 @@
-"""Provenance of pins: the file and line of each value of a lockfile."""
+"""Provenance of pins: the file and line of each value in a lockfile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["pin_provenance"]
 
 
 def pin_provenance(documents: Iterable[Document]) -> dict[str, tuple[Origin, ...]]:
-    """Return the values of each pin by dataset, each with its key, as `pin.samples`, and line."""
+    """Return the values of each dataset's pin, with their lines and keys such as `pin.samples`."""
     found: dict[str, tuple[Origin, ...]] = {}
     for document in documents:
         for name, pin in document.value["datasets"].items():

@@ -1,4 +1,4 @@
-"""What a lockfile has of a manifest: portable locations, and the digest of the resolved spec."""
+"""Compute what a lockfile stores of a manifest: portable locations and a digest of the spec."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _DOCUMENTATION = {"name", "folder", "description", "homepage", "license", "tags"
 
 
 def portable(location: str, folder: Path) -> str:
-    """Return a location that all machines share: relative to `folder`, or a URL without secrets.
+    """Return a location that is valid on all machines: relative to `folder`, or a public URL.
 
-    A path of the built-in catalog, in another catalog that extends it, starts with
-    `package:registry/`. A path that has only the root of the file system in common with `folder`
-    stays absolute.
+    If another catalog extends the built-in one, a path in the latter starts with
+    `package:registry/`. A path that shares only the file system's root with `folder` stays
+    absolute.
     """
     if not is_local(location):
         return public_location(location)
     path = PurePath(local_path(location))
     shipped = builtin_root().parent
-    # In a checkout the built-in catalog may be `folder` itself; its own paths are then relative.
+    # In a checkout `folder` may be the built-in catalog itself, whose own paths are relative.
     if not path.is_relative_to(folder) and path.is_relative_to(shipped):
         return _PACKAGE + path.relative_to(shipped).as_posix()
     if Path(os.path.commonpath([path, folder])) == Path(path.anchor):
@@ -40,16 +40,16 @@ def portable(location: str, folder: Path) -> str:
 
 
 def location_in(folder: Path, name: str) -> str:
-    """Return the location of a portable name on this machine."""
+    """Return the location on this machine of a portable name."""
     if name.startswith(_PACKAGE):
         return str(builtin_root().parent / name.removeprefix(_PACKAGE))
     return os.path.normpath(folder / name) if is_local(name) else name
 
 
 def requested_location(path: str, folder: Path) -> str:
-    """Return how a lockfile names a path, glob or URL of a manifest.
+    """Return the name in a lockfile of a path, glob or URL in a manifest.
 
-    A query may be a secret, or select the data, so a URL with a query becomes a digest.
+    The query of a URL may be secret, but may also select the data, so such a URL is hashed.
     """
     name = portable(path, folder)
     if is_local(path) or not name.endswith(_QUERY):
@@ -58,10 +58,10 @@ def requested_location(path: str, folder: Path) -> str:
 
 
 def spec_digest(spec: DatasetSpec) -> str:
-    """Return the digest of everything in a spec that samples depend on, equal on all machines.
+    """Return the digest of everything in a spec that determines the samples, on any machine.
 
-    Documentation and `expect` do not count. Neither do keys at their default: a key that a later
-    version adds must not make every pin stale.
+    It excludes documentation, `expect`, and keys with their default value, so that a key added by
+    a later version does not make every pin stale.
     """
     data = data_of(spec, without=_DOCUMENTATION, keep=is_not_default)
     folder = spec.folder

@@ -1,8 +1,8 @@
-"""The text of a lockfile: written block by block, read in chunks, with the conflicts of merges.
+"""The text of a lockfile: dump pins, split a text into chunks, and separate merge conflicts.
 
-One dataset is one block, and only its first line is indented by two spaces. So a large file can be
-cut without parsing it, two branches that add datasets merge without a conflict unless these are
-neighbours, and the same pins are always the same bytes.
+Each dataset is a block whose first line alone is indented by two spaces. So a large file can be
+split without parsing it, branches that add datasets merge without conflicts unless the datasets
+are adjacent, and equal pins give equal bytes.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ version: 1
 """
 _BLOCK = r"(?m)^  \S"
 _MARKER = r"(?m)^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$"
-# What YAML reads as the same string without quotes, also within a list.
+# Strings that need no quotes in YAML, not even within a list.
 _PLAIN = r"[A-Za-z_/][A-Za-z0-9_/.+*@-]*(://[A-Za-z0-9_/.+*@-]+|:[0-9a-f]{64})?"
-# Words that some version of YAML reads as a bool or null.
+# Words that are a bool or null in some version of YAML.
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-# Some hex digests, such as 12e4…, are numbers in YAML; all are quoted, to look the same.
+# Some hex digests, such as 12e4…, are numbers in YAML; all are quoted for consistency.
 _HEX = r"[0-9a-f]{40}|[0-9a-f]{64}"
-# What JSON leaves unescaped, and YAML refuses or takes for a line break.
+# Characters that JSON does not escape, but that are invalid or line breaks in YAML.
 _UNPRINTABLE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
-# The YAML reader bounds the size of a document; a lockfile of many thousands of pins is larger.
+# The YAML reader limits the size of a document; a lockfile with thousands of pins exceeds it.
 _CHUNK = 1 << 19
 
 
 def dump(datasets: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the text of a lockfile; keys keep the order of their mappings."""
+    """Return the text of a lockfile, with datasets sorted and keys in their given order."""
     if not datasets:
         return f"{HEADER}datasets: {{}}\n"
     lines = [HEADER, "datasets:\n"]
@@ -54,7 +54,7 @@ def dump(datasets: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _flow(value: Any) -> str:
-    """Return a value on one line: a list in brackets, as YAML's flow style has it."""
+    """Return a value on one line, in YAML's flow style."""
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, Sequence):
@@ -63,7 +63,7 @@ def _flow(value: Any) -> str:
 
 
 def _quote(value: str) -> str:
-    """Return a string as YAML, in quotes unless it is the same without."""
+    """Return a string as YAML, quoted if necessary."""
     is_plain = re.fullmatch(_PLAIN, value) and not re.fullmatch(_HEX, value)
     if is_plain and value.lower() not in _WORDS:
         return value
@@ -72,9 +72,9 @@ def _quote(value: str) -> str:
 
 
 def chunks(text: str) -> Iterator[str]:
-    """Cut a text before blocks into YAML documents of bounded size; only the first has the head.
+    """Split a text between blocks into YAML documents of limited size; only the first has a header.
 
-    Line breaks stand in for what is cut off above, so that positions stay those of the file.
+    Each of the others starts with line breaks, so that its positions are those in the file.
     """
     start, line = 0, 0
     while start < len(text):
@@ -88,13 +88,13 @@ def chunks(text: str) -> Iterator[str]:
 
 def conflict_line(text: str) -> int | None:
     """Return the line of the first conflict marker of a merge, or None."""
-    # Most files have none, which a plain search finds much faster than the pattern.
+    # Most files have no marker, and a plain search is much faster than the pattern.
     marker = re.search(_MARKER, text) if any(mark * 7 in text for mark in "<|=>") else None
     return None if marker is None else text.count("\n", 0, marker.start()) + 1
 
 
 def conflict_sides(text: str) -> tuple[str, str]:
-    """Return the two texts of a merge that left conflicts: ours and theirs."""
+    """Return the two sides, ours and theirs, of a text with merge conflicts."""
     sides: tuple[list[str], list[str]] = ([], [])
     current = {0, 1}
     for line in text.splitlines(keepends=True):

@@ -151,7 +151,6 @@ def _report(error: ValidationError) -> Iterator[Finding]:
             message = "must not be empty" if limit == 1 else message
             yield Finding(path, message, rule="wrong-value")
         case "maxLength" | "maxItems" | "maxProperties":
-            # Only an operation in a pipe has a limited number of keys.
             hint = "write one operation per item" if keyword == "maxProperties" else ""
             message = f"must have at most {_counted(limit, keyword)}, is {shown}"
             yield Finding(path, message, hint, "wrong-value")

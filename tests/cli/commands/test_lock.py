@@ -276,7 +276,7 @@ def test_merge_conflict_is_resolved_to_the_side_that_fits_the_manifest(own: Cata
     for arguments in (["sync"], ["lock", "--check"], ["show", "qa"]):
         result = own.run(*arguments)
         assert result.code == 1
-        assert "a merge left a conflict here" in result.err[0]
+        assert "unresolved merge conflict" in result.err[0]
     assert own.lock() == Invocation(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
     assert own.path.read_text(encoding="utf-8") == theirs
 

@@ -1,4 +1,4 @@
-"""Apply the fixes of `validate --fix` to the files of a catalog: a table, each text → text."""
+"""Apply the fixes of `validate --fix` to the files of a catalog."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from registry.yamldoc.reader import read_yaml
 __all__ = ["FIXES", "FixResult", "fix"]
 
 Fix = Callable[[ManifestFile, Lock], tuple[ManifestFile, list[str], list[str]]]
-"""From a file to the fixed file, with what was changed and what could not be."""
+"""Takes a file; returns the fixed file, the changes made and the changes that failed."""
 
 FIXES: dict[str, Fix] = {
     "unpinned-revision": pin_revisions,
@@ -33,17 +33,17 @@ FIXES: dict[str, Fix] = {
 
 @dataclass(frozen=True)
 class FixResult:
-    """What was done to one file."""
+    """The changes to one file."""
 
     file: str
     done: tuple[str, ...] = ()
-    """What was changed."""
+    """Changes that were made."""
     left: tuple[str, ...] = ()
-    """What could not be changed."""
+    """Changes that could not be made."""
 
 
 def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
-    """Fix the files of a catalog, or only some of them, and yield what was done to each.
+    """Fix the files of a catalog, or only some of them, and yield the changes to each.
 
     Files of another index (`package:`) and files with schema problems are not touched.
 
@@ -62,7 +62,7 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
     lock_file = lock_file_of(catalog.index)
     lock = read_lock(lock_file, shown_as=display_path(lock_file)) or Lock()
     broken = {problem.file for problem in catalog.problems}
-    # A list, so that every file is read, and known to be valid, before the first is written.
+    # A list, so that all files are read and validated before the first is written.
     for file in list(layout_files(catalog.including(wanted), index, wanted)):
         if file.document.file in broken or (wanted and file.path.resolve() not in places):
             continue

@@ -74,7 +74,7 @@ def misplaced_keys(document: Document) -> Iterator[tuple[DataPath, str]]:
         ranks = _ranks(path)
         start = document.position(path)
         places = {key: document.position((*path, key)) for key in mapping or ()}
-        # A key that `<<` merges in has the position of its anchor, which is above.
+        # A key that `<<` merges has the position of its anchor, which is above.
         own = sorted((key for key in places if places[key] >= start), key=lambda key: places[key])
         for before, key in pairwise(own):
             if ranks.get(key, -1) < ranks.get(before, -1):
@@ -88,10 +88,10 @@ def _ranks(path: DataPath) -> dict[str, int]:
 
 
 def order_keys(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
-    """Put keys in order; return the file, what was changed and what could not be.
+    """Put keys in order by moving full lines, together with the comments above them.
 
-    Full lines move, with the comments above them, so nothing else changes. A mapping that would
-    then mean something else (an alias above its anchor) or shares lines with others is skipped.
+    Skips a mapping that shares lines with another, or whose value would change because an alias
+    would be above its anchor.
     """
     done: list[str] = []
     left: list[str] = []
@@ -104,7 +104,7 @@ def order_keys(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
         text = None if file.has_odd_breaks else reordered(file.text, path, _ranks(path))
         changed = None if text is None else file.with_text(text)
         where = json_path(path)
-        # A mapping that moving leaves out of order would otherwise be tried forever.
+        # A mapping that is still out of order after moving would be tried forever.
         if changed is None or any(key[:-1] == path for key, _ in misplaced_keys(changed.document)):
             refused.add(path)
             left.append(f"the keys of {where} can't be moved as lines; put them in order by hand")

@@ -1,4 +1,4 @@
-"""Write the commits that a lockfile pins into manifests whose revisions float."""
+"""Write the commits that a lockfile pins into manifests without a full commit as revision."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _RULE = "unpinned-revision"
 def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[str], list[str]]:
     """Write the commit that the lock has for a source into the dataset that defines the source.
 
-    Return the file, what was changed and what could not be. The pinned samples stay the same.
+    The pinned samples do not change.
     """
     done, left = list[str](), list[str]()
     for name, repository in list(_floating(file)):
         place = json_path(("datasets", name, "source"))
-        # Of all pins, as dependents inherit the source: each of them must have the same commit.
+        # From all pins, as dependents inherit the source: all must have the same commit.
         commits = {
             pinned.revision
             for pin in lock.pins.values()
@@ -55,7 +55,7 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
 
 
 def _floating(file: ManifestFile) -> Iterator[tuple[str, Repository]]:
-    """Yield the repositories without a commit whose problem no comment ignores."""
+    """Yield the repositories without a commit, unless a comment ignores the problem."""
     ignored = {
         comment.target
         for comment in parse_ignores(file.text)
@@ -95,7 +95,7 @@ def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile |
 
 
 def _edited(text: str, name: str, written: str) -> str:
-    """Return the text with the revision replaced, or added after the path."""
+    """Return the text with the revision replaced, or inserted after the path."""
     source = _value(_value(_value(yaml.compose(text, yaml.SafeLoader), "datasets"), name), "source")
     keys = {key.value: (key, value) for key, value in source.value}
     if "revision" in keys:
@@ -113,5 +113,5 @@ def _edited(text: str, name: str, written: str) -> str:
 
 
 def _value(node: Any, key: str) -> Any:
-    """Return the node below a key; raises KeyError for a key that `<<` merges in."""
-    return {one.value: value for one, value in node.value}[key]
+    """Return the value of a key; raises KeyError for a key that `<<` merges."""
+    return {name.value: value for name, value in node.value}[key]

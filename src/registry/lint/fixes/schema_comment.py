@@ -1,4 +1,4 @@
-"""The comment that names a manifest's schema for editors: find it and add it."""
+"""Find and add the comment that names a manifest's schema for editors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE = re.compile(r"#\s*yaml-language-server:\s*\$schema=\S")
 
 
 def has_schema_line(text: str) -> bool:
-    """Return whether a comment above the first content names a schema."""
+    """Return whether a comment above the content names a schema."""
     for line in text.splitlines():
         if line.strip() and not line.startswith("#"):
             return False
@@ -25,7 +25,7 @@ def has_schema_line(text: str) -> bool:
 
 
 def add_schema_line(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
-    """Add a missing line; return the file, what was changed and what could not be."""
+    """Add the schema line if it is missing."""
     if has_schema_line(file.text):
         return file, [], []
     name: SchemaName = "index" if file.is_index else "manifest"
@@ -38,7 +38,7 @@ def add_schema_line(file: ManifestFile) -> tuple[ManifestFile, list[str], list[s
 
 
 def schema_reference(name: SchemaName, *, root: Path, folder: Path) -> str:
-    """Return the path from `folder` to the catalog's copy of a schema, or else its URL."""
+    """Return the path relative to `folder` of the catalog's copy of a schema, or else its URL."""
     path = root / "schemas" / f"{name}.schema.json"
     if path.is_file():
         return Path(os.path.relpath(path, folder)).as_posix()

@@ -1,4 +1,4 @@
-"""A manifest as text and as data, for the checks of its layout and their fixes."""
+"""A manifest as text and as data, for layout checks and fixes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class ManifestFile:
 
     @property
     def has_odd_breaks(self) -> bool:
-        """Whether line endings are mixed, or some are line endings only in YAML."""
+        """Whether line endings are mixed, or some characters are line endings only in YAML."""
         mixed = "\r\n" in self.text and _LF.search(self.text) is not None
         return mixed or _ODD_BREAKS.search(self.text) is not None
 
     def with_text(self, text: str) -> ManifestFile | None:
-        """Return the file with new text; None if that changes its data."""
+        """Return the file with new text; None if the text's data differs."""
         try:
             document = parse_yaml(text, file=self.document.file)
         except ManifestError:
@@ -52,7 +52,7 @@ class ManifestFile:
 def read_manifest_file(
     path: Path, document: Document, root: Path, *, is_index: bool
 ) -> ManifestFile:
-    """Read the text of a file that is parsed already."""
+    """Read the text of a file that has already been parsed."""
     text = path.read_bytes().removeprefix(codecs.BOM_UTF8).decode("utf-8")
     return ManifestFile(path, text, document, root, is_index)
 
