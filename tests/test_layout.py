@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,15 @@ def test_the_reasons_are_of_modules_that_exist() -> None:
 def test_no_folder_has_more_than_sixteen_modules() -> None:
     counts = {folder: len(list(folder.glob("*.py"))) for folder in (SOURCE, *SOURCE.rglob("*/"))}
     assert max(counts.values()) <= 16
+
+
+def test_pytest_looks_into_every_folder_of_tests(request: pytest.FixtureRequest) -> None:
+    skipped = request.config.getini("norecursedirs")
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    assert ROOT / "tests" / "build" in folders
+    assert [
+        folder
+        for folder in folders
+        for part in folder.relative_to(ROOT).parts
+        if any(fnmatch(part, pattern) for pattern in skipped)
+    ] == []

@@ -28,6 +28,7 @@ import msgspec
 from msgspec import Struct
 
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
+from registry.base.conversion import convert
 from registry.base.fs import (
     file_sha256,
     is_read_only,
@@ -120,7 +121,7 @@ class Cache(Struct, frozen=True):
         folder = self._folder(kind, fingerprint)
         try:
             meta = json.loads((folder / _META).read_bytes())
-            files = msgspec.convert(meta, _META_TYPES[kind]).files
+            files = convert(meta, _META_TYPES[kind]).files
             intact = all((folder / name).stat().st_size == one.size for name, one in files.items())
         except FileNotFoundError:
             # No folder is no entry; a folder without meta or without one of the files is damaged.

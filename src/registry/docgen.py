@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import yaml
@@ -16,9 +16,6 @@ import yaml
 from registry.cli import command as command_line
 from registry.mapping.operations import OPERATION_FAMILIES
 from registry.rules import RULE_FAMILIES
-
-if TYPE_CHECKING:
-    from registry.mapping.operations.base import Operation
 
 __all__ = ["command_line_page", "operations_page", "rules_page"]
 
@@ -94,32 +91,26 @@ scanning.
 
 def operations_page() -> str:
     """Return the page as Markdown."""
-    return _HEAD + "".join(
-        line
-        for title, family in OPERATION_FAMILIES.items()
-        for line in _family(title, family.OPERATIONS)
-    )
-
-
-def _family(title: str, operations: tuple[Operation, ...]) -> Iterator[str]:
-    yield f"\n## {title}\n\n| operation | what it does | example | input | result |\n"
-    yield "|---|---|---|---|---|\n"
-    for operation in operations:
-        example = operation.example
-        record = f", in the record {_value(example.record)}" if example.record else ""
-        cells = (
-            f"`{operation.name}`",
-            operation.summary,
-            _step(example.step),
-            _value(example.value) + record,
-            _value(example.result),
-        )
-        yield f"| {' | '.join(cells)} |\n"
-
-
-def _step(step: Any) -> str:
-    text = yaml.safe_dump(step, default_flow_style=True, width=10_000, sort_keys=False)
-    return _code(text.removesuffix("\n").removesuffix("\n..."))
+    lines = [_HEAD]
+    for title, family in OPERATION_FAMILIES.items():
+        lines.append(f"\n## {title}\n\n| operation | what it does | example | input | result |\n")
+        lines.append("|---|---|---|---|---|\n")
+        for operation in family.OPERATIONS:
+            example = operation.example
+            step = yaml.safe_dump(
+                example.step, default_flow_style=True, width=10_000, sort_keys=False
+            )
+            record = f", in the record {_value(example.record)}" if example.record else ""
+            cells = (
+                f"`{operation.name}`",
+                operation.summary,
+                # PyYAML ends a scalar document with `...`.
+                _code(step.removesuffix("\n").removesuffix("\n...")),
+                _value(example.value) + record,
+                _value(example.result),
+            )
+            lines.append(f"| {' | '.join(cells)} |\n")
+    return "".join(lines)
 
 
 def _value(value: Any) -> str:
@@ -164,7 +155,7 @@ The environment variables are in [README.md](../README.md#environment-variables)
 
 def command_line_page() -> str:
     """Return the page of the verbs and their options as Markdown."""
-    # A verb remembers its help option, `--help` and `-h`, as the settings of its first context say.
+    # click caches a verb's help option by the settings of its first context: `-h` must be there.
     settings = command_line.context_settings
     root = click.Context(command_line, info_name="python -m registry", **settings)
     verbs = (command_line.get_command(root, name) for name in command_line.list_commands(root))

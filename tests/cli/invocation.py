@@ -1,4 +1,4 @@
-"""What tests of the command line share: how an invocation ended, and a small catalog."""
+"""Shared by tests of the command line: the result of an invocation, and a small catalog."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["BAD_KEY", "HUB", "INDEX", "MISSING_FILE", "QA", "SYNTAX", "Invocatio
 
 @dataclass(frozen=True)
 class Invocation:
-    """How an invocation ended, and what it printed."""
+    """The exit code and the output of an invocation."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""The command line: what each verb prints, how it ends, and that it never shows a traceback."""
+"""The command line: output, exit codes and messages of the verbs, never a traceback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERBS = command.list_commands(click.Context(command))
 
 
 def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> Invocation:
-    """Run `python -m registry` in a process of its own."""
+    """Run `python -m registry` in a separate process."""
     done = subprocess.run(
         [sys.executable, "-m", "registry", *arguments],
         cwd=cwd,
@@ -55,21 +55,21 @@ def command_lines() -> Iterator[tuple[str, ...]]:
 @pytest.mark.parametrize("verb", list(command_lines()), ids=" ".join)
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_help_has_an_example(run: Run, verb: tuple[str, ...], flag: str) -> None:
-    said = run(*verb, flag)
-    assert said.code == 0
-    assert said.err == ""
-    assert said.lines[0].startswith(f"Usage: {' '.join(('python -m registry', *verb))}")
-    example = " ".join(said.out.partition("Example: ")[2].split())
+    result = run(*verb, flag)
+    assert result.code == 0
+    assert result.err == ""
+    assert result.lines[0].startswith(f"Usage: {' '.join(('python -m registry', *verb))}")
+    example = " ".join(result.out.partition("Example: ")[2].split())
     assert f"python -m registry {' '.join(verb)}".strip() in example
 
 
-def test_help_names_every_verb(run: Run) -> None:
+def test_help_lists_every_verb(run: Run) -> None:
     out = run("--help").out
     assert {"sync", "list", "show", "preview", "validate", "cache"} <= set(VERBS)
     assert all(f"\n  {verb} " in out for verb in VERBS)
 
 
-def test_the_version_is_that_of_the_package(run: Run) -> None:
+def test_version_is_that_of_the_package(run: Run) -> None:
     from importlib.metadata import version
 
     assert version("eval-registry") in run("--version").out
@@ -78,20 +78,20 @@ def test_the_version_is_that_of_the_package(run: Run) -> None:
 # --- validate ---
 
 
-def test_validate_finds_nothing_wrong(run: Run, demo: Path) -> None:
+def test_valid_catalog_has_no_problems(run: Run, demo: Path) -> None:
     for paths in ([], ["registry"], ["registry/demo.yaml"], ["datasets.yaml"]):
-        said = run("validate", *paths)
-        assert (said.code, said.err) == (0, "")
-        assert said.out.startswith("no problems")
+        result = run("validate", *paths)
+        assert (result.code, result.err) == (0, "")
+        assert result.out.startswith("no problems")
     assert run("validate", "--json").json == []
 
 
-def test_validate_reports_all_problems_in_order_with_their_places(run: Run, own: Path) -> None:
+def test_validate_reports_all_problems_in_order_of_file_and_line(run: Run, own: Path) -> None:
     write(own, "b", BAD_KEY.replace("qa.csv", "''"))
     write(own, "a", "datasets:\n  a: {source: {type: csv, path: x}, seed: 3}\n")
-    said = run("validate")
-    assert (said.code, said.err) == (1, "")
-    assert [line.partition(": ")[0] for line in said.lines] == [
+    result = run("validate")
+    assert (result.code, result.err) == (1, "")
+    assert [line.partition(": ")[0] for line in result.lines] == [
         "m/a.yaml:2:37 $.datasets.a.seed",
         "m/b.yaml:2:44 $.datasets.bad.source.path",
         "m/b.yaml:2:55 $.datasets.bad.bogus",
@@ -100,11 +100,11 @@ def test_validate_reports_all_problems_in_order_with_their_places(run: Run, own:
     assert run("validate", "m/a.yaml").lines[-1] == "1 error"
 
 
-def test_validate_as_json_has_the_parts_of_each_problem(run: Run, own: Path) -> None:
+def test_validate_json_has_every_attribute_of_a_problem(run: Run, own: Path) -> None:
     write(own, "a", "datasets:\n  a: {source: {type: csv, path: x}, seed: 3}\n")
-    said = run("validate", "--json")
-    assert said.code == 1
-    assert said.json == [
+    result = run("validate", "--json")
+    assert result.code == 1
+    assert result.json == [
         {
             "message": "`seed` without `shuffle` does nothing",
             "file": "m/a.yaml",
@@ -121,20 +121,20 @@ def test_validate_as_json_has_the_parts_of_each_problem(run: Run, own: Path) -> 
 @pytest.mark.parametrize(
     ("paths", "code"), [(["m/qa.yaml"], 0), (["m"], 1), (["m/syntax.yaml"], 1)]
 )
-def test_validate_looks_only_at_the_paths_given(
+def test_validate_checks_only_the_given_paths(
     run: Run, own: Path, paths: list[str], code: int
 ) -> None:
     write(own, "syntax", SYNTAX)
     assert run("validate", *paths).code == code
 
 
-def test_validate_counts_the_datasets_that_it_looked_at(run: Run, own: Path) -> None:
+def test_validate_counts_the_checked_datasets(run: Run, own: Path) -> None:
     write(own, "more", "datasets:\n  more: {extends: qa}\n")
     assert run("validate").lines == ["no problems (3 datasets)"]
     assert run("validate", "m/qa.yaml").lines == ["no problems (2 datasets)"]
 
 
-def test_validate_works_from_another_folder(
+def test_validate_works_from_outside_the_catalog(
     run: Run, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(own / "m")
@@ -142,52 +142,52 @@ def test_validate_works_from_another_folder(
     assert run("validate", "../m").code == 0
 
 
-def test_validate_of_a_path_that_is_not_there_says_so(run: Run, own: Path) -> None:
-    said = run("validate", "none.yaml")
-    assert (said.code, said.out, said.err) == (1, "", "error: none.yaml: no such file\n")
+def test_validate_of_a_missing_path_is_an_error(run: Run, own: Path) -> None:
+    result = run("validate", "none.yaml")
+    assert (result.code, result.out, result.err) == (1, "", "error: none.yaml: no such file\n")
 
 
-def test_validate_of_a_broken_index_is_json_too(run: Run, own: Path) -> None:
+def test_validate_reports_an_invalid_index_as_json(run: Run, own: Path) -> None:
     (own / "datasets.yaml").write_text("version: 2\n", encoding="utf-8")
     assert run("validate").code == 1
-    said = run("validate", "--json")
-    assert said.code == 1
-    assert [problem["path"] for problem in said.json] == ["$.version"]
+    result = run("validate", "--json")
+    assert result.code == 1
+    assert [problem["path"] for problem in result.json] == ["$.version"]
 
 
 # --- several verbs ---
 
 
-def test_a_target_that_a_shuffle_of_choices_can_not_follow_is_named(run: Run, own: Path) -> None:
+def test_target_that_shuffled_choices_can_t_map_is_an_error(run: Run, own: Path) -> None:
     (own / "mc.csv").write_text("q,x,y,t\nOne?,1,2,A\nTwo?,3,4,Q\n", encoding="utf-8")
     fields = "fields: {input: q, choices: [x, y], target: t}"
     keys = f"source: {{type: csv, path: mc.csv}}, {fields}, shuffle_choices: 1"
     write(own, "d", f"datasets:\n  d: {{{keys}}}\n")
     for verb in ("sync", "preview"):
-        said = run(verb, "d")
-        assert said.code == 1
-        assert said.err.splitlines()[-1] == (
+        result = run(verb, "d")
+        assert result.code == 1
+        assert result.err.splitlines()[-1] == (
             "error: d: sample 1: the target 'Q' is not a letter of its 2 choices,"
             " which `shuffle_choices` needs"
         )
 
 
-def test_a_condition_that_does_not_compile_is_no_fault_of_registry(run: Run, own: Path) -> None:
+def test_invalid_condition_is_not_an_unexpected_error(run: Run, own: Path) -> None:
     keys = "source: {type: csv, path: qa.csv}, where: {value: q, regex: '('}"
     write(own, "d", f"datasets:\n  d: {{{keys}}}\n")
     for verb in ("sync", "preview", "validate", "show"):
-        said = run(verb, *(["d"] if verb != "validate" else []))
-        assert "unexpected" not in said.err
-        assert said.code in (0, 1) if verb == "show" else said.code == 1
+        result = run(verb, *(["d"] if verb != "validate" else []))
+        assert "unexpected" not in result.err
+        assert result.code in (0, 1) if verb == "show" else result.code == 1
 
 
 def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(own, "hub", HUB)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     for verb in ("sync", "preview"):
-        said = run(verb, "hub", "--offline")
-        assert said.code == 1
-        assert "org/name: not in the cache, and requests are disabled (offline; run" in said.err
+        result = run(verb, "hub", "--offline")
+        assert result.code == 1
+        assert "org/name: not in the cache, and requests are disabled (offline; run" in result.err
     monkeypatch.setenv("REGISTRY_OFFLINE", "1")
     assert "requests are disabled" in run("preview", "hub").err
 
@@ -212,29 +212,35 @@ def test_exit_codes(run: Run, own: Path, arguments: list[str], code: int) -> Non
     assert run(*arguments).code == code
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])
-def test_an_interrupt_is_130(
-    run: Run, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyboardInterrupt, "interrupted; finished datasets stay in the cache"),
+        (click.Abort, "aborted"),
+    ],
+)
+def test_interrupt_or_refusal_has_exit_code_130(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], message: str
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("registry.cli.options.open_catalog", interrupted)
-    said = run("list")
-    assert said.code == 130
-    assert said.err.splitlines()[-1] == "interrupted; finished datasets stay in the cache"
+    result = run("list")
+    assert result.code == 130
+    assert result.err.splitlines()[-1] == message
 
 
-def test_what_is_unexpected_is_3_and_a_traceback_only_on_demand(
+def test_unexpected_error_has_exit_code_3_and_a_traceback_only_on_request(
     run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise KeyError("odd")
 
     monkeypatch.setattr("registry.cli.options.open_catalog", broken)
-    said = run("list")
-    assert said.code == 3
-    assert said.err.splitlines() == [
+    result = run("list")
+    assert result.code == 3
+    assert result.err.splitlines() == [
         "unexpected KeyError: 'odd'",
         "This is a bug in registry; set REGISTRY_TRACEBACK=1 to see the traceback.",
     ]
@@ -255,20 +261,20 @@ def test_what_is_unexpected_is_3_and_a_traceback_only_on_demand(
         (["sync", "qa-one", "--tag", "text"], "no dataset has the tag text"),
     ],
 )
-def test_what_is_not_there_is_hinted_at(
+def test_misspelled_name_is_a_usage_error_with_a_hint(
     run: Run, own: Path, arguments: list[str], words: str
 ) -> None:
-    said = run(*arguments)
-    assert said.code == 2
-    assert words in said.err
-    assert said.out == ""
+    result = run(*arguments)
+    assert result.code == 2
+    assert words in result.err
+    assert result.out == ""
 
 
 @pytest.mark.parametrize("verb", ["show", "preview", "sync"])
-def test_an_unknown_dataset_has_near_names(run: Run, own: Path, verb: str) -> None:
-    said = run(verb, "qa-on")
-    assert said.code == 1
-    assert said.err == (
+def test_unknown_dataset_is_an_error_with_similar_names(run: Run, own: Path, verb: str) -> None:
+    result = run(verb, "qa-on")
+    assert result.code == 1
+    assert result.err == (
         f"error: no dataset 'qa-on' in {own / 'datasets.yaml'}; similar names: qa-one, qa"
         " (python -m registry list shows all)\n"
     )
@@ -286,20 +292,20 @@ def test_an_unknown_dataset_has_near_names(run: Run, own: Path, verb: str) -> No
         (["shwo"], 2, ""),
     ],
 )
-def test_the_module_runs_beside_the_folder_registry(
+def test_module_runs_beside_a_folder_named_registry(
     arguments: list[str], code: int, words: str
 ) -> None:
     assert (ROOT / "registry").is_dir()
     assert not (ROOT / "registry" / "__init__.py").exists()
-    said = python(*arguments)
-    assert said.code == code
-    assert words in said.out
-    assert said.err.count("\n") <= 4
+    result = python(*arguments)
+    assert result.code == code
+    assert words in result.out
+    assert result.err.count("\n") <= 4
 
 
-def test_anywhere_else_the_built_in_catalog_is_used(tmp_path: Path) -> None:
-    said = python("sync", "--tag", "demo", cwd=tmp_path)
-    assert (said.code, {line.split()[0] for line in said.lines[1:]}) == (0, set(DEMO))
+def test_built_in_catalog_is_used_outside_of_any_catalog(tmp_path: Path) -> None:
+    result = python("sync", "--tag", "demo", cwd=tmp_path)
+    assert (result.code, {line.split()[0] for line in result.lines[1:]}) == (0, set(DEMO))
     assert list(tmp_path.glob("*.yaml")) == []
 
 
@@ -312,9 +318,7 @@ BUFFERS = {"in blocks": "", "at once": "1"}
     [["cache", "dir"], ["list"], ["preview", "demo-chat", "-n", "50", "--json"]],
     ids=" ".join,
 )
-def test_a_reader_that_leaves_is_no_error(
-    demo: Path, arguments: list[str], unbuffered: str
-) -> None:
+def test_broken_pipe_is_not_an_error(demo: Path, arguments: list[str], unbuffered: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "registry", *arguments],
         cwd=demo,
@@ -326,12 +330,12 @@ def test_a_reader_that_leaves_is_no_error(
     assert process.stderr is not None
     process.stdout.close()  # as `| true` does
     with process.stderr:
-        said = process.stderr.read().decode()
-    assert (said, process.wait(60)) == ("", 0)
+        result = process.stderr.read().decode()
+    assert (result, process.wait(60)) == ("", 0)
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_stream_that_is_closed_is_no_fault_of_registry(demo: Path, stream: str) -> None:
+def test_closed_stream_is_not_an_unexpected_error(demo: Path, stream: str) -> None:
     number = {"stdout": 1, "stderr": 2}[stream]
     line = f'"$0" -m registry sync demo-mcq {number}>&-'
     done = subprocess.run(
@@ -341,14 +345,14 @@ def test_a_stream_that_is_closed_is_no_fault_of_registry(demo: Path, stream: str
     assert done.returncode == 0
 
 
-def test_a_terminal_without_unicode_shows_what_it_can(demo: Path) -> None:
-    said = python("preview", "demo-mcq", "-n", "1", cwd=demo, PYTHONIOENCODING="ascii")
-    assert said.code == 0, said.err
-    assert "sample 1" in said.out
+def test_ascii_terminal_shows_other_characters_escaped(demo: Path) -> None:
+    result = python("preview", "demo-mcq", "-n", "1", cwd=demo, PYTHONIOENCODING="ascii")
+    assert result.code == 0, result.err
+    assert "sample 1" in result.out
 
 
 class Drip(BaseHTTPRequestHandler):
-    """Sends a file that never ends, a byte now and then."""
+    """Sends an endless file, slowly."""
 
     def do_HEAD(self) -> None:
         self.send_response(200)
@@ -363,7 +367,7 @@ class Drip(BaseHTTPRequestHandler):
                 time.sleep(0.05)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def test_ctrl_c_stops_a_download_at_once(own: Path) -> None:
@@ -396,7 +400,7 @@ def test_ctrl_c_stops_a_download_at_once(own: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["raise ValueError('odd')", "1 +", "raise SystemExit"])
-def test_a_mapper_that_can_not_be_imported_is_a_failed_dataset(
+def test_mapper_that_can_t_be_imported_fails_its_dataset(
     run: Run, own: Path, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     name = f"odd_mapper_{len(fault)}"
@@ -406,6 +410,6 @@ def test_a_mapper_that_can_not_be_imported_is_a_failed_dataset(
     (own / "datasets.yaml").write_text(index, encoding="utf-8")
     mapper = f"{{source: {{type: csv, path: qa.csv}}, mapper: '{name}:f'}}"
     write(own, "odd", f"datasets:\n  odd: {mapper}\n")
-    said = run("sync", "odd")
-    assert said.code == 1
-    assert f"can't import the mapper {name}:f: " in said.err
+    result = run("sync", "odd")
+    assert result.code == 1
+    assert f"can't import the mapper {name}:f: " in result.err

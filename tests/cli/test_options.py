@@ -37,7 +37,7 @@ def test_names_and_tags_choose_datasets_in_order(
         (("qa-one",), ("small", "text"), "no dataset has the tag small and text"),
     ],
 )
-def test_tags_that_no_chosen_dataset_has_are_a_usage_error(
+def test_tags_without_a_matching_dataset_are_a_usage_error(
     own: Path, names: tuple[str, ...], tags: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(click.UsageError) as raised:
@@ -45,12 +45,12 @@ def test_tags_that_no_chosen_dataset_has_are_a_usage_error(
     assert message in raised.value.message
 
 
-def test_an_unknown_name_is_refused_before_tags_are_read(own: Path) -> None:
+def test_unknown_name_is_an_error_before_tags_are_checked(own: Path) -> None:
     with pytest.raises(DatasetNotFoundError, match="no dataset 'aq'"):
         options.choose(Catalog.open(own), ("qa", "aq"), ("nothing",))
 
 
-def test_arguments_win_over_the_environment(
+def test_arguments_override_the_environment(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REGISTRY_ROOT", str(tmp_path / "nowhere"))
@@ -62,17 +62,17 @@ def test_arguments_win_over_the_environment(
     assert options.settings_of(None).index == tmp_path / "nowhere"
 
 
-def test_a_dataset_without_a_lockfile_has_no_pin(own: Path) -> None:
+def test_dataset_without_a_lockfile_has_no_pin(own: Path) -> None:
     assert options.pin_of(options.settings_of(None), "qa") is None
 
 
-def test_a_broken_lockfile_is_named_with_its_place(own: Path) -> None:
+def test_invalid_lockfile_is_an_error_with_its_place(own: Path) -> None:
     (own / "datasets.lock").write_text("version: 1\ndatasets: []\n", encoding="utf-8")
     with pytest.raises(LockError, match=r"datasets\.lock"):
         options.source_pinner_of(options.settings_of(None))
 
 
-def test_problems_of_files_that_define_no_dataset_are_printed(
+def test_problems_of_files_without_datasets_are_printed(
     own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert options.print_stray_problems(Catalog.open(own)) is False
@@ -82,7 +82,7 @@ def test_problems_of_files_that_define_no_dataset_are_printed(
     assert capsys.readouterr().err.startswith("error: m/broken.yaml:2:")
 
 
-def test_problems_of_a_file_with_datasets_are_left_to_them(
+def test_problems_of_files_with_datasets_are_not_printed(
     own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(own, "twice", "datasets:\n  qa: {extends: qa-one}\n  mine: {extends: qa}\n")

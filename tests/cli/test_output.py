@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the module see a terminal, of 40 columns; what it prints is captured as ever."""
+    """Simulate a terminal of 40 columns; the output is captured as usual."""
     stream = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=stream))
     monkeypatch.setenv("COLUMNS", "40")
@@ -38,30 +38,30 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         (3 * 10**15, "3000.0 TB"),
     ],
 )
-def test_a_size_has_a_decimal_unit(size: int | None, text: str) -> None:
+def test_size_has_a_decimal_unit(size: int | None, text: str) -> None:
     assert size_text(size) == text
 
 
-def test_json_keeps_letters_and_turns_unknown_values_into_str(capsys: Capture) -> None:
+def test_json_is_unicode_with_other_values_as_str(capsys: Capture) -> None:
     print_json({"city": "Zürich", "path": Path("a")})
     out = capsys.readouterr().out
     assert "Zürich" in out
     assert json.loads(out) == {"city": "Zürich", "path": "a"}
 
 
-def test_a_table_in_a_pipe_is_aligned_and_never_cut(capsys: Capture) -> None:
+def test_table_in_a_pipe_is_aligned_and_complete(capsys: Capture) -> None:
     long = "x" * 300
     print_table(("name", "text"), [("a", long), ("longer", "")])
     assert capsys.readouterr().out == f"name    text\na       {long}\nlonger\n"
 
 
-def test_a_table_without_rows_has_its_headers(capsys: Capture) -> None:
+def test_table_without_rows_has_headers(capsys: Capture) -> None:
     print_table(("name", "text"), [])
     assert capsys.readouterr().out == "name  text\n"
 
 
 @pytest.mark.usefixtures("terminal")
-def test_on_a_terminal_the_wide_column_wraps(capsys: Capture) -> None:
+def test_wide_column_wraps_on_a_terminal(capsys: Capture) -> None:
     words = " ".join(["word"] * 12)
     print_table(("name", "text"), [("qa", words)])
     lines = capsys.readouterr().out.splitlines()
@@ -71,7 +71,16 @@ def test_on_a_terminal_the_wide_column_wraps(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_on_a_terminal_brackets_are_no_markup(capsys: Capture) -> None:
+def test_all_columns_wrap_on_a_narrow_terminal(capsys: Capture) -> None:
+    print_table(("name", "text", "where"), [("n" * 30, "word word", "w" * 30)], wide=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert any("word" in line for line in lines)
+    assert "".join(lines).count("n") >= 30
+
+
+@pytest.mark.usefixtures("terminal")
+def test_brackets_are_printed_literally_on_a_terminal(capsys: Capture) -> None:
     print_table(("name",), [("[red]qa[/red]",)])
     assert "[red]qa[/red]" in capsys.readouterr().out
 
@@ -106,7 +115,7 @@ SAMPLES: dict[str, tuple[Sample, list[str]]] = {
 
 
 @pytest.mark.parametrize(("sample", "lines"), SAMPLES.values(), ids=SAMPLES)
-def test_a_sample_is_printed_by_its_parts(
+def test_sample_is_printed_field_by_field(
     capsys: Capture, sample: Sample, lines: list[str]
 ) -> None:
     print_sample(sample, 3)
@@ -114,12 +123,12 @@ def test_a_sample_is_printed_by_its_parts(
 
 
 @pytest.mark.parametrize(("id", "title"), [(0, "sample 1 · id 0"), ("a", "sample 1 · id a")])
-def test_the_title_has_the_id(capsys: Capture, id: Any, title: str) -> None:
+def test_title_has_the_id(capsys: Capture, id: Any, title: str) -> None:
     print_sample(Sample(input="q", id=id), 1)
     assert capsys.readouterr().out.startswith(f"── {title}\n")
 
 
-def test_long_metadata_is_cut(capsys: Capture) -> None:
+def test_long_metadata_is_truncated(capsys: Capture) -> None:
     print_sample(Sample(input="q", metadata={"long": "x" * 1000}), 1)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("metadata")]
     assert line.endswith("x…")
@@ -127,7 +136,7 @@ def test_long_metadata_is_cut(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_on_a_terminal_a_sample_has_a_frame(capsys: Capture) -> None:
+def test_sample_has_a_frame_on_a_terminal(capsys: Capture) -> None:
     print_sample(Sample(input="[bold]q[/bold]", id="a"), 1)
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.startswith("╭─ sample 1 · id a ─")

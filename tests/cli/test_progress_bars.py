@@ -14,7 +14,7 @@ from registry.progress import Progress
 
 
 class Terminal(io.StringIO):
-    """Takes what is printed, as a terminal does."""
+    """A stream that looks like a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -30,7 +30,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.fixture
 def displays(monkeypatch: pytest.MonkeyPatch) -> list[parts.Progress]:
-    """Collect the displays that are made."""
+    """Collect the displays that are created."""
     made: list[parts.Progress] = []
     original = parts.Progress.__enter__
 
@@ -47,13 +47,13 @@ def only_task(displays: list[parts.Progress]) -> parts.Task:
     return task
 
 
-def test_nothing_is_shown_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_bar_is_shown_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     with bars(as_json=False) as report:
         report("qa", Progress("fetch", 1, 10))
     assert capsys.readouterr() == ("", "")
 
 
-def test_nothing_is_shown_beside_json(terminal: Terminal) -> None:
+def test_no_bar_is_shown_with_json(terminal: Terminal) -> None:
     with bars(as_json=True) as report:
         report("qa", Progress("fetch", 1, 10))
     assert terminal.getvalue() == ""
@@ -77,7 +77,7 @@ def test_bytes_are_counted_while_fetching_and_samples_while_mapping(
         assert (task.completed, task.total) == (progress.done, progress.total)
 
 
-def test_a_bar_without_a_total_is_not_finished(
+def test_bar_without_a_total_is_not_finished(
     terminal: Terminal, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False) as report:
@@ -85,7 +85,7 @@ def test_a_bar_without_a_total_is_not_finished(
         assert only_task(displays).finished is False
 
 
-def test_the_total_of_the_bytes_is_not_that_of_the_samples(
+def test_total_of_bytes_is_not_used_for_samples(
     terminal: Terminal, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False) as report:

@@ -39,6 +39,16 @@ def test_the_type_of_the_source_decides_the_decoder(tmp_path: Path, name: str, d
     assert read(tmp_path, data, name, wanted) == ([{"q": "x", "a": "1"}], "")
 
 
+def test_a_format_without_columnar_decoder_is_left_to_its_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(module.TABLE_DECODERS, "json")
+    path = tmp_path / "d.jsonl"
+    path.write_bytes(LINES)
+    frames, error = frames_of(path, JsonSource(path=(str(path),)))
+    assert (frames, error) == ([], "json is decoded record by record")
+
+
 def test_importing_it_loads_no_reader_of_pyarrow() -> None:
     code = (
         "import json, sys, registry.decode.tables;"

@@ -46,7 +46,7 @@ def test_patterns_are_the_local_paths_of_all_sources() -> None:
     assert found == ["/c/a.csv", "/c/d/*.csv", "/c/folder"]
 
 
-def test_a_pointer_of_git_lfs_has_the_digest_that_it_names(tmp_path: Path) -> None:
+def test_pointer_of_git_lfs_has_the_digest_that_it_names(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 3\n"
     path.write_text(pointer, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the values of a diff say about themselves."""
+"""Properties of the values of a diff."""
 
 from __future__ import annotations
 

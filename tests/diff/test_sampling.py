@@ -1,4 +1,4 @@
-"""When samples are compared, built, or only said not to be."""
+"""When samples are compared, built, or reported as not compared."""
 
 from __future__ import annotations
 

@@ -53,16 +53,16 @@ backend-path = ["."]
 
 @dataclass(frozen=True)
 class Done:
-    """How the steps of a job ended."""
+    """The results of a job."""
 
     codes: dict[str, int] = field(default_factory=dict)
-    """Exit code by the id of the step, of those that ran."""
+    """Id of each step that ran → its exit code."""
     logs: dict[str, str] = field(default_factory=dict)
-    """What each printed."""
+    """Id of each step that ran → its output."""
     outputs: dict[str, str] = field(default_factory=dict)
-    """Of all steps, by `steps.ID.outputs.NAME`."""
+    """`steps.ID.outputs.NAME` → the value, for all steps."""
     summary: str = ""
-    """What stands in the summary of the job."""
+    """The summary of the job."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Action:
     file: Path
     checkout: Path
     temp: Path
-    """The runner's folder for what a job needs no longer than it runs."""
+    """The runner's folder for temporary files of the job."""
 
     @property
     def data(self) -> Any:

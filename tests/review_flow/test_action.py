@@ -94,11 +94,11 @@ def scripts() -> Iterator[str]:
         yield step["run"]
 
 
-def test_no_expression_stands_in_a_script() -> None:
+def test_scripts_contain_no_expression() -> None:
     assert [script for script in scripts() if "${{" in script] == []
 
 
-def test_every_expression_names_what_there_is(installed: tuple[Action, Done]) -> None:
+def test_every_expression_names_an_existing_value(installed: tuple[Action, Done]) -> None:
     action, _ = installed
     text = action.file.read_text(encoding="utf-8")
     assert action.data["runs"]["using"] == "composite"
@@ -115,7 +115,7 @@ def test_every_expression_names_what_there_is(installed: tuple[Action, Done]) ->
 # --- installing ---
 
 
-def test_the_checkout_of_the_action_is_installed_by_default(
+def test_checkout_of_the_action_is_installed_by_default(
     installed: tuple[Action, Done],
 ) -> None:
     _, done = installed
@@ -124,7 +124,7 @@ def test_the_checkout_of_the_action_is_installed_by_default(
     assert "version 0.1.0" in done.logs["install"]
 
 
-def test_what_can_t_be_installed_stops_the_rest(
+def test_failed_installation_skips_the_other_steps(
     installed: tuple[Action, Done], tmp_path: Path
 ) -> None:
     action = replace(installed[0], temp=tmp_path / "temp")
@@ -137,7 +137,7 @@ def test_what_can_t_be_installed_stops_the_rest(
 # --- a change ---
 
 
-def test_no_change_makes_no_difference(job: Job) -> None:
+def test_unchanged_catalog_has_no_differences(job: Job) -> None:
     done = job.run()
     assert done.codes == CLEAN, done.logs
     assert done.outputs["steps.diff.outputs.differences"] == "false"
@@ -145,7 +145,7 @@ def test_no_change_makes_no_difference(job: Job) -> None:
     assert done.logs["validate"] == ""
 
 
-def test_a_change_is_told_in_the_summary_and_is_no_failure(job: Job) -> None:
+def test_change_is_reported_in_the_summary_without_failure(job: Job) -> None:
     job.repository.write(LARGER)
     job.repository.commit()
     done = job.run()
@@ -157,7 +157,7 @@ def test_a_change_is_told_in_the_summary_and_is_no_failure(job: Job) -> None:
     assert comment.read_text(encoding="utf-8") == done.summary
 
 
-def test_what_came_to_the_base_branch_since_is_not_told(job: Job) -> None:
+def test_later_commits_of_the_base_branch_are_not_reported(job: Job) -> None:
     job.repository.write(LARGER)
     job.repository.commit()
     job.upstream.write({"registry/later.yaml": QA.replace("qa", "later")})
@@ -167,13 +167,13 @@ def test_what_came_to_the_base_branch_since_is_not_told(job: Job) -> None:
     assert "later" in job.run(only="diff", base="origin/main").summary
 
 
-def test_without_a_pull_request_the_main_branch_is_the_base(job: Job) -> None:
+def test_main_branch_is_the_base_without_a_pull_request(job: Job) -> None:
     job.repository.write(LARGER)
     job.repository.commit()
     assert "1 dataset changed: 1 subset" in job.run(base_ref="", only="diff").summary
 
 
-def test_samples_are_compared_where_that_is_asked_for(job: Job) -> None:
+def test_samples_are_compared_if_requested(job: Job) -> None:
     job.repository.write(LARGER)
     job.repository.commit()
     summary = job.run(only="diff", diff_args=" --build\n--offline ").summary
@@ -183,7 +183,7 @@ def test_samples_are_compared_where_that_is_asked_for(job: Job) -> None:
 # --- what is wrong ---
 
 
-def test_a_problem_is_an_annotation_at_its_line_and_the_rest_is_told(job: Job) -> None:
+def test_problem_is_an_annotation_and_differences_are_still_reported(job: Job) -> None:
     job.lock()
     job.repository.write(UNKNOWN_KEY)
     job.repository.commit()
@@ -194,7 +194,7 @@ def test_a_problem_is_an_annotation_at_its_line_and_the_rest_is_told(job: Job) -
     assert "**Problems**" in done.summary
 
 
-def test_arguments_of_validate_are_split_at_blanks(job: Job) -> None:
+def test_arguments_of_validate_are_split_at_whitespace(job: Job) -> None:
     job.repository.write({"registry/qa.yaml": QA.replace("    license: mit\n", "")})
     assert job.run(only="validate").codes == {"validate": 0}
     assert job.run(only="validate", args="--strict").codes == {"validate": 1}
@@ -202,7 +202,7 @@ def test_arguments_of_validate_are_split_at_blanks(job: Job) -> None:
     assert ignoring.codes == {"validate": 0}, ignoring.logs
 
 
-def test_a_lock_that_is_stale_fails(job: Job) -> None:
+def test_stale_lock_fails(job: Job) -> None:
     job.lock()
     assert job.run(only="lock").codes == {"lock": 0}
     job.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
@@ -213,7 +213,7 @@ def test_a_lock_that_is_stale_fails(job: Job) -> None:
 
 
 @pytest.mark.parametrize("root", ["evals", "evals/", "evals/datasets.yaml"])
-def test_a_catalog_that_lies_deeper_is_named_by_root(job: Job, root: str) -> None:
+def test_root_selects_a_catalog_in_a_subfolder(job: Job, root: str) -> None:
     (job.repository.folder / "evals").mkdir()
     job.repository.git("mv", "datasets.yaml", "registry", "data", "evals")
     job.repository.write({"evals/datasets.lock": "version: 1\ndatasets: {}\n"})
@@ -224,21 +224,21 @@ def test_a_catalog_that_lies_deeper_is_named_by_root(job: Job, root: str) -> Non
     assert "2 datasets added" in done.summary
 
 
-def test_a_repository_without_a_catalog_fails(job: Job) -> None:
+def test_repository_without_a_catalog_fails(job: Job) -> None:
     job.repository.git("rm", "--quiet", "datasets.yaml")
     done = job.run(only="validate")
     assert done.codes == {"validate": 1}
     assert re.match(r"::error file=datasets\.yaml", done.logs["validate"])
 
 
-def test_a_checkout_without_history_is_told_what_it_lacks(job: Job, tmp_path: Path) -> None:
+def test_shallow_checkout_fails_with_a_hint(job: Job, tmp_path: Path) -> None:
     job.repository.git("remote", "remove", "origin")
     done = job.run(only="diff")
     assert (done.codes, done.summary) == ({"diff": 2}, "")
     assert "fetch-depth: 0" in done.logs["diff"]
 
 
-def test_a_base_that_is_not_there_fails_without_a_summary(job: Job) -> None:
+def test_unknown_base_fails_without_a_summary(job: Job) -> None:
     done = job.run(only="diff", base="origin/mian")
     assert (done.codes, done.summary) == ({"diff": 2}, "")
     assert "no revision 'origin/mian' (did you mean 'origin/main'?)" in done.logs["diff"]
@@ -262,14 +262,14 @@ HOSTILE = (
     ("name", "step"),
     [("root", ""), ("base", "diff"), ("args", "validate"), ("diff-args", "diff")],
 )
-def test_an_input_is_never_run(job: Job, name: str, step: str, text: str) -> None:
+def test_input_is_never_run_as_code(job: Job, name: str, step: str, text: str) -> None:
     done = job.run(only=step, **{name: text})
     assert any(done.codes.values()), done.logs
     assert list(job.repository.folder.rglob("RAN")) == []
 
 
 @pytest.mark.parametrize("name", ["install", "packages"])
-def test_what_is_to_be_installed_is_never_run(
+def test_name_of_the_package_is_never_run_as_code(
     installed: tuple[Action, Done], tmp_path: Path, name: str
 ) -> None:
     action = replace(installed[0], temp=tmp_path / "temp")
@@ -281,7 +281,7 @@ def test_what_is_to_be_installed_is_never_run(
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_the_name_of_the_interpreter_is_never_run(
+def test_name_of_the_interpreter_is_never_run_as_code(
     installed: tuple[Action, Done], tmp_path: Path, text: str
 ) -> None:
     action = replace(installed[0], temp=tmp_path / "temp")
@@ -290,7 +290,7 @@ def test_the_name_of_the_interpreter_is_never_run(
     assert list(tmp_path.rglob("RAN")) == []
 
 
-def test_the_name_of_a_base_branch_is_never_run(job: Job) -> None:
+def test_name_of_the_base_branch_is_never_run_as_code(job: Job) -> None:
     name = "$(touch${IFS}RAN)"
     job.repository.git("update-ref", f"refs/remotes/origin/{name}", "HEAD")
     done = job.run(base_ref=name)
@@ -298,14 +298,14 @@ def test_the_name_of_a_base_branch_is_never_run(job: Job) -> None:
     assert list(job.repository.folder.rglob("RAN")) == []
 
 
-def test_an_option_as_base_is_a_revision_that_is_not_there(job: Job) -> None:
+def test_option_as_base_is_an_unknown_revision(job: Job) -> None:
     done = job.run(only="diff", base="--help")
     assert (done.codes, done.summary) == ({"diff": 2}, "")
     assert "'--help' is not a revision" in done.logs["diff"]
 
 
 COMMAND = "x\\n::warning::a stranger's"
-"""Text of YAML with a line that a runner would take for a command."""
+"""YAML with a line that a runner would read as a workflow command."""
 STRANGERS = {
     "a name": {
         "registry/qa.yaml": f'datasets:\n  "{COMMAND}": {{source: {{type: csv, path: x}}}}\n'
@@ -316,7 +316,7 @@ STRANGERS = {
 
 
 def commands(log: str) -> list[str]:
-    """Return the lines that a runner takes for commands."""
+    """Return the lines that a runner reads as workflow commands."""
     found, token = [], ""
     for line in log.splitlines():
         if token:
@@ -331,13 +331,13 @@ def commands(log: str) -> list[str]:
 
 
 @pytest.mark.parametrize("place", STRANGERS)
-def test_what_a_message_quotes_is_no_command(job: Job, place: str) -> None:
+def test_quoted_text_in_a_message_is_not_a_workflow_command(job: Job, place: str) -> None:
     job.lock()
     job.repository.write(STRANGERS[place])
     done = job.run()
     assert any(done.codes.values())
     logs = "\n".join(done.logs.values())
     assert "::warning::a stranger's" in logs
-    told = [line for step in done.logs.values() for line in commands(step)]
-    assert told
-    assert [line for line in told if line.startswith("::warning::")] == []
+    found = [line for step in done.logs.values() for line in commands(step)]
+    assert found
+    assert [line for line in found if line.startswith("::warning::")] == []

@@ -58,7 +58,7 @@ def pre_commit(*arguments: str, cwd: Path, home: Path) -> subprocess.CompletedPr
 
 
 def configuration(hooks: GitRepository) -> str:
-    """Return the example of the README, with the repository of hooks that is at hand."""
+    """Return the example of the README, with the local repository of hooks."""
     (text,) = re.findall(r"```yaml\n(# \.pre-commit-config\.yaml\n.*?)```", README, re.DOTALL)
     config = yaml.safe_load(text)
     config["repos"][0].update(repo=str(hooks.folder), rev=hooks.git("rev-parse", "HEAD"))
@@ -66,7 +66,7 @@ def configuration(hooks: GitRepository) -> str:
 
 
 class User:
-    """A repository with a catalog whose owner runs the hooks."""
+    """A repository with a catalog and the hooks."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         text = HOOKS.read_text(encoding="utf-8")
@@ -92,24 +92,24 @@ def user(tmp_path: Path) -> User:
 
 
 def outcomes(out: str) -> list[str]:
-    """Return how each hook ended, in their order."""
+    """Return the result of each hook, in order."""
     return re.findall(
         r"\.(Passed|Failed|Skipped)$", out.replace("(no files to check)", "."), re.MULTILINE
     )
 
 
-def test_the_file_is_valid_by_pre_commit_itself(tmp_path: Path) -> None:
+def test_hooks_are_valid_for_pre_commit(tmp_path: Path) -> None:
     done = pre_commit("validate-manifest", str(HOOKS), cwd=REPOSITORY, home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_a_clean_catalog_passes(user: User) -> None:
+def test_valid_catalog_passes(user: User) -> None:
     user.lock()
     code, out = user.run("--all-files")
     assert (code, outcomes(out)) == (0, ["Passed", "Passed"]), out
 
 
-def test_a_problem_fails_with_its_place_and_what_to_do(user: User) -> None:
+def test_problem_fails_with_its_place_and_a_hint(user: User) -> None:
     user.lock()
     user.repository.write(UNKNOWN_KEY)
     code, out = user.run("--all-files")
@@ -120,7 +120,7 @@ def test_a_problem_fails_with_its_place_and_what_to_do(user: User) -> None:
     ), out
 
 
-def test_a_data_file_that_changed_fails_against_the_lock_alone(user: User) -> None:
+def test_changed_data_file_fails_only_the_lock_hook(user: User) -> None:
     user.lock()
     user.repository.commit()
     user.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
@@ -129,20 +129,20 @@ def test_a_data_file_that_changed_fails_against_the_lock_alone(user: User) -> No
     assert "data/qa.csv differs from its pin (`python -m registry lock --upgrade qa`" in out
 
 
-def test_a_repository_without_a_lock_is_told_to_make_one(user: User) -> None:
+def test_missing_lock_fails_with_a_hint(user: User) -> None:
     code, out = user.run("--all-files")
     assert (code, outcomes(out)) == (1, ["Passed", "Failed"]), out
     assert "qa: is not pinned (`python -m registry lock qa` pins it)" in out
 
 
-def test_a_repository_without_a_catalog_does_not_pass_as_the_built_in_one(user: User) -> None:
+def test_repository_without_a_catalog_fails(user: User) -> None:
     user.repository.git("mv", "datasets.yaml", "elsewhere.yaml")
     code, out = user.run("--all-files")
     assert (code, outcomes(out)) == (1, ["Failed", "Failed"]), out
     assert "datasets.yaml" in out
 
 
-def test_a_catalog_that_lies_deeper_is_named_by_args(user: User) -> None:
+def test_args_select_a_catalog_in_a_subfolder(user: User) -> None:
     (user.repository.folder / "evals").mkdir()
     user.repository.git("mv", "datasets.yaml", "registry", "data", "evals")
     config = user.repository.folder / ".pre-commit-config.yaml"
@@ -169,6 +169,6 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_manifests_start_the_first_hook(name: str) -> None:
+def test_changed_manifest_triggers_the_first_hook(name: str) -> None:
     validate, _ = yaml.safe_load(HOOKS.read_text(encoding="utf-8"))
     assert (re.search(validate["files"], name) is not None) == FILES[name]

@@ -31,14 +31,14 @@ def steps(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_what_readme_shows_is_what_this_repository_runs() -> None:
+def test_readme_shows_the_workflow_of_this_repository() -> None:
     (shown,) = SHOWN
     *_, last = steps(shown)
     assert re.fullmatch(r"OWNER/registry@v\d+\.\d+\.\d+", last["uses"])
     assert parsed(shown.replace(last["uses"], "./")) == parsed(OWN)
 
 
-def test_a_stranger_s_pull_request_can_do_no_harm() -> None:
+def test_pull_request_of_a_fork_has_no_write_access() -> None:
     workflow = parsed(OWN)
     assert workflow["permissions"] == {"contents": "read"}
     assert list(workflow["on"]) == ["pull_request"]
@@ -46,29 +46,29 @@ def test_a_stranger_s_pull_request_can_do_no_harm() -> None:
     assert "secrets" not in OWN
 
 
-def test_the_history_is_there_and_the_token_is_not() -> None:
+def test_checkout_has_history_and_no_token() -> None:
     checkout, *_ = steps(OWN)
     assert checkout["with"] == {"fetch-depth": 0, "persist-credentials": False}
 
 
-def test_actions_of_others_are_named_by_their_major_version() -> None:
+def test_external_actions_are_pinned_to_a_major_version() -> None:
     *others, own = [step["uses"] for step in steps(OWN)]
     assert own == "./"
     assert [uses for uses in others if not re.fullmatch(r"actions/[\w-]+@v\d+", uses)] == []
 
 
-def test_its_inputs_are_those_of_the_action() -> None:
+def test_workflow_passes_only_inputs_of_the_action() -> None:
     assert set(steps(OWN)[-1]["with"]) <= set(ACTION["inputs"])
 
 
 @pytest.mark.parametrize("kind", ["inputs", "outputs"])
-def test_the_page_on_reviews_has_every_input_and_output(kind: str) -> None:
+def test_documentation_has_every_input_and_output(kind: str) -> None:
     page = (REPOSITORY / "docs" / "review.md").read_text(encoding="utf-8")
     table = page.partition(f"| {kind[:-1]} | meaning |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE) == list(ACTION[kind])
 
 
-def test_this_repository_s_catalog_passes(tmp_path: Path) -> None:
+def test_catalog_of_this_repository_passes(tmp_path: Path) -> None:
     action, installed = install(tmp_path)
     repository = GitRepository.make(tmp_path / "repository", {"README.md": "A catalog.\n"})
     shutil.copytree(REPOSITORY / "registry", repository.folder / "registry")

@@ -69,7 +69,7 @@ def test_field_spec_is_used_for_names_of_columns_only(
     assert FIELDS[fields].partition("(")[0] in text.splitlines()[0]
 
 
-def test_default_fields_are_left_out(catalog_root: CatalogRoot) -> None:
+def test_default_fields_are_omitted(catalog_root: CatalogRoot) -> None:
     assert "sample_fields" not in call(catalog_root, f"{{{CSV}}}")
 
 
@@ -92,7 +92,7 @@ def test_secrets_are_read_from_the_environment(catalog_root: CatalogRoot) -> Non
         ("source: {type: csv, path: 'https://h/a.csv', skip_rows: 2}", "first 2 rows"),
     ],
 )
-def test_comment_names_what_no_loader_does(
+def test_comment_names_features_that_no_loader_has(
     catalog_root: CatalogRoot, keys: str, words: str
 ) -> None:
     lines = call(catalog_root, f"{{{keys}}}").splitlines()

@@ -121,7 +121,7 @@ def test_column_is_used_for_one_field_only() -> None:
     assert (found["choices"], found["target"]) == ("answers", {"from": "label", "do": ["letter"]})
 
 
-def test_long_values_are_no_metadata() -> None:
+def test_long_values_are_not_metadata() -> None:
     assert "metadata" not in fields({"question": "?", "text": "x" * 61, "none": None})
 
 

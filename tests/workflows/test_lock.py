@@ -69,7 +69,7 @@ def test_pin_has_versions_columns_and_digests(pin: Pin) -> None:
     assert pin.ordered.startswith("sha256:")
 
 
-def test_pin_of_an_unchanged_manifest_is_kept_unread(
+def test_pin_of_an_unchanged_manifest_is_kept_without_reading_its_source(
     folder: Path, cache_dir: Path, pin: Pin
 ) -> None:
     (folder / "qa.csv").unlink()

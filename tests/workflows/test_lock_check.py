@@ -96,7 +96,7 @@ def test_local_files_are_compared(
     assert str(difference) == f"qa: {difference.message} ({hint})"
 
 
-def test_lockfile_must_be_written_to_the_byte(folder: Path) -> None:
+def test_lockfile_must_have_the_bytes_that_lock_writes(folder: Path) -> None:
     path = folder / "datasets.lock"
     lock = read_lock(path) or Lock({})
     assert is_as_written(path, lock)

@@ -18,16 +18,16 @@ __all__ = ["main"]
 CLEAN, PROBLEMS, USAGE, UNEXPECTED, INTERRUPTED = 0, 1, 2, 3, 130
 
 _VERBS = {
-    "sync": "build datasets into the cache",
-    "lock": "pin datasets, so that every machine gets the same bytes",
-    "list": "list the datasets of the catalog",
-    "show": "show a dataset fully resolved",
-    "preview": "show the first samples of a dataset",
-    "validate": "check manifests",
-    "diff": "show what differs between two versions of the catalog",
-    "add": "inspect a source and write a manifest for it",
-    "schema": "print the JSON Schema of a manifest, an index or a lockfile, for editors",
-    "cache": "inspect or clear the cache",
+    "sync": "Build datasets into the cache.",
+    "lock": "Pin datasets, so that every machine gets the same bytes.",
+    "list": "List the datasets of the catalog.",
+    "show": "Show a dataset fully resolved.",
+    "preview": "Show the first samples of a dataset.",
+    "validate": "Check manifests.",
+    "diff": "Show the differences between two versions of the catalog.",
+    "add": "Inspect a source and write a manifest for it.",
+    "schema": "Print a JSON Schema for editors.",
+    "cache": "Inspect or clear the cache.",
 }
 
 
@@ -53,6 +53,7 @@ class _Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # From the table: click would import every command for its help.
         with formatter.section("Commands"):
             formatter.write_dl(list(_VERBS.items()))
 
@@ -74,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if stream is None:  # closed by the caller, as in `registry sync 2>&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-            # Samples hold any character; a terminal in an ASCII locale must not stop them.
+            # Samples can contain any character. In an ASCII locale, where most can't be encoded,
+            # they are escaped, as an error would lose the rest of the output.
             stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
@@ -95,15 +97,19 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.UsageError as error:
         error.show()
         return USAGE
-    except (KeyboardInterrupt, click.Abort):
-        print("\ninterrupted; finished datasets stay in the cache", file=sys.stderr)
+    except (KeyboardInterrupt, click.Abort) as error:
+        # click raises Abort from Ctrl-C, and without a cause where a confirmation is refused.
+        is_refusal = isinstance(error, click.Abort) and error.__cause__ is None
+        message = "aborted" if is_refusal else "interrupted; finished datasets stay in the cache"
+        print(f"\n{message}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         raise
     except SystemExit:
-        # click exits on a broken pipe. Nothing else does: a custom mapper's exit is caught earlier.
+        # click calls `sys.exit` on a broken pipe; a custom mapper's exit is caught earlier.
         raise BrokenPipeError from None
     except RegistryError as error:
+        # Some errors report several problems, each with its place.
         for line in getattr(error, "problems", None) or [error]:
             print(f"error: {line}", file=sys.stderr)
         return PROBLEMS

@@ -36,6 +36,7 @@ root = click.option(
     help="The catalog: a folder with a datasets.yaml, or an index file. Default: REGISTRY_ROOT,"
     " else the nearest datasets.yaml in this folder or above it, else the built-in catalog.",
 )
+# Flags default to None rather than False: then the environment variable of the setting counts.
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 offline = click.option("--offline", is_flag=True, default=None, help="Make no network request.")
 locked = click.option(
@@ -54,9 +55,8 @@ jobs = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=lambda: min(8, 2 * (os.cpu_count() or 1)),
-    show_default="2 per core, at most 8",
     metavar="N",
-    help="How many datasets to work on at a time.",
+    help="Number of datasets to process in parallel. Default: 2 per core, at most 8.",
 )
 tags = click.option(
     "--tag",
@@ -113,7 +113,7 @@ def choose(catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...]) -> l
         return tagged
     known = sorted({tag for name in catalog for tag in catalog.tags_of(name)})
     wanted = " and ".join(tags)
-    raise click.UsageError(f"no dataset has the tag {wanted} (tags: {', '.join(known)})")
+    raise click.UsageError(f"no dataset has the tag {wanted} (tags: {', '.join(known) or 'none'})")
 
 
 def print_stray_problems(catalog: Catalog) -> bool:

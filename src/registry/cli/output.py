@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["print_json", "print_sample", "print_table", "size_text"]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
+_MIN_WIDE = 16
+"""Columns of a terminal that the widest column of a table gets at least."""
 
 
 def size_text(size: int | None) -> str:
@@ -35,8 +37,8 @@ def print_json(data: Any) -> None:
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int = -1) -> None:
     """Print a table.
 
-    If it is too wide for the terminal, the column `wide` wraps and the others are truncated. In a
-    pipe nothing is, so that `grep` and `awk` see whole values.
+    If it is too wide for the terminal, the column `wide` wraps; if that alone does not help, all
+    columns do. In a pipe no cell is wrapped or cut, so that `grep` and `awk` see complete values.
     """
     if not sys.stdout.isatty():
         widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
@@ -44,35 +46,28 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: 
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             print("  ".join(cells).rstrip())
         return
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
     table = Table(box=None, pad_edge=False, header_style="bold")
+    widths = [max(map(cell_len, column)) + 2 for column in zip(headers, *rows, strict=True)]
+    widths[wide] = min(widths[wide], _MIN_WIDE)
+    # rich shrinks the columns that wrap first, down to one letter.
+    is_crowded = sum(widths) > console.width
     for index, header in enumerate(headers):
-        wraps = index == wide % len(headers)
+        wraps = is_crowded or index == wide % len(headers)
         table.add_column(header, no_wrap=not wraps, overflow="fold" if wraps else "ellipsis")
     for row in rows:
-        # A plain str would be read as rich's markup: `[red]` in a description must stay as it is.
+        # rich would interpret a plain str as markup, such as `[red]` in a description.
         table.add_row(*map(Text, row))
-    Console().print(table)
+    console.print(table)
 
 
 def print_sample(sample: Sample, number: int) -> None:
-    """Print a sample for people to read."""
-    title = f"sample {number}" + (f" · id {sample.id}" if sample.id is not None else "")
-    lines = _sample_lines(sample)
-    if not sys.stdout.isatty():
-        print(f"── {title}", *lines, sep="\n", end="\n\n")
-        return
-    from rich.console import Console
-    from rich.panel import Panel
-    from rich.text import Text
-
-    Console().print(Panel(Text("\n".join(lines)), title=Text(title), title_align="left"))
-
-
-def _sample_lines(sample: Sample) -> list[str]:
+    """Print a sample in a form for people."""
     from registry.samples.letters import letter_of
 
     if isinstance(sample.input, str):
@@ -86,7 +81,15 @@ def _sample_lines(sample: Sample) -> list[str]:
     for name in ("metadata", "sandbox", "files", "setup"):
         if (value := getattr(sample, name)) is not None:
             lines.append(f"{name:<9} {_one_line(value)}")
-    return lines
+    title = f"sample {number}" + (f" · id {sample.id}" if sample.id is not None else "")
+    if not sys.stdout.isatty():
+        print(f"── {title}", *lines, sep="\n", end="\n\n")
+        return
+    from rich.console import Console
+    from rich.panel import Panel
+    from rich.text import Text
+
+    Console().print(Panel(Text("\n".join(lines)), title=Text(title), title_align="left"))
 
 
 def _one_line(value: Any) -> str:

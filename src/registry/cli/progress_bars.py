@@ -37,22 +37,18 @@ def bars(*, as_json: bool) -> Iterator[ReportNamed]:
         def report(name: str, progress: Progress) -> None:
             stage, task = tasks.get(name, ("", parts.TaskID(-1)))
             if stage != progress.stage:
-                # rich can't set a total back to None ("unknown"), and a total of bytes says
-                # nothing about samples: each stage gets a task of its own.
+                # rich can't reset a total to None ("unknown"), and a total of bytes says nothing
+                # about samples, so each stage has its own task.
                 if stage:
                     display.remove_task(task)
                 # rich's default total is 100, which makes the bar look finished at once.
                 task = display.add_task(name, total=None, amount="")
                 tasks[name] = (progress.stage, task)
-            display.update(
-                task, completed=progress.done, total=progress.total, amount=_amount(progress)
-            )
+            if progress.stage == "map":
+                amount = f"{progress.done:,} samples"
+            else:
+                total = f" of {size_text(progress.total)}" if progress.total else ""
+                amount = f"{size_text(progress.done)}{total}"
+            display.update(task, completed=progress.done, total=progress.total, amount=amount)
 
         yield report
-
-
-def _amount(progress: Progress) -> str:
-    if progress.stage == "map":
-        return f"{progress.done:,} samples"
-    total = f" of {size_text(progress.total)}" if progress.total else ""
-    return f"{size_text(progress.done)}{total}"

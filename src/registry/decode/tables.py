@@ -38,6 +38,8 @@ def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator
     Raises:
         NotColumnarError: what follows can't be read this way exactly.
     """
+    if source.type not in TABLE_DECODERS:
+        raise NotColumnarError(f"{source.type} is decoded record by record")
     module, function = TABLE_DECODERS[source.type]
     decoder = getattr(importlib.import_module(f"registry.decode.{module}"), function)
     frames: Iterator[Frame] = decoder(file, source, wanted)

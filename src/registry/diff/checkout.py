@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from registry.diff.git import Tree, commit_of, fork_point, matching, open_tree, repository_of
-from registry.errors import ManifestError, Problem
+from registry.errors import ManifestError, Problem, RevisionError
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import read_yaml
 
@@ -43,7 +43,7 @@ class Checkout:
         return os.path.relpath(path, self.top) if inside else name
 
     def strip_folders(self, message: str) -> str:
-        """Return a message with its file names relative to `top`."""
+        """Return a message with the file names in it relative to `top`."""
         return message.replace(f"{self.top}{os.sep}", "")
 
     def portable_problem(self, problem: Problem) -> Problem:
@@ -85,6 +85,9 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
         # An existing folder shadows a branch of that name; `refs/heads/NAME` is the branch.
         if own.name.endswith((".yaml", ".yml")) and own.is_file():
             return folder_checkout(own, argument)
+        # No revision looks like these; git would take `../x` for a range.
+        if argument in (".", "..") or argument.startswith(("./", "../", "/")):
+            raise RevisionError(f"'{argument}' is not a folder with a {INDEX_NAME}")
     index = index.resolve()
     repository = repository_of(index.parent).resolve()
     commit = fork_point(repository) if argument is None else commit_of(repository, argument)

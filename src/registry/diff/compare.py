@@ -33,7 +33,7 @@ _REPORT_ORDER: tuple[str, ...] = (
     "renamed",
     ChangeClass.DOCUMENTATION,
 )
-# What only follows from other changes comes last.
+# Consequences of other changes come last.
 _KEY_ORDER: tuple[str, ...] = (*ChangeClass, "")
 
 
@@ -95,7 +95,7 @@ def _added_removed_renamed(
 
 
 def _renamed(old: Mapping[str, Values], new: Mapping[str, Values]) -> dict[str, str]:
-    """Return new name → old name of datasets that are equal apart from documentation."""
+    """Return new name → old name of datasets that are equal except for documentation."""
     removed = defaultdict(list)
     for name in sorted(old.keys() - new.keys()):
         removed[_content_digest(old[name])].append(name)
@@ -152,7 +152,7 @@ class _Difference:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What is equal for all datasets that inherit the change."""
+        """Equal for all datasets that inherit the change."""
         return (self.key, *(canonical_json(one and one.value) for one in (self.old, self.new)))
 
 
@@ -250,7 +250,7 @@ def _differences(old: Values, new: Values) -> list[_Difference]:
         kinds |= dict.fromkeys(results, "")
     elif "pin.ordered" in kinds and "pin.unordered" not in kinds:
         kinds |= dict.fromkeys(results, ChangeClass.ORDER)
-    else:  # samples changed though no key explains it: upstream did
+    else:  # no key explains the new samples, so the upstream data changed
         kinds |= dict.fromkeys(results, ChangeClass.SOURCE)
     return [
         _Difference(key, kinds[key], *pair)

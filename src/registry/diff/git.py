@@ -20,7 +20,7 @@ _MAIN_NAMES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _CHUNK_BYTES = 1 << 20
 _FILE_MODES, _LINK_MODE = ("100644", "100755"), "120000"
 _MAX_LINKS = 8  # a chain of links may be a cycle
-# A bracket matches any character: the worst is a file that is extracted and then not read.
+# A bracket matches any character: at worst, a file is extracted and then not read.
 _WILDCARDS = {"*": "[^/]*", "?": "[^/]", "[": "[^/]"}
 _TREE_ENTRY = re.compile(r"(?P<mode>\d+) \w+ (?P<id>[0-9a-f]+)\t(?P<path>.*)", re.DOTALL)
 
@@ -168,7 +168,8 @@ def _ref_names(repository: Path) -> list[str]:
 def _git(folder: Path, *arguments: str) -> str:
     done = _run(folder, *arguments)
     if done.returncode != 0:
-        message = " ".join(done.stderr.split()) or f"git {arguments[0]} failed"
+        message = " ".join(done.stderr.split()).removeprefix("fatal: ")
+        message = message.partition(" (or any")[0] or f"git {arguments[0]} failed"
         raise RevisionError(f"{folder}: {message} (folders can be compared without git)")
     return done.stdout
 

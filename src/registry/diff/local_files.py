@@ -1,4 +1,4 @@
-"""The local files of a dataset: what a review has to have at hand, and their digests."""
+"""List the local files of a dataset, and digest them for a comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from registry.manifest.models import DatasetSpec
 
 __all__ = ["digest_of_file", "local_patterns"]
 
-# A repository may hold this in place of a large file; it names the digest of the bytes.
+# Git LFS commits this in place of a large file; it names the digest of the bytes.
 _LFS_POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n"
 )
@@ -25,7 +25,7 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
 
 
 def digest_of_file(path: Path) -> str:
-    """Return `sha256:…` of a file's bytes, also where only Git LFS's pointer to them is there."""
+    """Return `sha256:…` of a file's bytes, or the digest that its Git LFS pointer names."""
     if path.stat().st_size <= _LONGEST_POINTER:
         pointer = _LFS_POINTER.match(path.read_bytes())
         if pointer is not None:

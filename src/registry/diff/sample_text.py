@@ -65,5 +65,5 @@ def _message_text(message: ChatMessage) -> str:
 
 
 def _sorted_json(value: Any) -> str:
-    # Sorted, as the order of keys is no difference; not ASCII only, as people read it.
+    # Sorted, as the order of keys does not matter; not escaped to ASCII, as people read it.
     return json.dumps(encode_value(value), ensure_ascii=False, sort_keys=True)

@@ -33,7 +33,7 @@ class Samples:
 
     samples: Sequence[Sample]
     folder: str = ""
-    """The catalog's folder, which makes no difference in a path."""
+    """The catalog's folder; paths are compared relative to it."""
     auto_id: bool = False
     """Whether ids are row numbers, which don't identify a sample."""
 
@@ -44,7 +44,7 @@ def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleC
 
     def is_similar_input(i: int, j: int) -> bool:
         inputs = (
-            field_text(side.samples[n], "input", side.folder) for side, n in ((old, i), (new, j))
+            field_text(one.samples[n], "input", one.folder) for one, n in ((old, i), (new, j))
         )
         return is_similar(*inputs)
 
@@ -68,8 +68,8 @@ def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleC
                 _changed_example(old, new, *pair, differs[number])
                 for number, pair in enumerate(changed[:examples])
             ),
-            *(_one_sided_example("added", new, n) for n in added[:examples]),
-            *(_one_sided_example("removed", old, n) for n in removed[:examples]),
+            *(_example_of_one("added", new, n) for n in added[:examples]),
+            *(_example_of_one("removed", old, n) for n in removed[:examples]),
         ),
     )
 
@@ -77,7 +77,7 @@ def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleC
 def new_samples(new: Samples, *, examples: int = 3) -> SampleChange:
     """Return the first samples of a new dataset."""
     count = len(new.samples)
-    shown = (_one_sided_example("added", new, n) for n in range(min(examples, count)))
+    shown = (_example_of_one("added", new, n) for n in range(min(examples, count)))
     return SampleChange(new=count, added=count, examples=tuple(shown))
 
 
@@ -86,7 +86,7 @@ def new_samples(new: Samples, *, examples: int = 3) -> SampleChange:
 
 @dataclass(frozen=True)
 class _DigestTable:
-    """What of a dataset is held in memory: 8 bytes per field, so 10 MB per 100,000 samples."""
+    """Ids and digests in place of samples: 8 bytes per field, so 10 MB per 100,000 samples."""
 
     ids: list[str | int | None]
     digests: NDArray[np.uint64]
@@ -100,16 +100,16 @@ class _DigestTable:
         return is_unique and None not in self.ids and not self.auto_id
 
 
-def _digest_table(side: Samples) -> _DigestTable:
+def _digest_table(dataset: Samples) -> _DigestTable:
     ids: list[str | int | None] = []
     digests = bytearray()
-    for sample in side.samples:
+    for sample in dataset.samples:
         ids.append(sample.id)
         for field in COMPARED_FIELDS:
-            data = field_bytes(sample, field, side.folder)
+            data = field_bytes(sample, field, dataset.folder)
             digests += blake2b(data, digest_size=8).digest() if data else bytes(8)
     rows = np.frombuffer(bytes(digests), dtype=np.uint64).reshape(-1, len(COMPARED_FIELDS))
-    return _DigestTable(ids, rows, side.auto_id)
+    return _DigestTable(ids, rows, dataset.auto_id)
 
 
 # --- matching ---
@@ -127,11 +127,12 @@ def _match(
 ) -> list[Pair]:
     """Return the samples that both datasets have, in the order of the new one."""
     pairs = _match_keys(before.ids, after.ids, []) if by_id else []
-    # With ids: what has a new id. Without: what is unchanged, then what has an unchanged input.
+    # With ids, this pairs equal samples whose id changed. Without, it pairs unchanged samples, and
+    # the next line those of which only the input is unchanged.
     pairs += _match_digests(before, after, pairs, slice(None))
     if not by_id:
         pairs += _match_digests(before, after, pairs, slice(0, 1))
-    pairs += _match_neighbours(before, after, pairs, is_similar_input)
+    pairs += _match_gaps(before, after, pairs, is_similar_input)
     return sorted(pairs, key=lambda pair: pair[1])
 
 
@@ -154,13 +155,13 @@ def _match_keys(old: Sequence[Hashable], new: Sequence[Hashable], pairs: list[Pa
     return [(positions[new[j]].pop(), j) for j in unmatched if positions.get(new[j])]
 
 
-def _match_neighbours(
+def _match_gaps(
     before: _DigestTable,
     after: _DigestTable,
     pairs: list[Pair],
     is_similar_input: Callable[[int, int], bool],
 ) -> list[Pair]:
-    """Pair samples between the same neighbours if only their inputs differ, and not by much."""
+    """Pair samples between the same neighbors if only their inputs differ, and not by much."""
     if _moved(sorted(pairs, key=lambda pair: pair[1])):
         return []
     old = _gaps(len(before.ids), {i for i, _ in pairs})
@@ -174,8 +175,8 @@ def _match_neighbours(
     ]
     if len(candidates) <= _MAX_SIMILARITY_CHECKS:
         return [pair for pair in candidates if is_similar_input(*pair)]
-    # A new prompt template changes every input alike, so a few of them decide for all: each
-    # check takes milliseconds.
+    # A new prompt template changes every input in the same way, so a sample of the candidates
+    # decides for all: each check takes milliseconds.
     checked = candidates[:: len(candidates) // _MAX_SIMILARITY_CHECKS]
     return candidates if all(is_similar_input(*pair) for pair in checked) else []
 
@@ -237,25 +238,25 @@ def _changed_example(
     for n in np.flatnonzero(differs[1:]).tolist():
         field = COMPARED_FIELDS[n]
         texts = [field_text(before, field, old.folder), field_text(after, field, new.folder)]
-        if texts[0] == texts[1]:  # they differ in what people are not shown: None → ""
+        if texts[0] == texts[1]:  # equal as text, such as None and ""
             data = field_bytes(before, field, old.folder), field_bytes(after, field, new.folder)
             texts = [one.decode("utf-8", "replace") for one in data]
         changes.append(FieldChange(field, word_diff(*texts)))
     return Example("changed", _label(after, j, new), tuple(changes))
 
 
-def _one_sided_example(
-    status: Literal["added", "removed"], side: Samples, position: int
+def _example_of_one(
+    status: Literal["added", "removed"], dataset: Samples, position: int
 ) -> Example:
-    sample = side.samples[position]
+    sample = dataset.samples[position]
     sign: Literal["+", "-"] = "+" if status == "added" else "-"
-    texts = ((field, field_text(sample, field, side.folder)) for field in _FIELDS_OF_EXAMPLE)
+    texts = ((field, field_text(sample, field, dataset.folder)) for field in _FIELDS_OF_EXAMPLE)
     fields = tuple(FieldChange(field, (Chunk(sign, text),)) for field, text in texts if text)
-    return Example(status, _label(sample, position, side), fields)
+    return Example(status, _label(sample, position, dataset), fields)
 
 
-def _label(sample: Sample, position: int, side: Samples) -> str:
-    if sample.id is None or side.auto_id:
+def _label(sample: Sample, position: int, dataset: Samples) -> str:
+    if sample.id is None or dataset.auto_id:
         return f"sample {position + 1}"
     label = str(sample.id)
     return f"id {label}" if len(label) <= _MAX_LABEL else f"id {label[:_MAX_LABEL]}…"

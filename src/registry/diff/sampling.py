@@ -64,26 +64,22 @@ def _sample_change(
     if change.status not in ("changed", "added") or change.kinds == (ChangeClass.DOCUMENTATION,):
         return None
     snapshots = {"base": base, "head": head} if change.status == "changed" else {"head": head}
-    datasets = {side: _Dataset(change.name, snapshot) for side, snapshot in snapshots.items()}
+    datasets = {label: _Dataset(change.name, snapshot) for label, snapshot in snapshots.items()}
     try:
-        # Before anything is opened, as opening a dataset may import its mapper.
+        # Code is not run if only the change under review trusts it. Checked before any dataset is
+        # opened, as opening one may import its mapper.
         for dataset in datasets.values():
-            _refuse_new_trust(dataset.spec.mapper, base)
+            package = (dataset.spec.mapper or "").partition(":")[0].partition(".")[0]
+            trusted = base.snapshot.index.get("trust")
+            if package and (trusted is None or package not in trusted.value):
+                message = f"the base does not trust the package '{package}', so its code is not run"
+                raise AccessError(message)
         return _compare(datasets, options)
     except RegistryError as error:
         message = (str(error).splitlines() or [type(error).__name__])[0]
         for snapshot in (base, head):
             message = snapshot.checkout.strip_folders(message)
         return SampleChange(note=f"not compared: {message}")
-
-
-def _refuse_new_trust(mapper: str | None, base: OpenSnapshot) -> None:
-    """Refuse to run code that only the change under review itself trusts."""
-    package = (mapper or "").partition(":")[0].partition(".")[0]
-    trusted = base.snapshot.index.get("trust")
-    if package and (trusted is None or package not in trusted.value):
-        message = f"the base does not trust the package '{package}', so its code is not run"
-        raise AccessError(message)
 
 
 @dataclass(frozen=True)
@@ -115,23 +111,23 @@ def _compare(datasets: Mapping[str, _Dataset], options: SamplingOptions) -> Samp
     """Compare the samples of both snapshots, or describe those of one."""
     for dataset in datasets.values():
         dataset.snapshot.extract_siblings(dataset.name)
-    missing = [side for side, one in datasets.items() if not one.is_cached(options.cache)]
+    missing = [label for label, one in datasets.items() if not one.is_cached(options.cache)]
     if missing and not options.build:
         note = f"not compared: {_predicate(missing, 'not cached')} ({options.hint})"
         return SampleChange(note=note)
     samples, built = [], []
-    for side, dataset in datasets.items():
-        # Asked again, as the build for one snapshot may be just what the other one needs.
+    for label, dataset in datasets.items():
+        # Checked again, as the build for one snapshot may also serve the other.
         cached = dataset.is_cached(options.cache)
         if not cached:
-            built.append(side)
+            built.append(label)
             options.announce(f"building {dataset.name} of {dataset.snapshot.snapshot.label}")
-        # Cached samples need no request, whatever has happened to their source.
+        # Cached samples are opened without a request, even if their source has changed.
         samples.append(dataset.open(options.cache, offline=cached or options.offline))
     describe = compare_samples if len(samples) == 2 else new_samples
     change = describe(*samples, examples=options.examples)
     return replace(change, note=_predicate(built, "built for this") if built else "")
 
 
-def _predicate(sides: list[str], predicate: str) -> str:
-    return f"{' and '.join(sides)} {'is' if len(sides) == 1 else 'are'} {predicate}"
+def _predicate(labels: list[str], predicate: str) -> str:
+    return f"{' and '.join(labels)} {'is' if len(labels) == 1 else 'are'} {predicate}"

@@ -95,7 +95,7 @@ def is_digest(key: str) -> bool:
 
 
 def is_reported(key: str) -> bool:
-    """Return whether a change to the key says something that no other key says."""
+    """Return whether a change to the key is reported: no other key repeats it."""
     return _REDUNDANT.fullmatch(key) is None
 
 

@@ -34,7 +34,7 @@ _DATASET_KEYS = ("version", "defaults", "datasets")
 
 @dataclass(frozen=True)
 class OpenSnapshot:
-    """One snapshot, with what is needed to read its samples."""
+    """One snapshot, with the specs and pins that its samples are loaded by."""
 
     checkout: Checkout
     snapshot: Snapshot
@@ -75,8 +75,8 @@ def open_snapshots(
             if head is None
             else checkout_of(head, index, folder / "head")
         )
-        # A catalog has thousands of datasets and a change touches few: comparing what was parsed
-        # spares the origins of each value of all others.
+        # A catalog may have thousands of datasets, of which few change: comparing parsed values
+        # first avoids finding the origin of each value of all others.
         unchanged = frozenset(
             name
             for name in old.specs.keys() & new.specs.keys()
@@ -108,7 +108,7 @@ def _read(checkout: Checkout) -> _Contents:
     documents: tuple[Document, ...] = ()
     catalog: Catalog | None = None
     try:
-        # A temporary checkout never comes back, so compiling its catalog would only fill the cache.
+        # A temporary checkout is read once, so caching its catalog would only fill the disk.
         catalog = Catalog.open(checkout.index, keep=not checkout.is_temporary)
     except ManifestError as error:
         problems += error.problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Literal
@@ -13,13 +13,13 @@ from registry.diff.models import Chunk
 __all__ = ["ELLIPSIS", "excerpt", "is_similar", "word_diff"]
 
 ELLIPSIS = " … "
-"""Replaces what is left out."""
+"""Replaces omitted text."""
 
 # Whitespace counts as a word: then both texts can be read from the diff without loss.
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _MIN_SIMILARITY = 0.6
-# SequenceMatcher takes quadratic time, so similarity is judged by the first words alone, and
-# beyond this many pairs of words the two texts count as completely different.
+# SequenceMatcher takes quadratic time, so similarity is measured on the first words alone, and
+# texts with more pairs of words than this count as completely different.
 _SIMILARITY_WORDS = 200
 _MAX_PAIRS = 4_000_000
 
@@ -27,17 +27,24 @@ _MAX_PAIRS = 4_000_000
 def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
     """Return the equal, removed and added parts of two texts, in order."""
     before, after = _WORD.findall(old), _WORD.findall(new)
-    # Most edits are small: cutting off equal ends first leaves little for SequenceMatcher.
+    # Most edits are small: removing equal ends first leaves little for SequenceMatcher.
     start = _common_prefix(before, after)
     end = _common_prefix(before[start:][::-1], after[start:][::-1])
     head, tail = before[:start], before[len(before) - end :]
     middle = _diff(before[start : len(before) - end], after[start : len(after) - end])
-    chunks = [Chunk("=", "".join(head)), *middle, Chunk("=", "".join(tail))]
-    return tuple(_merge(chunks))
+    found = [Chunk("=", "".join(head)), *middle, Chunk("=", "".join(tail))]
+    # Merge neighbors: equal chunks, and changes with the removed text first.
+    chunks = []
+    for is_equal, group in groupby((one for one in found if one.text), lambda one: one.sign == "="):
+        parts = list(group)
+        signs: tuple[Literal["=", "-", "+"], ...] = ("=",) if is_equal else ("-", "+")
+        texts = ((sign, "".join(text for one, text in parts if one == sign)) for sign in signs)
+        chunks += [Chunk(sign, text) for sign, text in texts if text]
+    return tuple(chunks)
 
 
 def is_similar(old: str, new: str) -> bool:
-    """Return whether most words of two texts are equal, judged by the first 200."""
+    """Return whether most words of two texts are equal, measured on the first 200."""
     before, after = (re.findall(r"\w+", text)[:_SIMILARITY_WORDS] for text in (old, new))
     return SequenceMatcher(None, before, after, autojunk=False).ratio() >= _MIN_SIMILARITY
 
@@ -58,17 +65,6 @@ def _diff(before: list[str], after: list[str]) -> Iterator[Chunk]:
             yield Chunk("=", old)
         else:  # whitespace between two changes is part of them: `a b` → `x y` is one change
             yield from (Chunk("-", old), Chunk("+", "".join(after[j1:j2])))
-
-
-def _merge(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Merge neighbouring chunks: equal ones, and changes with what is removed first."""
-    for is_equal, group in groupby(
-        (one for one in chunks if one.text), lambda chunk: chunk.sign == "="
-    ):
-        parts = list(group)
-        signs: tuple[Literal["=", "-", "+"], ...] = ("=",) if is_equal else ("-", "+")
-        texts = ((sign, "".join(text for one, text in parts if one == sign)) for sign in signs)
-        yield from (Chunk(sign, text) for sign, text in texts if text)
 
 
 def excerpt(chunks: Sequence[Chunk], *, context: int = 40, longest: int = 240) -> tuple[Chunk, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-import msgspec
 from msgspec import structs
 
+from registry.base.conversion import convert
 from registry.errors import Problem, Severity, did_you_mean
 from registry.manifest.models import Validation
 from registry.rules import ALL, RULE_FAMILIES, RULES, Finding
@@ -91,7 +91,7 @@ def configured(index: Document) -> tuple[Selection, list[Problem]]:
     ]
     if problems:
         return Selection(), problems
-    config = msgspec.convert(given, Validation)
+    config = convert(given, Validation)
     wanted = _DEFAULT if config.select is None else _rules_named(config.select) | _BLOCKING
     rules = wanted - (_rules_named(config.ignore) - _BLOCKING)
     severities = {

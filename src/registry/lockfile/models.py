@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct
 
+from registry.base.conversion import convert
 from registry.base.fs import write_atomic
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump
@@ -180,7 +180,7 @@ def lock_of(documents: Iterable[Document]) -> Lock:
     """Return the lock in the documents of a lockfile."""
     return Lock(
         {
-            name: msgspec.convert({**pin, "sources": [*map(_renamed, pin["sources"])]}, Pin)
+            name: convert({**pin, "sources": [*map(_renamed, pin["sources"])]}, Pin)
             for document in documents
             for name, pin in document.value["datasets"].items()
         }

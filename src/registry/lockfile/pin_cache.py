@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
+from registry.base.conversion import decode_json
 from registry.catalog.code_version import package_version_key
 from registry.lockfile.models import Lock, Pin, parse_lock, read_bytes
 
@@ -59,4 +60,4 @@ def _find(data: bytes, key: list[str], name: str) -> Pin | None:
         return None
     row = header["names"].index(name)  # a dict of ten thousand names would take longer
     begin, end = header["offsets"][row : row + 2]
-    return msgspec.json.decode(data[start + begin : start + end], type=Pin)
+    return decode_json(data[start + begin : start + end], Pin)

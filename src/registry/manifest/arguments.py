@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from registry.base.conversion import convert
 from registry.manifest.source import SourceModel
 from registry.manifest.validation import schema_errors
 
@@ -33,7 +34,7 @@ def source_from_arguments(model: type[Model], keys: Mapping[str, Any]) -> Model:
     """
     given = {key: value for key, value in keys.items() if value is not None}
     try:
-        return msgspec.convert(given, model)
+        return convert(given, model)
     except msgspec.ValidationError as error:
         source = {"type": model.type, **given}
         # Options of a file system may be any Python objects here, which no manifest can hold.

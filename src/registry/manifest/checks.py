@@ -72,10 +72,10 @@ def missing_key(merged: Merged) -> Iterator[Finding]:
 
 
 def missing_license(merged: Merged) -> Iterator[Finding]:
-    """Yield that no licence is given."""
+    """Yield that no license is given."""
     if _lacks(merged, "license"):
         hint = "copy it from the page of the data: `license: mit`"
-        yield Finding(("license",), "no licence", hint)
+        yield Finding(("license",), "no license", hint)
 
 
 def missing_description(merged: Merged) -> Iterator[Finding]:

@@ -7,9 +7,9 @@ takes a hundred times as long to create one. Constructors check nothing; `to_spe
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
+from registry.base.conversion import convert
 from registry.errors import Severity
 from registry.manifest.source import Source
 from registry.manifest.source_models import to_source
@@ -184,7 +184,7 @@ def to_spec(keys: dict[str, Any]) -> DatasetSpec:
     Raises:
         msgspec.ValidationError: they do not fit the model; it reports the first problem only.
     """
-    return msgspec.convert(keys, DatasetSpec, dec_hook=to_source)
+    return convert(keys, DatasetSpec, dec_hook=to_source)
 
 
 class Validation(_Model, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from registry.base.conversion import convert
 from registry.base.locations import has_secret, is_local, public_location, unpacked_suffix
 from registry.manifest.source import Repository, Source, SourceModel, is_commit
 
@@ -266,7 +267,7 @@ def to_source(expected: type, keys: Any) -> Any:
     kind = keys.get("type") if isinstance(keys, dict) else None
     if not isinstance(kind, str) or kind not in SOURCE_TYPES:
         raise msgspec.ValidationError(f"Expected a source with a known type, got {kind!r}")
-    return msgspec.convert(keys, SOURCE_TYPES[kind])
+    return convert(keys, SOURCE_TYPES[kind])
 
 
 def infer_source_keys(location: str) -> dict[str, Any] | None:

@@ -1,1 +1,1 @@
-"""Record → sample, by a FieldSpec, by the field language of manifests, or by a Python function."""
+"""Map records to samples by a FieldSpec, the field language of manifests, or a Python function."""

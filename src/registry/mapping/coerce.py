@@ -1,4 +1,4 @@
-"""Coerce a record's values to the fields of a sample, as the loaders do with each column.
+"""Coerce the values of a record to the fields of a sample.
 
 Every function follows Inspect AI's loaders; `docs/design.md` lists where ours differ.
 """
@@ -36,7 +36,7 @@ __all__ = [
 # An id is stored as int64.
 _LARGEST_ID = 2.0**63
 
-# Role → class, and the keys that it takes beside the content.
+# Role → class, and the keys that it accepts besides the content.
 _MESSAGES: dict[str, tuple[Callable[..., ChatMessage], tuple[str, ...]]] = {
     "system": (ChatMessageSystem, ()),
     "user": (ChatMessageUser, ()),
@@ -52,7 +52,8 @@ def is_missing(value: Any) -> bool:
 
 
 def to_input(value: Any) -> str | list[ChatMessage]:
-    """Return the prompt: a str unchanged, a list of `{role, content}` as messages."""
+    """Return the prompt: a str unchanged, a list of `{role, content}` dicts as messages."""
+    # This message, and the one for a missing content, are Inspect's: its users may match them.
     if is_missing(value) or not value:
         raise MappingError("No input in dataset", field="input", value=value)
     if isinstance(value, str):
@@ -77,7 +78,8 @@ def _to_message(value: Any, index: int) -> ChatMessage:
     make, names = _MESSAGES[role]
     extra = {name: value.get(name) for name in names}
     try:
-        # The same conversation has the same ids on every machine; Inspect's are random.
+        # Derived from the content, where Inspect draws random ids: a cached sample must be the
+        # same on every machine. 22 characters, as Inspect's ids have.
         identifier = digest_of([index, role, content, extra]).removeprefix("sha256:")[:22]
         return make(id=identifier, content=content, source="input", **extra)
     except (TypeError, ValueError) as error:  # TypeError: a value without a JSON form
@@ -85,14 +87,14 @@ def _to_message(value: Any, index: int) -> ChatMessage:
 
 
 def to_target(value: Any) -> str | list[str]:
-    """Return the answer: "" where it is missing, a list of str, or the str of any other value."""
+    """Return the answer: "" if it is missing, a list as a list of str, any other value as a str."""
     if is_missing(value):
         return ""
     return [str(item) for item in value] if isinstance(value, list) else str(value)
 
 
 def to_choices(value: Any) -> list[str] | None:
-    """Return the choices: those of a list, or a str split at commas, else at whitespace."""
+    """Return the choices: the items of a list, or a str split at commas, else at whitespace."""
     if is_missing(value):
         return None
     if isinstance(value, list):
@@ -105,19 +107,19 @@ def to_choices(value: Any) -> list[str] | None:
 
 
 def to_id(value: Any) -> int | str | None:
-    """Return the identifier: an int or a str unchanged, 1.0 as 1."""
+    """Return the identifier: an int or a str unchanged, a float such as 1.0 as an int."""
     if isinstance(value, bool):
         return int(value)
     if value is None or isinstance(value, int | str):
         return value
-    # pandas, and so many a Parquet file, has integers beside nulls as floats.
+    # pandas writes a column of integers and nulls as floats, so many Parquet files have them.
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_ID:
         return int(value)
     raise MappingError("an id must be an integer or a string", field="id", value=value)
 
 
 def to_metadata(value: Any) -> dict[str, Any] | None:
-    """Return the metadata: a dict, or the one that a str has as JSON."""
+    """Return the metadata: a dict, or a str parsed as a JSON object."""
     if is_missing(value):
         return None
     data = _from_json(value, "metadata") if isinstance(value, str) else value
@@ -140,7 +142,7 @@ def to_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
 
 
 def to_files(value: Any) -> dict[str, str] | None:
-    """Return the files: a dict of str, or the one that a str has as JSON."""
+    """Return the files: a dict of str, or a str parsed as a JSON object."""
     if is_missing(value):
         return None
     data = _from_json(value, "files") if isinstance(value, str) else value

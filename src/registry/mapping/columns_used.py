@@ -1,4 +1,4 @@
-"""What an expression or condition depends on: which columns, and whether the record's number."""
+"""Find which columns an expression or condition reads, and whether it reads the record number."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ __all__ = [
 ]
 
 ColumnDependencies = frozenset[str] | None
-"""Column names and paths as expressions write them; None for the whole record."""
+"""Column names and paths as the manifest writes them; None for the whole record."""
 
 
 def join_dependencies(parts: Iterable[ColumnDependencies]) -> ColumnDependencies:
-    """Return the dependencies of several parts together."""
+    """Return the union of several dependencies."""
     names: frozenset[str] = frozenset()
     for part in parts:
         if part is None:
@@ -52,14 +52,15 @@ def join_dependencies(parts: Iterable[ColumnDependencies]) -> ColumnDependencies
 
 
 def expression_dependencies(expression: Expression) -> ColumnDependencies:
-    """Return the columns that an expression reads, also in the arguments of operations."""
+    """Return the columns that an expression reads, including in the arguments of operations."""
     own: frozenset[str] = frozenset()
     match expression:
         case Column(name):
             own = frozenset([name])
-        case Hash(fields=()):  # of every column that holds a str
+        case Hash(fields=()):  # hashes every column whose value is a str
             return None
         case Template(parts, values):
+            # A placeholder named under `with` is an expression (see `_parts`), not a column.
             own = frozenset(expression_columns(Template(parts, {}))) - values.keys()
     return join_dependencies([own, *map(expression_dependencies, _parts(expression))])
 
@@ -87,7 +88,10 @@ def metadata_dependencies(raw: Any) -> ColumnDependencies:
 
 
 def uses_row_number(node: Expression | Condition) -> bool:
-    """Return whether an expression or a condition reads the number of the record."""
+    """Return whether an expression or condition reads the number of the record.
+
+    If so, its value can't be shared between records with equal columns.
+    """
     match node:
         case RowNumber():
             return True
@@ -98,7 +102,7 @@ def uses_row_number(node: Expression | Condition) -> bool:
 
 
 def _parts(expression: Expression) -> Iterator[Expression]:
-    """Yield the direct parts of an expression, also those in the arguments of operations."""
+    """Yield the direct parts of an expression, including those in the arguments of operations."""
     match expression:
         case Hash(fields=fields, prefix=prefix):
             yield from fields if prefix is None else (*fields, prefix)

@@ -41,7 +41,7 @@ def is_empty(value: Any) -> bool:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Compare as manifests mean it: true is not 1, and 1 is 1.0."""
+    """Compare by the rules of manifests: unlike in Python, true is not 1; 1 equals 1.0."""
     try:
         return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
     except ArithmeticError:  # comparing a signalling NaN of decimal raises
@@ -51,7 +51,7 @@ def equal(left: Any, right: Any) -> bool:
 def compile_condition(
     condition: Condition, compile_expression: Callable[[Expression], Evaluator]
 ) -> RowPredicate:
-    """Return the function that tells whether a condition holds for a row.
+    """Compile a condition to a function that returns whether a row meets it.
 
     Raises:
         ValueError: the operand of a comparison has the wrong type.
@@ -74,9 +74,9 @@ def compile_condition(
 
 
 def compile_comparisons(comparisons: Comparisons) -> ValuePredicate:
-    """Return the function that tells whether all comparisons hold for a value."""
+    """Compile comparisons to a function that returns whether a value meets all of them."""
     tests = [_compile_comparison(name, operand) for name, operand in comparisons.tests]
-    # A missing column compares as null does.
+    # A missing column compares like null.
     return lambda value: all(test(None if value is MISSING else value) for test in tests)
 
 
@@ -88,7 +88,7 @@ def _compile_comparison(name: str, operand: Any) -> ValuePredicate:
             return lambda value: not equal(value, operand)
         case "in" | "not_in" if not isinstance(operand, list):
             raise ValueError(f"`{name}` takes a list")
-        case "in":
+        case "in":  # not Python's `in`, which takes true for 1
             return lambda value: any(equal(value, item) for item in operand)
         case "not_in":
             return lambda value: not any(equal(value, item) for item in operand)

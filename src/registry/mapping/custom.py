@@ -1,4 +1,4 @@
-"""A mapper written in Python: `package.module:function`, from a package that is trusted."""
+"""Load a mapper written in Python, `package.module:function`, from a trusted package."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["load_mapper", "mapper_digest"]
 
 
 def load_mapper(name: str) -> RecordToSample:
-    """Import a mapper; the caller has checked that its package is trusted.
+    """Import a mapper; the caller must have checked that its package is trusted.
 
     Raises:
-        MappingError: there is no such module or function.
+        MappingError: the module can't be imported, or has no such function.
     """
     module_name, _, function_name = name.partition(":")
     # Third-party code may raise anything, SystemExit included, on import and on each call.
@@ -48,9 +48,10 @@ def load_mapper(name: str) -> RecordToSample:
 
 
 def mapper_digest(name: str) -> str:
-    """Return the digest of the Python source of the top-level package that a mapper belongs to.
+    """Return the digest of all Python source files in a mapper's top-level package.
 
-    The whole package counts, not just the mapper's module: a mapper may use any helper in it.
+    The mapper's own module is not enough: after a change of a helper that it imports, the cache
+    would return samples of the old code.
 
     Raises:
         MappingError: the mapper can't be imported, or its source can't be read.
@@ -69,18 +70,18 @@ def mapper_digest(name: str) -> str:
     if not files:
         message = f"'{package.__name__}' has no source files in a folder"
         raise MappingError(f"{message}: install it unpacked to use the mapper {name}")
-    # A single module has the digest of its bytes, wherever it lies.
+    # A single module has the digest of its bytes, whatever its path.
     return digest_of(files) if hasattr(package, "__path__") else files[0][1]
 
 
 def _source_files(package: ModuleType) -> list[tuple[str, str]]:
-    """Return the relative path and digest of each `.py` file of a package, in a fixed order."""
+    """Return the relative path and digest of each `.py` file of a package, sorted."""
     found = []
-    # A namespace package may have several folders. What is in a zip file, or is the placeholder
-    # of an editable install, is not a folder and gives nothing.
+    # A namespace package may have several folders. An entry inside a zip file, or the placeholder
+    # of an editable install, is not a folder: `os.walk` yields nothing for it.
     for root in package.__path__:
         for folder, folders, names in os.walk(root):
-            # Modules below `.git` or `.venv` can't be imported by name.
+            # Modules below `.git` or `.venv` can't be imported by name, so they don't count.
             folders[:] = [one for one in folders if one != "__pycache__" and one[0] != "."]
             paths = [Path(folder, one) for one in names if one.endswith(".py")]
             found += [(path.relative_to(root).as_posix(), _file_digest(path)) for path in paths]

@@ -1,4 +1,4 @@
-"""Compile an expression of the field language to a function of one row."""
+"""Compile an expression of the field language to a function that evaluates it for one row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
 
 __all__ = ["compile_expression"]
 
-# Inspect's content types for audio and video need a format; manifests have no key for it.
+# Inspect's content types for audio and video require a format; manifests have no key for it.
 _MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
 
 
@@ -45,14 +45,15 @@ def compile_expression(expression: Expression) -> Evaluator:
         case Column(name):
 
             def evaluate(row: Row) -> Any:
-                record = row.record  # the exact name is nearly always there: no call then
+                record = row.record  # nearly always has the exact name, which saves a call
                 return record[name] if name in record else get_column(record, name)
 
             return evaluate
         case Const(str() as text):
             return lambda row: text
         case Const(value):
-            return lambda row: copy.deepcopy(value)  # a sample may change its own list or dict
+            # A copy, so that a change in one sample does not change the others.
+            return lambda row: copy.deepcopy(value)
         case ListOf(items):
             return _compile_list(items)
         case ObjectOf(pairs):
@@ -102,7 +103,7 @@ def _compile_list(items: tuple[Expression, ...]) -> Evaluator:
         values: list[Any] = []
         for evaluator in evaluators:
             value = evaluator(row)
-            if isinstance(value, list):  # so that choices may come from lists and single columns
+            if isinstance(value, list):  # so that choices may mix lists and single columns
                 values.extend(value)
             else:
                 values.append(value)
@@ -114,18 +115,18 @@ def _compile_list(items: tuple[Expression, ...]) -> Evaluator:
 def _compile_hash(expression: Hash) -> Evaluator:
     evaluators = [_compile_required(field) for field in expression.fields]
     prefix = _compile_required(expression.prefix) if expression.prefix else None
-    # `hashlib.new` would look the name up at each call; the schema refuses unknown ones.
+    # `hashlib.new` would look the name up on each call; the schema rejects unknown names.
     digest_of: Any = getattr(hashlib, expression.algorithm, None)
     length = expression.length
 
     def evaluate(row: Row) -> str:
         if evaluators:
             texts = [str(evaluator(row)) for evaluator in evaluators]
-        else:  # every column that holds a str, by name: the order of columns must not matter
+        else:  # every column that has a str, sorted: the order of columns must not matter
             texts = [value for _, value in sorted(row.record.items()) if isinstance(value, str)]
-        # The separator keeps "ab", "c" apart from "a", "bc"; JSON may hold half a surrogate pair.
+        # The separator distinguishes "ab", "c" from "a", "bc". JSON may have a lone surrogate.
         data = "\0".join(texts).encode("utf-8", "surrogatepass")
-        # An OpenSSL in FIPS mode refuses md5 for security.
+        # OpenSSL in FIPS mode refuses md5 unless it is declared not to be for security.
         digest = digest_of(data, usedforsecurity=False).hexdigest()[:length]
         return digest if prefix is None else f"{prefix(row)}_{digest}"
 
@@ -147,7 +148,7 @@ def _compile_template(template: Template) -> Evaluator:
             return part.default
         if isinstance(value, str | int | float):
             return str(value)
-        # The str of anything else would be Python's notation, or None, in a prompt.
+        # The str of anything else would put Python's notation, such as "None", into a prompt.
         if value is MISSING:
             raise no_column(name, row.record)
         if value is None:
@@ -182,7 +183,7 @@ def _message_content(parts: list[tuple[str, Evaluator]], row: Row) -> str | list
             continue
         if not isinstance(value, str):
             raise MappingError(f"a message's {kind or 'content'} must be a string", value=value)
-        if kind == "":  # not a list of parts, so the only one
+        if kind == "":  # the content is a single expression, not a list of parts
             return value
         media_format = {"format": _MEDIA_FORMATS[kind]} if kind in _MEDIA_FORMATS else {}
         content.append({"type": kind, kind: value, **media_format})
@@ -190,7 +191,7 @@ def _message_content(parts: list[tuple[str, Evaluator]], row: Row) -> str | list
 
 
 class _Compiler:
-    """What operations may compile; see `operations.base.Compiler`."""
+    """Compiles the arguments of operations; see `operations.base.Compiler`."""
 
     def expression(self, raw: Any) -> Evaluator:
         return compile_expression(parse_expression(raw))
@@ -203,27 +204,18 @@ class _Compiler:
         return lambda value, row: holds(value)
 
     def steps(self, calls: Sequence[OperationCall]) -> Callable[[Any, Row], Any]:
-        steps = [_compile_step(call) for call in calls]
+        steps = [(build_operation(call, self), call) for call in calls]
 
         def apply(value: Any, row: Row) -> Any:
-            for step in steps:
-                value = step(value, row)
+            for step, call in steps:
+                try:
+                    value = step(value, row)
+                except MappingError as error:
+                    arguments = "" if call.arguments is None else f"({call.arguments})"
+                    raise error.at(operation=f"{call.name}{arguments}") from error.__cause__
             return value
 
         return apply
-
-
-def _compile_step(call: OperationCall) -> Callable[[Any, Row], Any]:
-    operation = build_operation(call, _COMPILER)
-    shown = call.name if call.arguments is None else f"{call.name}({call.arguments})"
-
-    def step(value: Any, row: Row) -> Any:
-        try:
-            return operation(value, row)
-        except MappingError as error:
-            raise error.at(operation=shown) from error.__cause__
-
-    return step
 
 
 _COMPILER = _Compiler()

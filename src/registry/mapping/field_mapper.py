@@ -1,4 +1,4 @@
-"""The field language of a manifest, compiled to a function record → sample."""
+"""Compile the `fields` of a manifest to a function that maps a record to a sample."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["FieldMapper", "map_fields"]
 
 
 def _to_choices(value: Any) -> list[str] | None:
-    """Return the choices; of a list, only whitespace at its end is left out.
+    """Return the choices; from the end of a list, whitespace-only items are dropped.
 
-    The loaders leave out every whitespace-only choice, as Inspect's do; here the letters of
-    targets count them.
+    The loaders drop every whitespace-only choice, as Inspect's do. Here an inner one is kept:
+    without it, the letters of targets would name the wrong choices.
     """
     if not isinstance(value, list):
         return coerce.to_choices(value)
@@ -31,7 +31,7 @@ def _to_choices(value: Any) -> list[str] | None:
     return choices
 
 
-# Field of a sample → how a value is coerced to it; `_NOT_MAPPED` has what they return for null.
+# Field of a sample → the function that coerces a value to it.
 _COERCE: dict[str, Callable[[Any], Any]] = {
     "input": coerce.to_input,
     "target": coerce.to_target,
@@ -41,6 +41,7 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
     "files": coerce.to_files,
     "setup": coerce.to_setup,
 }
+# What these functions return for null; the values of fields that the manifest sets to null.
 _NOT_MAPPED = {**dict.fromkeys(_COERCE), "target": ""}
 
 
@@ -68,15 +69,15 @@ class FieldMapper:
             self.metadata_keys = {key: parse_expression(item) for key, item in raw.items()}
 
     def __call__(self, record: DatasetRecord) -> Sample:
-        """Map a record that is the first one, or whose number does not matter."""
+        """Map a record as if it were the first of its source."""
         return self.map(Row(record))
 
     def map(self, row: Row) -> Sample:
-        """Map a record with its number."""
+        """Map a record and its number."""
         return Sample(**self.values(row))
 
     def values(self, row: Row) -> dict[str, Any]:
-        """Return the fields of the sample of a record; they need no validation."""
+        """Return the fields of the sample of a record, already coerced and valid."""
         values = dict(_NOT_MAPPED)
         for name, part in self.parts.items():
             values[name] = part(row)
@@ -88,8 +89,8 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
     """Return the RecordToSample of a manifest's `fields`, for use with the loaders.
 
     Args:
-        fields: Field of a sample → expression, as under `fields:` in a manifest; a field that is
-            left out reads the column of its own name, None leaves it empty.
+        fields: Field of a sample → expression, as under `fields:` in a manifest. A field that is
+            omitted reads the column of its own name; None leaves the field empty.
 
     Raises:
         TypeError: no such field.
@@ -102,7 +103,8 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
     try:
         mapper = FieldMapper(FieldsSpec(**fields))
     except (AttributeError, TypeError):
-        # Compiling expects data of the schema's shape. If the schema accepts it, the bug is ours.
+        # Compiling assumes what the schema guarantees. If the schema rejects the fields, that is
+        # the error to raise; if it accepts them, the bug is ours.
         check_fields(fields)
         raise
     check_fields(fields)
@@ -118,11 +120,12 @@ def _compile_field(name: str, raw: Any) -> Evaluator:
         try:
             value = evaluate(row)
             if value is MISSING:
-                # As with the loaders, only the input's column must exist.
+                # As in the loaders, only the column of the input must exist.
                 if name == "input" and isinstance(expression, Column):
                     raise no_column(expression.name, row.record)
                 value = None
-            # In a list that the manifest makes, a null would become the str "None".
+            # In a list that the manifest builds, a null would silently become the str "None". A
+            # list in a single column is the data's own, and coerced as Inspect does.
             if is_checked and isinstance(value, list):
                 for index, item in enumerate(value):
                     if coerce.is_missing(item):
@@ -168,7 +171,7 @@ def _compile_metadata(raw: Any) -> Callable[[Row], dict[str, Any] | None]:
 
 
 def _compile_spread(name: str) -> Callable[[Row], dict[str, Any] | None]:
-    """Return the function that gives the dict in a column, or with `*` the whole record."""
+    """Return a function that reads the dict in a column, or with `*` the whole record."""
     if name == "*":
         return lambda row: dict(row.record)
 

@@ -1,4 +1,4 @@
-"""Map records to samples: by a loader's `sample_fields`, by a FieldMapper, or by any function."""
+"""Map records to samples by a loader's `sample_fields`, a FieldMapper or any function."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["map_records", "map_values", "record_mapper"]
 def map_records(
     records: Iterable[tuple[int, DatasetRecord]], mapper: RecordToSample, *, dataset: str
 ) -> Iterator[tuple[int, Sample]]:
-    """Yield samples with the numbers of their records; an error names its record."""
+    """Yield samples with the number of their record; an error has that number too."""
     if isinstance(mapper, FieldMapper):
         values = map_values(records, mapper, dataset=dataset)
         yield from ((number, Sample(**fields)) for number, fields in values)
@@ -31,7 +31,7 @@ def map_records(
     try:
         for number, record in records:
             result = mapper(record)
-            if type(result) is Sample:  # nearly always
+            if type(result) is Sample:  # nearly always, and cheaper than the full check
                 yield number, result
                 continue
             for sample in _check_samples(result):
@@ -44,12 +44,12 @@ def map_records(
 
 
 def _check_samples(result: Any) -> list[Sample]:
-    """Return what a mapper returned as a list of samples; a MappingError if it is not."""
+    """Return the result of a mapper as a list of samples; a MappingError for anything else."""
     samples: list[Sample] = result if isinstance(result, list) else [result]
     for sample in samples:
         if isinstance(sample, Sample):
             continue
-        # Inspect's own Sample is recognized by its fields: Inspect need not be installed.
+        # Inspect's own Sample is recognized by its fields, as Inspect may not be installed.
         fields = type(sample).model_fields if isinstance(sample, BaseModel) else {}
         if not Sample.model_fields.keys() <= fields.keys():
             what = "None" if sample is None else f"a {type(sample).__name__}"
@@ -62,7 +62,7 @@ def _check_samples(result: Any) -> list[Sample]:
 def map_values(
     records: Iterable[tuple[int, DatasetRecord]], mapper: FieldMapper, *, dataset: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the fields of samples, without making them, with the numbers of their records."""
+    """Yield the fields of each sample with the number of its record; no Sample is created."""
     values, number = mapper.values, 0
     try:
         for number, record in records:
@@ -72,7 +72,7 @@ def map_values(
 
 
 def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToSample:
-    """Return the function record → sample(s) for a loader's `sample_fields`."""
+    """Return the function that maps a record for a loader's `sample_fields`."""
     spec = FieldSpec() if sample_fields is None else sample_fields
     if not isinstance(spec, FieldSpec):
         return spec
@@ -105,7 +105,8 @@ def _metadata_reader(
     model: type[BaseModel] = wanted
 
     def read(record: DatasetRecord) -> dict[str, Any]:
-        if not model.model_config.get("frozen", False):  # checked, and worded, as Inspect does
+        # Checked for each record and with these messages, as Inspect does.
+        if not model.model_config.get("frozen", False):
             raise ValueError(f"Metadata model {model.__name__} must have frozen=True")
         data = coerce.to_metadata(record.get("metadata"))
         if data is None:

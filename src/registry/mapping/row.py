@@ -1,4 +1,4 @@
-"""A record with its number: what expressions are evaluated on."""
+"""A row, the input of expressions: a record and its number."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def get_column(record: Mapping[str, Any], name: str) -> Any:
     """Return the column of exactly that name, else the value at a dotted path, else MISSING."""
     if name in record:
         return record[name]
-    # A column's own name may contain dots, so every prefix of the path is tried as one.
+    # The name of a column may contain dots, so each prefix of the path is tried as a name.
     head, dot, rest = name.partition(".")
     while dot:
         if head in record:
@@ -50,7 +50,7 @@ def get_column(record: Mapping[str, Any], name: str) -> Any:
 
 
 def no_column(name: str, record: Mapping[str, Any]) -> MappingError:
-    """Return the error for a missing column, with the closest name or the columns there are."""
+    """Return the error for a missing column; it suggests the closest name or lists the columns."""
     hint = did_you_mean(name, record)
     shown = ", ".join(list(map(str, record))[:12]) + (", …" if len(record) > 12 else "")
     return MappingError(f"no column '{name}' ({hint or f'columns: {shown}'})")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pprint
-from collections.abc import Iterator
 from typing import Any
 
 from registry.manifest.models import DatasetSpec, FieldsSpec
@@ -15,7 +14,7 @@ __all__ = ["loader_call"]
 def loader_call(spec: DatasetSpec) -> str:
     """Return Python code that loads the same samples with a loader.
 
-    Comments name what no loader does: `on_duplicate`, several paths, skipped rows.
+    Comments name the features that no loader has: `on_duplicate`, several paths, skipped rows.
     """
     given = data_of(spec.source, without={"type", "path", "columns"}, keep=is_not_default)
     if "fs_options" in given:
@@ -30,7 +29,15 @@ def loader_call(spec: DatasetSpec) -> str:
     arguments |= data_of(spec.view, keep=is_not_default)
     imports = ", ".join(sorted(name for name in {loader, function} if name))
     lines = [f"from registry import {imports}", ""]
-    lines += [f"# get_dataset also does: {note}" for note in _notes(spec)]
+    notes = list(spec.source.loader_notes())
+    steps = ("concat", "join", "explode", "where", "mapper", "sample")
+    if done := [name for name in steps if getattr(spec, name)]:
+        notes.append(f"apply {', '.join(done)} of the manifest")
+    if spec.on_duplicate == "drop":
+        notes.append("drop samples with a repeated id")
+    if spec.on_duplicate == "suffix":
+        notes.append("append numbers to repeated ids")
+    lines += [f"# get_dataset also does: {note}" for note in notes]
     lines += [f"dataset = {loader}("]
     for name, value in arguments.items():
         code = str(value) if isinstance(value, _Code) else pprint.pformat(value, sort_dicts=False)
@@ -68,15 +75,3 @@ def _mapping(fields: FieldsSpec) -> tuple[str, str]:
         return f"FieldSpec({inner})", "FieldSpec"
     lines = "".join(f"\n    {key!r}: {value!r}," for key, value in given.items())
     return f"map_fields({{{lines}\n}})", "map_fields"
-
-
-def _notes(spec: DatasetSpec) -> Iterator[str]:
-    yield from spec.source.loader_notes()
-    steps = ("concat", "join", "explode", "where", "mapper", "sample")
-    done = [name for name in steps if getattr(spec, name)]
-    if done:
-        yield f"apply {', '.join(done)} of the manifest"
-    if spec.on_duplicate == "drop":
-        yield "drop samples with a repeated id"
-    if spec.on_duplicate == "suffix":
-        yield "append numbers to repeated ids"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,7 +57,7 @@ class InferredMapping:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of records, each of which is used for one field at most."""
+    """The columns of records; each is used for at most one field."""
 
     records: Sequence[Mapping[str, Any]]
     used: set[str] = field(default_factory=set)
@@ -67,7 +67,7 @@ class _Columns:
         return list(self.records[0])
 
     def find(self, names: Iterable[str]) -> str | None:
-        """Return the unused column with the first of the names, in any case of letters."""
+        """Return the unused column with the first of the names, ignoring case."""
         folded = {column.casefold(): column for column in reversed(self.names)}
         found = (folded[name] for name in names if name in folded)
         return next((column for column in found if column not in self.used), None)
@@ -126,24 +126,17 @@ def _infer_choices(columns: _Columns) -> Inference | None:
         if isinstance(first, list) and all(isinstance(item, str) for item in first):
             columns.used.add(column)
             return Inference(column, "a list of strings")
-    found = next(_columns_of_choices(columns.names), None)
-    if found is None:
-        return None
-    columns.used.update(found)
-    return Inference(found, "one column per choice")
-
-
-def _columns_of_choices(names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield groups of columns that may be choices, such as `A`, `B` or `option1`, `option_2`."""
-    for letters in _CHOICE_LETTERS:
-        found = [letter for letter in letters if letter in names]
-        if found[:2] == list(letters[:2]):
-            yield found
+    # One column per choice: `A`, `B`, … or `option1`, `option_2`, …
+    groups = [[one for one in letters if one in columns.names] for letters in _CHOICE_LETTERS]
+    groups = [group for group in groups if [one.upper() for one in group[:2]] == ["A", "B"]]
     for stem in _CHOICE_STEMS:
         numbered = re.compile(rf"{stem}_?(\d+|[a-e])")
-        found = [name for name in names if numbered.fullmatch(name.casefold())]
-        if len(found) > 1:
-            yield sorted(found)
+        found = sorted(name for name in columns.names if numbered.fullmatch(name.casefold()))
+        groups += [found] if len(found) > 1 else []
+    if not groups:
+        return None
+    columns.used.update(groups[0])
+    return Inference(groups[0], "one column per choice")
 
 
 def _infer_target(columns: _Columns, choices: Inference | None) -> Inference | None:
@@ -161,7 +154,12 @@ def _infer_target(columns: _Columns, choices: Inference | None) -> Inference | N
         labels = choices.expression.removesuffix(".text") + ".label"
         operations = [{"letter_in": labels}]
         return Inference({"from": column, "do": operations}, "its position among the labels")
-    numbers = [int(value) for value in values if _is_index(value)]
+    numbers = [
+        int(value)
+        for value in values
+        # Not every str of digits: `int` refuses some that are not ASCII, such as "²".
+        if (value.isascii() and value.isdigit() if isinstance(value, str) else type(value) is int)
+    ]
     if len(numbers) == len(values):
         # Only a 0 proves base 0; a column of ones says nothing.
         base = 1 if min(numbers) == 1 and max(numbers) > 1 else 0
@@ -172,12 +170,6 @@ def _infer_target(columns: _Columns, choices: Inference | None) -> Inference | N
         return Inference(column, "letters of choices")
     operations = [{"letter_in": choices.expression}]
     return Inference({"from": column, "do": operations}, "its position among the choices")
-
-
-def _is_index(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.isascii() and value.isdigit()
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _infer_id(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LockRequest", "LockResult", "lock_datasets", "new_lock"]
 
 _JSON_COLUMN_RECORDS = 1000
-"""Records whose keys are taken as the columns of JSON, which has no header."""
+"""Number of records whose keys are the columns of a JSON file, which has no header."""
 
 # Errors of a source that was reached.
 _NOT_UNREACHABLE = (DigestMismatchError, MissingDependencyError)
@@ -82,7 +82,7 @@ class LockRequest:
     catalog: Catalog
     cache: Cache
     old: Sequence[Lock] = ()
-    """The present lock: both sides of a merge conflict, none if there is no file."""
+    """The present lock: two during a merge conflict, none without a file."""
     upgrade: Collection[str] = ()
     """Datasets whose sources are looked up again although they are pinned."""
     offline: bool = False
@@ -128,7 +128,7 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
 
 
 def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report) -> LockResult:
-    """Pin a dataset; without an upgrade, its sources stay at the versions of the old pin."""
+    """Pin a dataset; without an upgrade, its sources keep the versions of the old pin."""
     upgrade = spec.name in request.upgrade
     old_sources = None
     if old is not None:
@@ -136,7 +136,7 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
             dataset=spec.name, folder=spec.folder, sources=old.sources, complete=False
         )
     lock = None if upgrade else old_sources
-    # Without an upgrade a changed mapping must not move the bytes under it.
+    # A changed mapping alone must not move a dataset to newer bytes.
     context = SourceContext(cache=request.cache, offline=request.offline, lock=lock, report=report)
     opened = load(
         spec,
@@ -148,14 +148,14 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
     )
     digest = digest_samples(opened.dataset.as_stored())
     pin = _pin_of(spec, opened, digest, context)
-    # What was just digested needs no comparison when it is next opened.
+    # These samples were just digested: the next `load` need not compare them with the pin.
     remember_pinned(opened, pin, context.cache)
     if old is None or old_sources is None:
         return LockResult(name=spec.name, status="pinned", pin=pin)
     moved = _versions(pin) != _versions(old)
     if not moved and (not upgrade or (pin.samples, pin.ordered) == (old.samples, old.ordered)):
         return LockResult(name=spec.name, status="unmoved" if upgrade else "repinned", pin=pin)
-    # Found by the old pin alone: the files may contain other bytes by now.
+    # The old samples are found by their pin alone, as the files may have changed since.
     cached = replace(old_sources, complete=True, any_branch=True, compare=False)
     dataset = open_cached(spec, request.cache, cached)
     before = None if dataset is None else digest_samples(dataset.as_stored())
@@ -216,7 +216,7 @@ def _pin_of(
     columns = dict.fromkeys(str(key) for record in first for key in record)
     return Pin(
         spec=spec_digest(spec),
-        # Without repetition: parts of `concat` may name the same file.
+        # Deduplicated: parts of `concat` may name the same file.
         sources=tuple(dict.fromkeys(sources)),
         samples=digest.samples,
         # A lone surrogate can't be encoded as UTF-8, which the lockfile is written in.

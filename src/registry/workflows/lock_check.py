@@ -25,7 +25,7 @@ __all__ = ["Difference", "differences", "is_as_written"]
 
 @dataclass(frozen=True)
 class Difference:
-    """One disagreement between a lockfile and the manifests."""
+    """One difference between a lockfile and the manifests."""
 
     name: str
     """The dataset, or the lockfile itself."""
@@ -40,10 +40,10 @@ class Difference:
 def differences(
     catalog: Catalog, lock: Lock, cache: Cache, names: Collection[str] = ()
 ) -> Iterator[Difference]:
-    """Yield the disagreements between a lock and the manifests, of all datasets or of `names`.
+    """Yield the differences between a lock and the manifests, of all datasets or of `names`.
 
     Local files are compared too. A missing pin counts only for a dataset with local sources, as
-    those of others may be unreachable for whoever writes the lock.
+    remote ones may be unreachable where the lock is written.
     """
     for name in sorted(names or {*lock.pins, *catalog}):
         pin = lock.pins.get(name)
@@ -69,7 +69,7 @@ def differences(
 
 def _changed_file(spec: DatasetSpec, pin: Pin, cache: Cache) -> Iterator[Difference]:
     """Yield the first local file that differs from its pin; nothing remote is requested."""
-    # Pinning offline compares each local file with its digest, and takes remote ones as pinned.
+    # Pinning offline compares the digest of each local file, and accepts remote ones as pinned.
     try:
         pin_all(spec, SourceContext(cache=cache, offline=True, lock=pin_sources(spec, pin)))
     except DigestMismatchError as error:

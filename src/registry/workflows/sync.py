@@ -68,7 +68,7 @@ def sync(
                 cache,
                 offline=offline,
                 refresh=refresh,
-                # Whoever warms a cache for others wants damage found now, not in their runs.
+                # A cache is often filled for others: damage must be found now, not in their runs.
                 verify=True,
                 lock=None if pin_sources is None else pin_sources(spec),
                 report=report,

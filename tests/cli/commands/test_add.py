@@ -1,4 +1,4 @@
-"""`add`: a manifest that is valid and loads, from a look at a source; nothing is overwritten."""
+"""`add`: a valid manifest inferred from a source; nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def as_parquet(records: list[dict[str, Any]]) -> bytes:
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a catalog of the user's own, with no dataset yet, and stand in its folder."""
+    """Create a catalog without datasets, in the current folder."""
     folder = tmp_path / "own"
     folder.mkdir()
     (folder / "datasets.yaml").write_text(INDEX, encoding="utf-8")
@@ -82,7 +82,7 @@ def quiz(hub: HubEmulator) -> str:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return what is in a folder, by path."""
+    """Return the contents of a folder by path."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -92,14 +92,14 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def untouched(root: Path) -> Iterator[None]:
-    """Check that the test leaves the user's folder as it is."""
+    """Check that the test does not change the user's folder."""
     before = files(root)
     yield
     assert files(root) == before
 
 
 def refused(capsys: Capsys, *arguments: str, code: int = 1) -> str:
-    """Return what `add` says on stderr when it refuses with this code."""
+    """Return the error message of `add`, which must exit with this code."""
     result = main(["add", *arguments])
     out, err = capsys.readouterr()
     assert (result, "wrote" in out, "unexpected" in err) == (code, False, False), out + err
@@ -147,7 +147,7 @@ def test_local_file_becomes_a_dataset(
     dataset = get_dataset("capitals")
     assert [sample.input for sample in dataset] == [record["question"] for record in OPEN]
     assert [sample.target for sample in dataset] == ["Paris", "Rome", "Madrid"]
-    assert "wrote registry/capitals.yaml: review it, and add a description\n" in out
+    assert "wrote registry/capitals.yaml: review it, and add a description and a license\n" in out
     assert [line[:11] for line in out.splitlines() if line.startswith("── ")] == [
         "── sample 1",
         "── sample 2",
@@ -188,7 +188,7 @@ def test_path_below_the_root_is_written_relative_to_it(
     assert str(root) not in text
 
 
-def test_root_says_where_the_manifest_goes(
+def test_root_selects_the_folder_of_the_manifest(
     root: Path, capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -247,7 +247,7 @@ def test_repository_becomes_a_dataset_at_its_commit(root: Path, capsys: Capsys, 
     assert out.count("── sample") == 2
 
 
-def test_branch_is_pinned_to_the_commit_it_is_at(
+def test_branch_is_pinned_to_its_commit(
     root: Path, capsys: Capsys, hub: HubEmulator, quiz: str
 ) -> None:
     other = hub.commit(REPO, parquet_repo({"easy": {"test": CHOICE[:2]}}), branch="next")
@@ -363,8 +363,11 @@ def test_dry_run_prints_what_would_be_written(root: Path, capsys: Capsys) -> Non
             "pass either --hf PATH --split S, or --file URL",
         ),
         (["--hf", REPO], "--hf needs --split, such as test"),
-        (["--file", "questions.xlsx"], "can't tell the type of questions.xlsx: csv, json, jsonl"),
-        (["--file", "questions"], "can't tell the type of questions: csv, json, jsonl"),
+        (
+            ["--file", "questions.xlsx"],
+            "can't infer the type of questions.xlsx (its name must end in",
+        ),
+        (["--file", "questions"], "can't infer the type of questions (its name must end in"),
         (["--file", "questions.csv", "--split", "test"], "--split and --revision go with --hf"),
         (["--file", "questions.csv", "--name", "easy"], "--name, --split and --revision go"),
         (["--file", "questions.csv", "--revision", "main"], "and --revision go with --hf"),
@@ -395,7 +398,7 @@ def test_invalid_name_is_refused(root: Path, capsys: Capsys, name: str) -> None:
 
     assert files(root) == before
     assert (code, out) == (2, "")
-    assert "is not a valid name for a dataset" in err
+    assert "is not a valid dataset name" in err
 
 
 @pytest.mark.parametrize("name", ["My Set", "../x", "/x"])
@@ -404,7 +407,7 @@ def test_dry_run_refuses_an_invalid_name(root: Path, capsys: Capsys, name: str) 
     out, err = capsys.readouterr()
 
     assert (code, out) == (2, "")
-    assert "is not a valid name for a dataset" in err
+    assert "is not a valid dataset name" in err
 
 
 @pytest.mark.usefixtures("untouched")
@@ -449,7 +452,7 @@ def test_missing_file_is_an_error(capsys: Capsys, https: Https) -> None:
     assert "gone.csv" in refused(capsys, "capitals", "--file", f"{https.url}/gone.csv")
 
 
-def test_offline_no_request_is_made(
+def test_offline_makes_no_request(
     root: Path, capsys: Capsys, hub: HubEmulator, quiz: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REGISTRY_OFFLINE", "1")

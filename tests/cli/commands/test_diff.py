@@ -50,7 +50,7 @@ def catalog(folder: Path, *, index: str = INDEX, qa: str = QA, records: str = RE
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Take a committed catalog, in the current folder."""
+    """Create a committed catalog in the current folder."""
     folder = catalog(tmp_path / "repository")
     git(folder, "init", "--quiet", "--initial-branch", "main")
     commit(folder)
@@ -305,6 +305,7 @@ def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
 USAGE = {
     ("mian",): "no revision 'mian' (did you mean 'main'?)",
     ("main", "qqqqqq"): "no revision 'qqqqqq' (try `git fetch`)",
+    ("../nothere", "."): "'../nothere' is not a folder with a datasets.yaml",
     ("--", "-x"): "'-x' is not a revision: it starts with `-`",
     ("main..HEAD",): "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD",
     ("--format", "html"): "'html' is not one of",

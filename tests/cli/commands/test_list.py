@@ -12,7 +12,7 @@ from tests.conftest import REPOSITORY
 DEMO = ("demo-chat", "demo-mcq", "demo-mcq-small")
 
 
-def test_a_table_has_names_tags_and_descriptions(run: Run, own: Path) -> None:
+def test_table_has_names_tags_and_descriptions(run: Run, own: Path) -> None:
     result = run("list")
     assert (result.code, result.err) == (0, "")
     assert result.lines == [
@@ -48,7 +48,7 @@ def test_json_has_the_descriptive_keys_and_no_path(run: Run, own: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [BAD_KEY, SYNTAX], ids=["a bad key", "no YAML"])
-def test_a_broken_manifest_is_reported_and_the_rest_is_listed(
+def test_invalid_manifest_is_reported_and_the_rest_is_listed(
     run: Run, own: Path, text: str
 ) -> None:
     write(own, "broken", text)
@@ -58,7 +58,7 @@ def test_a_broken_manifest_is_reported_and_the_rest_is_listed(
     assert result.err.startswith("error: m/broken.yaml:2:")
 
 
-def test_the_built_in_datasets_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_built_in_datasets_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
     result = run("list", "--tag", "demo")
     assert [line.split()[0] for line in result.lines[1:]] == list(DEMO)

@@ -92,7 +92,7 @@ def test_all_datasets_are_pinned_and_printed(own: Catalog) -> None:
         0,
         [
             "qa: pinned, 3 samples",
-            "qa-one: pinned, 1 samples",
+            "qa-one: pinned, 1 sample",
             "datasets.lock: 2 of 2 datasets pinned",
         ],
         [],
@@ -135,12 +135,12 @@ def test_only_changed_manifests_are_pinned_again(own: Catalog) -> None:
     assert own.pins["qa-one"].samples == 2
 
 
-def test_names_leave_the_other_pins_alone(own: Catalog) -> None:
+def test_names_do_not_change_the_other_pins(own: Catalog) -> None:
     own.lock()
     own.write("qa", QA.replace("target: a", "target: q"))
     before = own.pins
     assert own.lock("qa-one").out == [
-        "qa-one: pinned again, 1 samples",
+        "qa-one: pinned again, 1 sample",
         "datasets.lock: 1 of 1 datasets pinned",
     ]
     assert own.pins["qa"] == before["qa"]
@@ -221,7 +221,7 @@ def test_unreachable_server_is_a_failure_of_a_named_dataset(own: Catalog) -> Non
     assert own.pins == {}
 
 
-def test_stale_pin_that_stays_is_a_failure(own: Catalog, https: Https) -> None:
+def test_stale_pin_that_can_t_be_renewed_is_a_failure(own: Catalog, https: Https) -> None:
     url = https.put("/x.jsonl", b'{"input": "q", "target": "a"}\n')
     own.write("away", AWAY.replace("https://127.0.0.1:1/x.jsonl", url))
     assert own.lock().code == 0
@@ -343,7 +343,7 @@ def test_check_notices_manual_edits(own: Catalog) -> None:
 def test_check_without_a_lockfile_names_missing_pins(own: Catalog) -> None:
     result = own.lock("--check")
     assert result.code == 1
-    assert result.out[-1] == "datasets.lock: 2 differences (there is no such file)"
+    assert result.out[-1] == "datasets.lock: 2 differences (no such file)"
     assert not own.path.exists()
 
 
@@ -375,7 +375,7 @@ def test_show_prints_the_pin(own: Catalog) -> None:
 
 
 @pytest.mark.parametrize("verb", [["sync"], ["preview", "qa"], ["show", "qa"]])
-def test_verbs_refuse_what_is_not_pinned_when_locked(
+def test_verbs_refuse_unpinned_datasets_when_locked(
     own: Catalog, verb: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusal = "datasets.lock does not pin it (`python -m registry lock qa` does)"
@@ -419,7 +419,7 @@ def test_shipped_lock_is_fresh(
         assert len(get_dataset(name, locked=True)) == lock.pins[name].samples
 
 
-def test_copy_of_the_embedded_data_has_the_samples_that_are_pinned(tmp_path: Path) -> None:
+def test_copy_of_the_embedded_data_has_the_pinned_samples(tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(REPOSITORY / "registry", root / "registry")
     for name in ("datasets.yaml", "datasets.lock"):

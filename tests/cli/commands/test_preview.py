@@ -77,7 +77,7 @@ def test_local_records_are_mapped_without_a_request(
     assert not (cache_dir / "v1" / "samples").exists()
 
 
-def test_a_local_record_that_does_not_map_is_named(run: Run, own: Path) -> None:
+def test_local_record_that_can_t_be_mapped_is_named(run: Run, own: Path) -> None:
     (own / "other.jsonl").write_text('{"q": "a"}\n{"p": "b"}\n', encoding="utf-8")
     result = run("preview", "qa", "--from", "other.jsonl")
     assert result.code == 1

@@ -32,14 +32,14 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_schema_is_printed_byte_for_byte(
+def test_schema_is_printed_byte_for_byte(
     capsys: pytest.CaptureFixture[str], name: SchemaName
 ) -> None:
     file = REPOSITORY / "schemas" / f"{name}.schema.json"
     assert printed(capsys, name) == file.read_text(encoding="utf-8")
 
 
-def test_without_a_name_it_is_that_of_manifests(capsys: pytest.CaptureFixture[str]) -> None:
+def test_default_is_the_schema_of_manifests(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(printed(capsys))["title"] == "Dataset manifest"
 
 
@@ -60,7 +60,7 @@ def test_no_catalog_is_needed(
         ("zzzzzz", "no schema 'zzzzzz' (schemas: manifest, index, lock)"),
     ],
 )
-def test_a_wrong_name_is_hinted_at(
+def test_unknown_name_is_an_error_with_a_hint(
     capsys: pytest.CaptureFixture[str], name: str, words: str
 ) -> None:
     assert main(["schema", name]) == 2
@@ -68,7 +68,7 @@ def test_a_wrong_name_is_hinted_at(
     assert (out, words in err) == ("", True)
 
 
-def test_what_is_printed_checks_documents_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_schema_validates_documents_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """Check as an editor does, which knows no more than the files that were written."""
     schemas = {name: json.loads(printed(capsys, name)) for name in SCHEMAS}
     registry: Registry[Any] = Registry().with_resources(
@@ -104,7 +104,7 @@ def test_fix_names_the_copies_that_the_readme_makes(
     assert (root / "datasets.yaml").read_text().startswith(f"{line}schemas/index.schema.json\n")
 
 
-def test_the_settings_of_the_readme_name_each_file_once(
+def test_settings_in_the_readme_name_each_file_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (settings,) = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", README, re.DOTALL)]

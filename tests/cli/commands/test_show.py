@@ -28,7 +28,7 @@ def assert_is_manifest_of(text: str, spec: DatasetSpec) -> None:
 
 
 @pytest.mark.parametrize("name", DEMO)
-def test_what_is_printed_is_a_manifest_of_the_same_dataset(run: Run, demo: Path, name: str) -> None:
+def test_output_is_a_manifest_of_the_same_dataset(run: Run, demo: Path, name: str) -> None:
     result = run("show", name)
     assert result.code == 0
     assert_is_manifest_of(result.out, Catalog.open(demo)[name])
@@ -66,9 +66,7 @@ def test_every_key_of_a_manifest_is_shown(run: Run, own: Path) -> None:
     assert_is_manifest_of(result.out, Catalog.open(own)["everything"])
 
 
-def test_the_last_line_tells_whether_samples_are_cached(
-    run: Run, own: Path, cache_dir: Path
-) -> None:
+def test_last_line_shows_whether_samples_are_cached(run: Run, own: Path, cache_dir: Path) -> None:
     assert run("show", "qa").lines[-1] == "# not cached (python -m registry sync qa)"
     assert run("show", "qa", "--json").json["cache"] is None
     run("sync", "qa")
@@ -99,7 +97,7 @@ def executed(code: str) -> Any:
 
 
 @pytest.mark.parametrize("name", DEMO)
-def test_the_call_returns_the_same_samples(run: Run, demo: Path, name: str) -> None:
+def test_call_returns_the_same_samples(run: Run, demo: Path, name: str) -> None:
     result = run("show", name, "--call")
     assert result.code == 0
     assert not names_a_difference(result.out)
@@ -118,7 +116,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("keys", CALLS.values(), ids=CALLS)
-def test_the_call_of_any_fields_returns_the_same_samples_or_names_the_difference(
+def test_call_with_any_fields_returns_the_same_samples_or_names_the_difference(
     run: Run, own: Path, keys: str
 ) -> None:
     records = [{"q": f"Q{number}", "a": str(number), "metadata": {"m": 1}} for number in range(5)]
@@ -135,9 +133,7 @@ def test_the_call_of_any_fields_returns_the_same_samples_or_names_the_difference
         "{type: csv, path: qa.csv, encoding: latin-1, delimiter: ';', fieldnames: [q]}",
     ],
 )
-def test_the_call_of_a_csv_source_returns_the_same_samples(
-    run: Run, own: Path, source: str
-) -> None:
+def test_call_of_a_csv_source_returns_the_same_samples(run: Run, own: Path, source: str) -> None:
     write(own, "d", f"datasets:\n  d: {{source: {source}, fields: {{input: q}}}}\n")
     result = run("show", "d", "--call")
     assert names_a_difference(result.out) or list(executed(result.out)) == list(get_dataset("d"))
@@ -146,7 +142,7 @@ def test_the_call_of_a_csv_source_returns_the_same_samples(
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
-def test_the_call_of_a_parquet_source_returns_the_same_order(run: Run, own: Path) -> None:
+def test_call_of_a_parquet_source_returns_the_same_order(run: Run, own: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -158,7 +154,7 @@ def test_the_call_of_a_parquet_source_returns_the_same_order(run: Run, own: Path
     assert names_a_difference(result.out) or [one.input for one in executed(result.out)] == inputs
 
 
-def test_the_call_names_what_no_loader_can_do(run: Run, own: Path) -> None:
+def test_call_names_features_that_no_loader_has(run: Run, own: Path) -> None:
     write(own, "everything", EVERYTHING)
     out = run("show", "everything", "--call").out
     for words in (
@@ -169,7 +165,7 @@ def test_the_call_names_what_no_loader_can_do(run: Run, own: Path) -> None:
         assert words in out
 
 
-def test_the_call_reads_secrets_from_the_environment(run: Run, own: Path) -> None:
+def test_call_reads_secrets_from_the_environment(run: Run, own: Path) -> None:
     source = "{type: csv, path: s3://b/x.csv, fs_options: {key: {env: QA_KEY}, anon: false}}"
     write(own, "d", f"datasets:\n  d: {{source: {source}}}\n")
     out = run("show", "d", "--call").out

@@ -86,7 +86,7 @@ def test_unreadable_manifest_is_reported_and_the_rest_is_built(run: Run, own: Pa
     assert "m/broken.yaml:2:1" in result.err
 
 
-def test_record_that_does_not_map_is_named(run: Run, own: Path) -> None:
+def test_record_that_can_t_be_mapped_is_named(run: Run, own: Path) -> None:
     (own / "qa.csv").write_text("q,a\nOne?,1\n,2\n", encoding="utf-8")
     result = run("sync", "qa")
     assert result.code == 1

@@ -22,8 +22,8 @@ SARIF_SCHEMA = ROOT / "tests" / "data" / "sarif-schema-2.1.0.json"
 
 
 @dataclass(frozen=True)
-class Said:
-    """How an invocation ended, and what it printed."""
+class Result:
+    """The exit code and the output of an invocation."""
 
     code: int
     out: str
@@ -38,22 +38,22 @@ class Said:
         return json.loads(self.out)
 
 
-Run = Callable[..., Said]
+Run = Callable[..., Result]
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run `validate` in this process."""
 
-    def call(*arguments: str) -> Said:
-        return Said(main(["validate", *arguments]), *capsys.readouterr())
+    def call(*arguments: str) -> Result:
+        return Result(main(["validate", *arguments]), *capsys.readouterr())
 
     return call
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Take an empty catalog, in the current folder."""
+    """Create an empty catalog in the current folder."""
     (tmp_path / "m").mkdir()
     write(tmp_path, "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\n")
     monkeypatch.chdir(tmp_path)
@@ -153,7 +153,7 @@ def test_each_mistake_is_an_annotation_of_github(run: Run, ten: Path) -> None:
     ]
 
 
-def sarif(said: Said) -> list[dict[str, Any]]:
+def sarif(said: Result) -> list[dict[str, Any]]:
     """Return the results of a log that is valid."""
     Draft4Validator(json.loads(SARIF_SCHEMA.read_text(encoding="utf-8"))).validate(said.json)
     (run,) = said.json["runs"]
@@ -204,7 +204,7 @@ def test_special_characters_are_escaped_for_github(run: Run, root: Path) -> None
     assert "'%25\\r\\nup' is not one of error, drop, suffix" in last
 
 
-def test_a_broken_index_has_every_format(run: Run, root: Path) -> None:
+def test_invalid_index_is_reported_in_every_format(run: Run, root: Path) -> None:
     write(root, "datasets.yaml", "version: 2\n")
     assert run().lines == [
         "datasets.yaml:1:1 $.version: must be 1, is 2 [wrong-value]",
@@ -220,7 +220,7 @@ def test_a_broken_index_has_every_format(run: Run, root: Path) -> None:
 # --- which rules ---
 
 
-def rules_of(said: Said) -> list[str]:
+def rules_of(said: Result) -> list[str]:
     return [line.rpartition("[")[2].removesuffix("]") for line in said.lines[:-1]]
 
 
@@ -395,7 +395,7 @@ def test_shipped_catalog_has_no_problems(run: Run, monkeypatch: pytest.MonkeyPat
     assert (said.code, len(said.lines)) == (0, 1)
 
 
-def test_fix_leaves_the_shipped_catalog_as_it_is(
+def test_fix_does_not_change_the_shipped_catalog(
     run: Run, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = root / "copy"
@@ -431,7 +431,7 @@ def locked(root: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> Path:
     return root
 
 
-def test_a_changed_manifest_makes_its_pin_stale_until_it_is_locked(
+def test_pin_of_a_changed_manifest_is_stale_until_it_is_locked(
     locked: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(locked, "m/a.yaml", LOCKED + "    limit: 1\n")
@@ -454,7 +454,7 @@ def test_changed_description_does_not_make_a_pin_stale(locked: Path, run: Run) -
     assert run("--locked").code == 0
 
 
-def test_change_of_only_the_lockfile_is_noticed(locked: Path, run: Run) -> None:
+def test_changed_lockfile_is_checked_again(locked: Path, run: Run) -> None:
     lock = locked / "datasets.lock"
     text = lock.read_text(encoding="utf-8")
     lock.write_text(text.replace("  qa:", "  gone:"), encoding="utf-8")

@@ -49,7 +49,7 @@ def test_json_is_complete_whatever_the_text() -> None:
     assert data["changes"][0]["name"] == EVIL
 
 
-def test_json_has_dates_as_text() -> None:
+def test_json_has_dates_as_str() -> None:
     key = KeyChange(key="x", kind="", old=None, new=origin("x", date(2024, 1, 2)))
     data = json.loads("".join(FORMATS["json"](diff_of(shared=(key,)), False)))
     assert data["shared"][0]["new"]["value"] == "2024-01-02"

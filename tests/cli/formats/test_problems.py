@@ -18,7 +18,7 @@ ERROR = Problem(
     hint="did you mean 'y'?",
     rule="unknown-key",
 )
-WARNING = Problem(message="no licence", rule="missing-license", severity="warning", path="")
+WARNING = Problem(message="no license", rule="missing-license", severity="warning", path="")
 NO_FILE = Problem(message="no such file", file="gone.yaml", path="")
 
 
@@ -32,7 +32,7 @@ def test_count_has_the_form_of_its_noun(number: int, text: str) -> None:
 def test_text_is_a_line_per_problem_with_its_place_and_rule() -> None:
     assert list(FORMATS["text"]([ERROR, WARNING, NO_FILE])) == [
         "m/a.yaml:3:5 $.datasets.d.x: unknown key 'x' (did you mean 'y'?) [unknown-key]",
-        ": warning: no licence [missing-license]",
+        ": warning: no license [missing-license]",
         "gone.yaml: no such file",
     ]
 
@@ -49,7 +49,7 @@ def test_github_command_has_only_the_properties_that_are_known() -> None:
             "::error file=m/a.yaml,line=3,col=5,title=unknown-key::"
             "$.datasets.d.x: unknown key 'x' (did you mean 'y'?)"
         ),
-        "::warning title=missing-license::no licence",
+        "::warning title=missing-license::no license",
         "::error file=gone.yaml::no such file",
     ]
 

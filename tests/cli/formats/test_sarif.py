@@ -44,7 +44,7 @@ def test_log_lists_every_rule_with_its_level() -> None:
 
 def test_result_has_level_message_place_and_index_of_its_rule() -> None:
     problem = Problem(
-        message="no licence",
+        message="no license",
         file="m/a.yaml",
         line=3,
         column=5,
@@ -58,7 +58,7 @@ def test_result_has_level_message_place_and_index_of_its_rule() -> None:
             "ruleId": "missing-license",
             "ruleIndex": list(RULES).index("missing-license"),
             "level": "warning",
-            "message": {"text": "no licence (add one)"},
+            "message": {"text": "no license (add one)"},
             "locations": [
                 {
                     "physicalLocation": {
@@ -72,7 +72,7 @@ def test_result_has_level_message_place_and_index_of_its_rule() -> None:
     ]
 
 
-def test_result_without_rule_line_and_path_leaves_them_out() -> None:
+def test_result_omits_a_missing_rule_line_and_path() -> None:
     (result,) = results(Problem(message="no such file", file="gone.yaml", path=""))
     assert "ruleId" not in result
     assert result["locations"] == [{"physicalLocation": {"artifactLocation": {"uri": "gone.yaml"}}}]

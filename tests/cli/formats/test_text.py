@@ -38,7 +38,7 @@ def test_long_values_are_printed_below_their_key(monkeypatch: pytest.MonkeyPatch
     assert wide[4:] == ["  fields.input: one template → another template  m.yaml:1 → m.yaml:2"]
 
 
-def test_only_terminals_get_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_terminals_get_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     made = diff_of(change("d", "old", "new"))
     monkeypatch.delenv("NO_COLOR", raising=False)
     coloured = "\n".join(text(made, 80, monkeypatch))
@@ -56,7 +56,7 @@ def test_untrusted_text_does_not_control_the_terminal(monkeypatch: pytest.Monkey
     assert not set("".join(lines)) & set("\x1b\u202e\n\r")
 
 
-def test_lines_of_a_pipe_are_never_broken() -> None:
+def test_lines_are_never_wrapped_in_a_pipe() -> None:
     lines = list(as_text(diff_of(change("d", "some words " * 30, "x")), terminal=False))
     old = next(n for n, line in enumerate(lines) if line.startswith("    - "))
     assert len(lines[old]) > 150

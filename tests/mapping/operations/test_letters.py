@@ -73,4 +73,4 @@ def test_labels_that_are_missing_are_named_by_their_column() -> None:
 
 def test_labels_must_be_a_list() -> None:
     error = error_of({"letter_in": "labels"}, "a", {"labels": "abc"})
-    assert (error.message, error.value) == ("needs a list of labels to look in", "abc")
+    assert (error.message, error.value) == ("needs a list of labels", "abc")

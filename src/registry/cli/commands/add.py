@@ -28,14 +28,15 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 @click.command(
     "add",
-    epilog="Example: python -m registry add my-qa --file data/questions.csv",
+    # \b keeps the line complete on a narrow terminal, so that it can be copied.
+    epilog="\b\nExample: python -m registry add my-qa --file data/questions.csv",
 )
 @click.argument("name")
 @click.option("--hf", "path", metavar="PATH", help="A dataset repository on the Hub: owner/name.")
 @click.option("--name", "config", metavar="C", help="Configuration of the repository.")
 @click.option("--split", metavar="S", help="Split of the repository.")
-@click.option("--revision", metavar="R", help="Branch, tag or commit; its commit is written.")
-@click.option("--file", metavar="URL", help="A file: csv, json, jsonl or parquet.")
+@click.option("--revision", metavar="R", help="Branch, tag or commit; pinned to its commit.")
+@click.option("--file", metavar="URL", help="A local file or a URL: csv, json, jsonl or parquet.")
 @click.option("--dry-run", is_flag=True, help="Print the manifest and write nothing.")
 @options.root
 def command(
@@ -50,8 +51,8 @@ def command(
 ) -> int:
     """Infer a mapping from a source, write the manifest and show two samples.
 
-    The manifest is written beside the others of the catalog; no file is ever overwritten. Review
-    it: the mapping is a starting point, with its reasons as comments.
+    The manifest is written to a folder that the index includes; no file is overwritten. Review it:
+    the mapping is a starting point, with the reasons as comments.
     """
     catalog, cache, settings = options.open_catalog(root)
     source = _source(path, config, split, revision, file, catalog.index.parent)
@@ -65,7 +66,7 @@ def command(
     schema = schema_reference("manifest", root=catalog.index.parent, folder=target.parent)
     mapping = infer_fields(name, records)
     text = manifest_text(name, source, mapping, samples=len(records), schema=schema)
-    # Loaded before it is written, so that `add` never leaves a manifest that does not work.
+    # Loaded before it is written, so that `add` never leaves a manifest that doesn't work.
     extended = catalog.with_manifest(parse_yaml(text, file=display_path(target)))
     dataset = load(extended[name], cache, offline=settings.offline).dataset
     if dry_run:
@@ -78,7 +79,7 @@ def command(
             file_.write(text)
     except FileExistsError as error:
         raise _exists(target) from error
-    print(f"wrote {display_path(target)}: review it, and add a description\n")
+    print(f"wrote {display_path(target)}: review it, and add a description and a license\n")
     for number, sample in enumerate(dataset[:2], 1):
         print_sample(sample, number)
     return CLEAN
@@ -88,12 +89,12 @@ def _target(catalog: Catalog, name: str) -> Path:
     """Return the file to write: one that an `include` of the index matches."""
     if not _NAME.fullmatch(name):
         hint = "use lower-case letters, digits, '.', '-' and '_'"
-        raise click.UsageError(f"'{name}' is not a valid name for a dataset ({hint})")
+        raise click.UsageError(f"'{name}' is not a valid dataset name ({hint})")
     if name in catalog.entries:
         where = catalog.entries[name].document.file
         raise _refusal(f"the catalog already has a dataset '{name}', in {where}")
     if catalog.index == builtin_root() and catalog.index.parent != Path.cwd():
-        hint = "create a datasets.yaml of your own with `include: [registry/*.yaml]`"
+        hint = "create a datasets.yaml with `version: 1` and `include: [registry/*.yaml]`"
         raise _refusal(f"the built-in catalog is read-only ({hint})")
     target = catalog.file_for(name)
     if target is None:
@@ -127,8 +128,9 @@ def _source(
             raise click.UsageError("--name, --split and --revision go with --hf")
         inferred = infer_source_keys(file)
         if inferred is None:
-            raise click.UsageError(f"can't tell the type of {file}: csv, json, jsonl or parquet")
-        if "://" not in file:  # relative to the index, as manifests write it
+            hint = "its name must end in .csv, .tsv, .json, .jsonl or .parquet"
+            raise click.UsageError(f"can't infer the type of {file} ({hint})")
+        if "://" not in file:  # paths in a manifest are relative to the index
             local = Path(file).absolute()
             inside = local.is_relative_to(folder)
             file = local.relative_to(folder).as_posix() if inside else str(local)

@@ -22,7 +22,7 @@ def _open() -> Cache:
 
 @command.command("dir", epilog="Example: du -sh $(python -m registry cache dir)")
 def show_folder() -> int:
-    """Print the folder of the cache (set it with REGISTRY_CACHE_DIR)."""
+    """Print the folder of the cache. REGISTRY_CACHE_DIR sets it."""
     print(_open().root)
     return CLEAN
 
@@ -30,7 +30,7 @@ def show_folder() -> int:
 @command.command("list", epilog="Example: python -m registry cache list --json")
 @options.as_json
 def list_entries(as_json: bool) -> int:
-    """List the sets of samples in the cache."""
+    """List the datasets in the cache."""
     entries = sorted(_open().entries("samples"), key=lambda entry: str(entry.meta["name"]))
     if as_json:
         print_json([{**entry.meta, "bytes": entry.size} for entry in entries])

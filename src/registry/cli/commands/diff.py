@@ -32,8 +32,8 @@ python -m registry diff origin/main --format markdown > comment.md
 @click.option(
     "--build",
     is_flag=True,
-    help="Build what is not cached, to compare samples: changed datasets, and new ones if there are"
-    f" at most {MAX_NEW_BUILDS}.",
+    help="Build datasets that are not cached, to compare samples: changed ones, and new ones if"
+    f" there are at most {MAX_NEW_BUILDS}.",
 )
 @click.option(
     "-n",
@@ -42,15 +42,17 @@ python -m registry diff origin/main --format markdown > comment.md
     type=click.IntRange(min=0, max=1000),
     default=3,
     show_default=True,
-    help="Number of changed, of added and of removed samples to show.",
+    help="Number of examples each of changed, added and removed samples.",
 )
 @click.option(
     "--format",
     "form",
+    # A short metavar: the list of values would leave half of a terminal for all other texts.
+    metavar="FORMAT",
     type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
-    help="Output format; markdown is one comment for a pull request, 64 KiB at most.",
+    help=f"Output format: {', '.join(FORMATS)}; markdown fits into one comment of a pull request.",
 )
 @options.as_json
 @options.offline
@@ -65,11 +67,11 @@ def command(
     offline: bool | None,
     root: str | None,
 ) -> int:
-    """Show what differs between two states of the catalog.
+    """Show the differences between two versions of the catalog.
 
     BASE and HEAD are git revisions or folders with a datasets.yaml. BASE defaults to the commit
-    where the current branch left the main branch, HEAD to the folder in its present state. The
-    exit code is 0 if nothing differs, and 1 if something differs or can't be compared.
+    where the current branch left the main branch, HEAD to the files of the catalog, committed or
+    not. The exit code is 0 if nothing differs, and 1 if something differs or can't be compared.
     """
     settings = Settings.from_environment(root=root, offline=offline)
     sampling = SamplingOptions(

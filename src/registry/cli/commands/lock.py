@@ -12,8 +12,10 @@ import registry
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.formats.problems import counted
 from registry.cli.output import print_json
 from registry.cli.progress_bars import bars
+from registry.diff.summary import count_text
 from registry.errors import LockError
 from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
@@ -38,8 +40,8 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
     is_flag=False,
     flag_value=_ALL,
     multiple=True,
-    help="Look up sources again and pin what they contain now: of one dataset, else of NAMES, else"
-    " of all.",
+    help="Look up sources again and pin their current contents: those of dataset NAME, else of"
+    " NAMES, else of all datasets.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the lock is stale.")
 @options.jobs
@@ -57,9 +59,9 @@ def command(
 ) -> int:
     """Pin the sources of all datasets, or of NAMES, in datasets.lock.
 
-    Pins of unchanged manifests stay as they are. The exit code is 1 if a dataset could not be
-    pinned. A dataset whose server can't be reached is only counted, unless it was named or its pin
-    is for an older manifest.
+    Pins of unchanged manifests are not changed. The exit code is 1 if a dataset could not be
+    pinned. A dataset whose server can't be reached is only counted, unless it is one of NAMES or
+    was pinned for an older manifest.
     """
     catalog, cache, settings = options.open_catalog(root, offline=offline)
     single = [name for name in upgrades if name != _ALL]
@@ -68,7 +70,7 @@ def command(
     if check:
         return _check(catalog, cache, settings.lock_file, names, as_json)
     if settings.index.parent == Path(registry.__file__).parent:
-        hint = "create a datasets.yaml of your own with `include: [package:registry]`"
+        hint = "create a datasets.yaml with `version: 1` and `include: [package:registry]`"
         raise LockError(f"the built-in catalog is read-only ({hint})")
     named = tuple(dict.fromkeys((*names, *single)))
     path = settings.lock_file
@@ -82,7 +84,7 @@ def command(
     with bars(as_json=as_json) as report:
         run = lock_datasets(named or tuple(catalog), request, jobs=jobs, report=report)
         results = sorted(run, key=lambda one: one.name)
-    # A file that can't be read may contain the datasets that seem to be gone.
+    # A file that can't be read may define the datasets that seem to be gone: keep their pins.
     stray = options.print_stray_problems(catalog)
     dropped = _write(request, results, path, drop=not stray)
     failed = [one for one in results if _is_failure(one, named)]
@@ -96,7 +98,7 @@ def command(
 def _write(
     request: LockRequest, results: Sequence[LockResult], path: Path, *, drop: bool
 ) -> list[str]:
-    """Write the lock; return the datasets that it no longer pins as no manifest has them."""
+    """Write the lock; return the datasets whose pins are dropped, as no manifest has them."""
     pinned = {name for old in request.old for name in old.pins}
     dropped = sorted(pinned.difference(request.catalog)) if drop else []
     lock = new_lock(request.old, results, pinned.union(request.catalog).difference(dropped))
@@ -121,7 +123,7 @@ def _print(
 ) -> None:
     for one in results:
         if one.status in _VERBS and one.pin is not None:
-            print(f"{one.name}: {_VERBS[one.status]}, {one.pin.samples:,} samples")
+            print(f"{one.name}: {_VERBS[one.status]}, {counted(one.pin.samples, 'sample')}")
         elif one.status == "moved":
             print(f"{one.name}: {one.change}")
     for name in dropped:
@@ -142,7 +144,7 @@ def _print(
 
 
 def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_json: bool) -> int:
-    """Print where the lockfile differs from what would be written for the manifests."""
+    """Print the differences between the lockfile and the manifests."""
     lock = read_lock(path, shown_as=display_path(path))
     found = list(differences(catalog, lock or Lock(), cache, names))
     if lock is not None and not names and not is_as_written(path, lock):
@@ -155,7 +157,7 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
         return PROBLEMS if found else CLEAN
     for one in found:
         print(one)
-    state = f"{len(found)} differences" if len(found) > 1 else "1 difference" if found else "fresh"
-    pins = "there is no such file" if lock is None else f"{len(lock.pins):,} pins"
+    state = count_text(len(found), "difference") if found else "fresh"
+    pins = "there is no such file" if lock is None else count_text(len(lock.pins), "pin")
     print(f"{display_path(path)}: {state} ({pins})")
     return PROBLEMS if found else CLEAN

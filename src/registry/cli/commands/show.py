@@ -11,6 +11,7 @@ import yaml
 from registry.base.locations import public_location
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
+from registry.cli.formats.problems import counted
 from registry.cli.output import print_json, print_table, size_text
 from registry.diff.escape import display_value, escape_control
 from registry.load import find_cached
@@ -87,7 +88,7 @@ def command(
         print(f"# not cached (python -m registry sync {name})")
     else:
         samples = entry.meta["samples"]
-        print(f"# cached: {samples:,} samples, {size_text(entry.size)}, {entry.folder}")
+        print(f"# cached: {counted(samples, 'sample')}, {size_text(entry.size)}, {entry.folder}")
     return CLEAN
 
 
@@ -96,7 +97,7 @@ def _pin_line(name: str, pin: Pin | None, *, stale: bool) -> str:
         return f"not pinned (python -m registry lock {name})"
     versions = ", ".join(source.short for source in pin.sources[:_SHOWN_SOURCES])
     more = len(pin.sources) - _SHOWN_SOURCES
-    text = f"{versions}{f' and {more} more' if more > 0 else ''}, {pin.samples:,} samples"
+    text = f"{versions}{f' and {more} more' if more > 0 else ''}, {counted(pin.samples, 'sample')}"
     if stale:
         return f"pinned for an older manifest: {text} (python -m registry lock {name})"
     return f"pinned: {text}"
@@ -122,10 +123,10 @@ def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
     data = data_of(spec, without={"folder", "name"}, keep=is_set)
     # A manifest writes `shuffle`, `seed` and `limit` beside the source, not below a `view`.
     view = {key: value for key, value in data.pop("view").items() if value is not False}
-    # A null field stays: it reads nothing, while a field left out reads the column of its name.
+    # A null field is kept: it reads nothing, while an omitted one reads the column of its name.
     data["fields"] = data_of(spec.fields)
     data["source"] = source = _source_data(data["source"])
-    # A part of `concat` holds only what differs from the source; null removes a key of it.
+    # A part of `concat` has only the keys that differ from the source; null removes a key.
     data["concat"] = [
         {key: None for key in source if key not in part}
         | {key: value for key, value in part.items() if value != source.get(key)}
@@ -137,7 +138,7 @@ def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
 
 
 def _source_data(source: dict[str, Any]) -> dict[str, Any]:
-    """Return a source with its type first, and its URLs without what may be secret."""
+    """Return a source with its type first, and without secrets in its URLs."""
     path = source["path"]
     public = path if isinstance(path, str) else [public_location(one) for one in path]
     given = {key: value for key, value in source.items() if value != {}}

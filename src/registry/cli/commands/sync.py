@@ -25,7 +25,7 @@ __all__ = ["command"]
 @options.offline
 @options.locked
 @options.frozen
-@click.option("--refresh", is_flag=True, help="Look up the sources and build again.")
+@click.option("--refresh", is_flag=True, help="Look up the sources again and rebuild.")
 @options.as_json
 @options.root
 def command(

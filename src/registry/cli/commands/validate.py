@@ -53,7 +53,7 @@ def _rules_option(
     multiple=True,
     metavar="RULES",
     callback=_rules_option,
-    help="Report only these rules or families; wins over the index. `all` is every rule.",
+    help="Report only these rules or families, whatever the index selects. `all` is every rule.",
 )
 @click.option(
     "--ignore",
@@ -63,14 +63,15 @@ def _rules_option(
     help="Don't report these; problems that make a dataset unusable can't be ignored.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
-@click.option("--fix", "fixing", is_flag=True, help="First fix what can be fixed, in place.")
+@click.option("--fix", "fixing", is_flag=True, help="First fix files in place where possible.")
 @click.option(
     "--format",
     "format_name",
+    metavar="FORMAT",
     type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
-    help="How problems are printed; sarif and github are for code hosts.",
+    help=f"Output format: {', '.join(FORMATS)}; github and sarif are for code hosts.",
 )
 @options.locked
 @options.as_json
@@ -90,8 +91,8 @@ def command(
 ) -> int:
     """Check the manifests of the catalog, or only some files or folders.
 
-    Reports every problem with its file, line, column and rule. Makes no request and imports no
-    code. Exits with 1 if there is an error; with --locked a stale pin is one.
+    Reports every problem with its file, line, column and rule. Makes no network request and imports
+    no code. Exits with 1 if there is an error; with --locked a stale pin is an error.
     """
     format_name = "json" if as_json else format_name
     if list_rules:
@@ -103,7 +104,7 @@ def command(
         result = CheckResult(list(error.problems), 0)
     else:
         if fixing:
-            # What was done goes to stderr where a program reads stdout.
+            # To stderr if stdout is for a program.
             _apply_fixes(catalog, paths, to_stderr=format_name != "text")
             catalog = Catalog.open(catalog.index)
         locked = settings.locked

@@ -1,6 +1,6 @@
 """A diff as one comment of a pull request: most severe first, the rest folded or counted.
 
-All untrusted text is inside code, where a host renders no markup and notifies nobody.
+All untrusted text is inside code, where a host renders no markup and no `@name` notifies anyone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from registry.diff.escape import escape_control
-from registry.diff.models import CatalogDiff, Chunk, DatasetChange, KeyChange
+from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
 from registry.diff.summary import (
     abbreviate,
     count_text,
@@ -36,7 +36,7 @@ _MAX_PROBLEMS = 10
 _MAX_SPAN = 400
 """Characters of one code span."""
 _RESERVED_BYTES = 400
-"""For the line that counts what is left out."""
+"""For the line that counts the omitted datasets."""
 _TOO_LONG = "…too long to show here: run `python -m registry diff` to see it.\n"
 
 
@@ -49,7 +49,7 @@ def as_markdown(diff: CatalogDiff, *, max_bytes: int = MAX_COMMENT_BYTES) -> str
         left -= _size(parts[-1])
     for number, change in enumerate(diff.changes):
         folded = number >= _MAX_UNFOLDED or max_bytes - left > _MAX_UNFOLDED_BYTES
-        # Numbers before examples: a section that is too long is tried again without them.
+        # A section that is too long is tried again without examples: counts matter more.
         forms = ("\n".join(_section(change, folded, examples=one)) for one in (True, False))
         fitting = next((form for form in forms if _size(form) <= left), None)
         if fitting is None:
@@ -82,7 +82,7 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
 def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator[str]:
     # The old name of a renamed dataset is untrusted, so it goes into a code span of its own.
     kind = escape(verdict(change)) if change.status != "renamed" else "renamed"
-    if folded:  # `summary` is HTML, in which backquotes are no code
+    if folded:  # `summary` is HTML, where backquotes don't mark code
         name = escape(escape_control(change.name)[:_MAX_SPAN]).replace("`", "&#96;")
         yield from (f"<details><summary><code>{name}</code> · {kind}</summary>", "")
     else:
@@ -124,15 +124,15 @@ def _example_lines(change: DatasetChange) -> Iterator[str]:
         for field in example.fields:
             chunks = excerpt(field.chunks)
             yield f"@@ {escape_control(example.label)}: {field.field} @@"
-            for sign, start, end in (("-", "[-", "-]"), ("+", "{+", "+}")):
-                marks = (start, end) if example.status == "changed" else ("", "")
+            for sign, *marks in (("-", "[-", "-]"), ("+", "{+", "+}")):
+                start, end = marks if example.status == "changed" else ("", "")
+                texts = [
+                    f"{start}{escape_control(text)}{end}" if one == sign else escape_control(text)
+                    for one, text in chunks
+                    if one in ("=", sign)
+                ]
                 if any(chunk.sign == sign for chunk in chunks):
-                    yield f"{sign} {_one_side(chunks, sign, *marks)}"
-
-
-def _one_side(chunks: Iterable[Chunk], sign: str, start: str, end: str) -> str:
-    texts = ((one.sign, escape_control(one.text)) for one in chunks if one.sign in ("=", sign))
-    return "".join(text if one == "=" else f"{start}{text}{end}" for one, text in texts)
+                    yield f"{sign} {''.join(texts)}"
 
 
 def code_span(text: str) -> str:

@@ -13,7 +13,7 @@ __all__ = ["FORMATS", "counted"]
 
 def counted(number: int, word: str) -> str:
     """Return a count with its noun: `1 error`, `2 errors`."""
-    return f"{number} {word}" + ("" if number == 1 else "s")
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 def _text(problems: Iterable[Problem]) -> Iterator[str]:

@@ -27,25 +27,25 @@ from registry.diff.words import excerpt
 __all__ = ["as_text"]
 
 _WIDTH = 100
-_COLOURS = {"-": "red", "+": "green", "~": "yellow"}
+_COLORS = {"-": "red", "+": "green", "~": "yellow"}
 _MARKS = {"-": ("[-", "-]"), "+": ("{+", "+}")}
 _SIGNS = {"changed": "~", "added": "+", "removed": "-", "renamed": "→"}
 
 
 @dataclass(frozen=True)
 class _Printer:
-    """What the output can show."""
+    """What the output supports."""
 
     width: int
-    colour: bool
+    color: bool
     wraps: bool
-    """Whether long lines are broken; not in a pipe, so that `grep` finds whole lines."""
+    """Whether long lines are wrapped; not in a pipe, so that `grep` finds complete lines."""
 
     def paint(self, text: str, sign: str) -> str:
-        return style(text, fg=_COLOURS[sign]) if self.colour and sign in _COLOURS else text
+        return style(text, fg=_COLORS[sign]) if self.color and sign in _COLORS else text
 
     def bold(self, text: str) -> str:
-        return style(text, bold=True) if self.colour else text
+        return style(text, bold=True) if self.color else text
 
     def wrap(self, text: str, indent: int, sign: str = "") -> Iterator[str]:
         """Yield a text in lines that fit the width."""
@@ -126,12 +126,12 @@ def _example(example: Example, printer: _Printer) -> Iterator[str]:
         chunks = [(*marks.get(one.sign, ("", "")), one.text) for one in excerpt(change.chunks)]
         text = "".join(f"{start}{escape_control(text)}{end}" for start, end, text in chunks)
         for line in printer.wrap(f"{change.field}: {text}", 8):
-            yield _paint_marks(line) if marked and printer.colour else line
+            yield _paint_marks(line) if marked and printer.color else line
 
 
 def _paint_marks(line: str) -> str:
-    """Colour the marked text; the marks stay for readers who can't tell the colours apart."""
+    """Color the marked text; the marks stay for readers who can't tell the colors apart."""
     for sign, (start, end) in _MARKS.items():
-        line = line.replace(start, style(start, fg=_COLOURS[sign], reset=False))
+        line = line.replace(start, style(start, fg=_COLORS[sign], reset=False))
         line = line.replace(end, end + style("", reset=True))
     return line + style("", reset=True)  # a change may continue in the next line

@@ -53,7 +53,7 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
     """
     is_own = Path.cwd().is_relative_to(catalog.index.parent)
     if catalog.index == builtin_root() and not is_own:
-        message = "the built-in catalog can't be fixed in place"
+        message = "the built-in catalog is read-only"
         hint = "create a datasets.yaml of your own, or name one with --root"
         raise ManifestError([Problem(message=message, hint=hint, path="")])
     wanted = files_under(paths)

@@ -1,1 +1,1 @@
-"""Record batches → samples by whole columns."""
+"""Map record batches to samples by whole columns."""

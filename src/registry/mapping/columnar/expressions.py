@@ -1,7 +1,7 @@
 """Evaluate expressions of the field language on whole columns.
 
-There is a kernel where pyarrow gives exactly what `mapping.evaluate` gives record by record; for
-anything else `NoKernelError` says that records are needed.
+An expression has a kernel only if pyarrow returns exactly what `mapping.evaluate` returns record by
+record. Otherwise a `NoKernelError` is raised, and the expression is evaluated record by record.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ __all__ = [
     "to_large_string",
 ]
 
-# `start + number` must fit into int64.
+# `start + number` must fit in int64, where Python's own integers are unbounded.
 _LARGEST_START = 1 << 62
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-# What `str.strip` removes from ASCII; pyarrow's own trim leaves \x1c to \x1f.
+# The ASCII characters that `str.strip` removes; pyarrow's whitespace lacks \x1c to \x1f.
 _ASCII_WHITESPACE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
 
 
@@ -53,12 +53,12 @@ class NoKernelError(Exception):
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether a column holds strings."""
+    """Return whether a type is that of strings."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_text_list(kind: pa.DataType) -> bool:
-    """Return whether a column holds lists of strings."""
+    """Return whether a type is that of lists of strings."""
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     return bool(is_list and is_text(kind.value_type))
 
@@ -71,10 +71,10 @@ def to_large_string(column: pa.Array) -> pa.Array:
 
 
 def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
-    """Return the values of an expression; null where a record gives null or lacks the column.
+    """Return the values of an expression; null also stands for a missing column.
 
     Raises:
-        NoKernelError: it must be evaluated record by record.
+        NoKernelError: the expression must be evaluated record by record.
     """
     match expression:
         case Column(name):
@@ -122,23 +122,25 @@ def _column(name: str, view: RecordBatchView) -> pa.Array:
     column = view.column(name)
     if column is None:
         raise NoKernelError
-    return column  # of any type: each kernel checks those that it supports
+    return column  # of any type: each kernel checks that it supports the type
 
 
 def _required(expression: Expression, view: RecordBatchView) -> pa.Array:
-    """Return the values of an expression, none of which is null."""
+    """Return the values of an expression that is never null."""
     column = evaluate(expression, view)
+    # A null may be an error or a missing column, which only its record distinguishes.
     if column.null_count:
         raise NoKernelError
     return column
 
 
 def _lists(columns: list[pa.Array]) -> pa.Array:
-    """Return for each row the list of its values in several columns of strings."""
+    """Return the columns as one column of lists: row `i` has their values in row `i`."""
+    # Record by record, lists are flattened, and values of other types are not converted.
     if not all(is_text(column.type) for column in columns):
         raise NoKernelError
     width, count = len(columns), len(columns[0])
-    # Concatenated, item `row` of column `c` is at c * count + row.
+    # In the concatenated columns, row `i` of column `c` is at c * count + i.
     order = np.arange(width * count).reshape(width, count).T.ravel()
     items = pa.concat_arrays(list(map(to_large_string, columns))).take(int64_array(order))
     starts = int64_array(np.arange(0, width * count + 1, width))
@@ -156,7 +158,7 @@ def _template(template: Template, view: RecordBatchView) -> pa.Array:
         else:
             raise NoKernelError
     if all(isinstance(piece, pa.Scalar) for piece in pieces):
-        raise NoKernelError  # joined, they would be a scalar and not a column
+        raise NoKernelError  # pyarrow would join them to a scalar, not a column
     return pc.binary_join_element_wise(*pieces, string_scalar(""))
 
 
@@ -166,13 +168,13 @@ def _str(column: pa.Array) -> pa.Array:
         return to_large_string(column)
     if is_text_list(column.type):
         return str_of_lists(column)
-    # Digits of floats, dates and so on are Python's; pyarrow writes them differently.
+    # pyarrow writes floats, dates and so on differently than Python's `str`.
     return pa.array(list(map(str, python_values(column))), pa.large_string())
 
 
 def _letter(values: pa.Array, argument: Any) -> pa.Array:
     if not pa.types.is_integer(values.type) or pa.types.is_uint64(values.type):
-        raise NoKernelError  # uint64 may exceed int64, and strings of digits are left to records
+        raise NoKernelError  # uint64 may exceed int64; strings of digits are rare
     numbers = to_numpy_int64(values) - (argument or {}).get("base", 0)
     if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(_LETTERS)):
         raise NoKernelError
@@ -183,7 +185,7 @@ def _letter(values: pa.Array, argument: Any) -> pa.Array:
 
 
 def _ascii(values: pa.Array) -> pa.Array:
-    """Return ASCII strings: beyond ASCII, pyarrow and Python differ in case and whitespace."""
+    """Return strings if all are ASCII: beyond, pyarrow and Python differ in case and whitespace."""
     text = to_large_string(values) if is_text(values.type) else None
     if text is None or not pc.all(pc.string_is_ascii(text)).as_py():
         raise NoKernelError
@@ -200,7 +202,7 @@ def _replace(values: pa.Array, argument: dict[str, str]) -> pa.Array:
     if not is_text(values.type):
         raise NoKernelError
     text = to_large_string(values)
-    # One after another, as the operation does: a replacement may be replaced again.
+    # In sequence, as the operation does: a later pair may match an earlier replacement.
     for old, new in argument.items():
         text = pc.replace_substring(text, pattern=old, replacement=new)
     return text
@@ -213,4 +215,4 @@ _OPERATIONS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
     "strip": _strip,
     "replace": _replace,
 }
-"""Operation → its kernel, for values without nulls and the argument in the manifest."""
+"""Operation → its kernel: takes values without nulls, and the argument in the manifest."""

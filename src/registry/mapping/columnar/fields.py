@@ -30,7 +30,7 @@ from registry.store.schema import METADATA_TYPES, MetadataType
 __all__ = ["FIELD_KERNELS", "cast_to_metadata_type", "metadata_type_of_column"]
 
 FieldColumns = dict[str, pa.Array]
-"""Column of the samples file → its values, for one field; a column that is left out is null."""
+"""Column of the samples file → its values, for one field; an omitted column is null."""
 
 _STRING_LISTS = METADATA_TYPES["str_list"]
 
@@ -41,7 +41,7 @@ def _input(expression: Expression, view: RecordBatchView) -> FieldColumns:
         raise NoKernelError
     text = to_large_string(column)
     if view.count and not (np.diff(list_offsets(text)) > 0).all():
-        raise NoKernelError  # an empty input is an error
+        raise NoKernelError  # an empty input is an error, which its record reports
     return {"input": text}
 
 
@@ -66,21 +66,22 @@ def _choices(expression: Expression, view: RecordBatchView) -> FieldColumns:
     lists = _as_lists(column)
     items = lists.flatten()
     if items.null_count:
-        raise NoKernelError  # "None", or an error where the manifest makes the list
-    # Nearly every choice begins with a visible ASCII character; Python is asked about the others.
+        raise NoKernelError  # "None", or an error if the manifest builds the list
+    # Nearly every choice starts with a visible ASCII character; only the others become Python's.
     is_space = ~starts_with_visible_ascii(items)
-    unsure = np.flatnonzero(is_space)
-    if len(unsure):
-        is_space[unsure] = [
-            not text.strip() for text in items.take(int64_array(unsure)).to_pylist()
+    candidates = np.flatnonzero(is_space)
+    if len(candidates):
+        is_space[candidates] = [
+            not text.strip() for text in items.take(int64_array(candidates)).to_pylist()
         ]
     return {"choices": _trim_lists(lists, items, is_space) if is_space.any() else lists}
 
 
 def _as_lists(column: pa.Array) -> pa.LargeListArray:
-    """Return lists of strings whose nulls span no items.
+    """Return lists of strings in which a null has no items.
 
-    A null in Arrow may; the offsets of `flatten` and of the lists would then differ.
+    In Arrow, a null list may cover items. `flatten` drops these, so that the offsets of the lists
+    would no longer be positions in its result.
     """
     lists = column.cast(_STRING_LISTS)
     return lists.take(int64_array(np.arange(len(lists)))) if lists.null_count else lists
@@ -90,11 +91,12 @@ def _trim_lists(
     lists: pa.LargeListArray, items: pa.Array, is_space: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> pa.LargeListArray:
     """Remove the whitespace-only items at the end of each list."""
-    if lists.null_count:  # `from_arrays` below would make them empty lists
+    if lists.null_count:  # `from_arrays` below would turn them into empty lists
         raise NoKernelError
     starts = list_offsets(lists) - list_offsets(lists)[0]
     full = np.diff(starts)
     lengths = full.copy()
+    # Each round shortens every list that still ends in whitespace by one item; few rounds do.
     while True:
         last = np.maximum(starts[:-1] + lengths - 1, 0)
         ends_in_space = (lengths > 0) & is_space[last]
@@ -114,11 +116,11 @@ def _id(expression: Expression, view: RecordBatchView) -> FieldColumns:
         return {"id": to_large_string(column)}
     if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
         return {"id_number": column.cast(pa.int64())}
-    raise NoKernelError  # `to_id` accepts floats that are integers, value by value
+    raise NoKernelError  # `to_id` decides for each value, such as floats that are integers
 
 
 def _absent(expression: Expression, view: RecordBatchView) -> FieldColumns:
-    """Return no columns where every value is null: the usual case, and the only one here."""
+    """Return no columns if every value is null, the usual case and the only one with a kernel."""
     if evaluate(expression, view).null_count < view.count:
         raise NoKernelError
     return {}
@@ -133,11 +135,11 @@ FIELD_KERNELS: dict[str, Callable[[Expression, RecordBatchView], FieldColumns]] 
     "files": _absent,
     "setup": _absent,
 }
-"""Field → the function that makes its columns, or raises NoKernelError."""
+"""Field → the function that returns its columns, or raises NoKernelError."""
 
 
 def metadata_type_of_column(column: pa.Array) -> MetadataType | None:
-    """Return the metadata type of a column; None where only its values show it."""
+    """Return the metadata type of a column; None if it depends on the values."""
     types = pa.types
     if is_text(column.type):
         return "str"
@@ -151,7 +153,7 @@ def metadata_type_of_column(column: pa.Array) -> MetadataType | None:
 
 
 def cast_to_metadata_type(column: pa.Array, kind: MetadataType) -> pa.Array | None:
-    """Return a column cast to a metadata type, or None where it has a different one."""
+    """Return a column cast to a metadata type; None if it has a different one."""
     if column.null_count == len(column):
         return pa.nulls(len(column), METADATA_TYPES[kind])
     if kind == "json" or metadata_type_of_column(column) != kind:

@@ -1,8 +1,8 @@
-"""Map records to samples by whole columns: the same samples as record by record, or none.
+"""Map records to samples by whole columns, with exactly the same result as record by record.
 
-Each field is made by a kernel where there is one; else its expression is evaluated on the few
-columns that it reads. Whatever would be an error, or can't be decided from columns, ends in
-`NotColumnarError`, and the records are mapped one by one.
+Each field is computed by its kernel if there is one; otherwise its expression is evaluated for each
+record, on the few columns that it reads. If anything would be an error, or can't be decided from
+columns, a `NotColumnarError` is raised, and the records must be mapped one by one.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class ColumnarMapper:
         Args:
             fields: Expressions of the fields.
             where: Condition that records must meet, as the manifest writes it.
-            as_json: Keys of the metadata whose values differ in type; None to store the metadata
-                as JSON as a whole.
+            as_json: Keys of the metadata whose values differ in type and are stored as JSON; None
+                to store the whole metadata as JSON.
         """
         self._as_json = as_json
         self._mapper = FieldMapper(fields)
@@ -97,15 +97,15 @@ class ColumnarMapper:
     ) -> tuple[pa.RecordBatch, Mapping[str, MetadataType] | None]:
         """Return the samples of records, and the types of their metadata values.
 
-        Without any sample, the types are those that were given.
+        If no record meets the condition, the types are returned unchanged.
 
         Args:
             view: The records.
-            metadata_types: Types that the values must have; None chooses them.
+            metadata_types: Types that the values must have; None infers them from these records.
 
         Raises:
             NotColumnarError: the records must be mapped one by one.
-            MetadataTypeMismatchError: a value does not have its type.
+            MetadataTypeMismatchError: a key has values of another type than before.
         """
         try:
             view = self._filter(view)
@@ -123,7 +123,8 @@ class ColumnarMapper:
                     columns |= field_columns(name, values, view.numbers)
             return self._with_metadata(columns, view, metadata_types)
         except (MappingError, UnicodeEncodeError) as error:
-            # Record by record, the first error in the order of the file is the one reported.
+            # By columns, an error of a later record may be found first. The user must get the
+            # first one in the order of the file.
             raise NotColumnarError("an error that mapping by record reports") from error
 
     def _filter(self, view: RecordBatchView) -> RecordBatchView:
@@ -150,7 +151,7 @@ class ColumnarMapper:
             values = {key: self._metadata_values(key, view) for key in self._metadata}
         else:
             raw, whole = self._mapper.fields.metadata, None
-            # A spread column that is null everywhere gives no metadata: no rows are made for it.
+            # A column of nulls, usually a missing `metadata`, gives no metadata and needs no rows.
             if raw is not None and not (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
                 rows = view.rows(metadata_dependencies(raw))
                 whole = [self._mapper.metadata(row) for row in rows]
@@ -165,17 +166,15 @@ class ColumnarMapper:
             key: "json" if key in as_json else _metadata_type(column)
             for key, column in values.items()
         }
-        # The keys of a struct column are fixed, and so is their order.
+        # A struct column has the same keys in the same order in every batch of the file.
         if list(types) != list(values):
             raise MetadataTypeMismatchError(None)
         parts = []
         for key, column in values.items():
-            if isinstance(column, list):
-                part = metadata_column(key, types[key], column, view.numbers)
-            else:
-                part = cast_to_metadata_type(column, types[key])
-                if part is None:
-                    part = metadata_column(key, types[key], column.to_pylist(), view.numbers)
+            part = None if isinstance(column, list) else cast_to_metadata_type(column, types[key])
+            if part is None:
+                items = column if isinstance(column, list) else column.to_pylist()
+                part = metadata_column(key, types[key], items, view.numbers)
             parts.append(part)
         columns[METADATA_VALUES] = struct_of(parts, types)
         return batch_from(columns, view.count, types), types
@@ -187,7 +186,7 @@ class ColumnarMapper:
             column = evaluate(expression, view)
         except NoKernelError:
             column = None
-        # Of other types, such as dates and structs, only the values show how they are stored.
+        # For other types, such as dates and structs, the values decide how they are stored.
         if column is not None and (
             metadata_type_of_column(column) or column.null_count == view.count
         ):

@@ -1,4 +1,4 @@
-"""Evaluate an expression once for all records that are equal in what it reads."""
+"""Evaluate an expression only once for records with the same values in the columns it reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["evaluate_memoized"]
 _Value = TypeVar("_Value")
 
 _PROBED_ROWS = 1 << 10
-"""Rows that show cheaply whether values repeat, before the whole column is encoded."""
+"""Rows that are encoded first, as a cheap test of whether values repeat."""
 
 
 def evaluate_memoized(
@@ -30,13 +30,13 @@ def evaluate_memoized(
     *,
     numbered: bool,
 ) -> list[_Value]:
-    """Return the value of an expression for each record of a view; equal records share it.
+    """Return the value of an expression for each record; records with equal values share it.
 
     Args:
         evaluate: The compiled expression.
         dependencies: The columns that it reads.
         view: The records.
-        numbered: Whether it reads their numbers too.
+        numbered: Whether it also reads the record number, which never repeats.
     """
     encoded = None
     if dependencies is not None and not numbered:
@@ -53,7 +53,8 @@ def evaluate_memoized(
 
 
 def _encode_repeated(column: pa.Array) -> pa.DictionaryArray | None:
-    """Return a column dictionary-encoded if each value comes twice or more on average."""
+    """Return a column dictionary-encoded if each value occurs at least twice on average."""
+    # A null has no entry in the dictionary, so that its index would be wrong.
     if column.null_count:
         return None
     for part in (column.slice(0, _PROBED_ROWS), column):

@@ -1,4 +1,4 @@
-"""Records of a frame as expressions see them: by column, or as rows where records are needed."""
+"""Records of a frame, read by expressions as columns, or as rows if they have no kernel."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class RecordBatchView:
 
     frame: Frame
     constants: Mapping[str, Any]
-    """Column → value in each record; it wins over the record's own."""
+    """Column → value in every record; it replaces the record's own."""
     numbers: NDArray[np.int64]
     """Number of each record, from 1."""
     _rows: list[Row] = field(default_factory=list)
     _read: list[str] = field(default_factory=list)
-    """Columns of the frame that the rows have."""
+    """Columns of the frame that are already in the rows."""
 
     @property
     def count(self) -> int:
@@ -39,16 +39,16 @@ class RecordBatchView:
         return len(self.numbers)
 
     def column(self, name: str) -> pa.Array | None:
-        """Return a column's values, null where it is missing; None where only records show them."""
+        """Return a column's values, null if it is missing; None if records must be read."""
         if name in self.constants:
-            return None  # its value may be of any type, or none that Arrow has
+            return None  # its value may have any type, even one that Arrow lacks
         names = self.frame.batch.schema.names
         if name in names:
             return self.frame.batch.column(name)
         heads = [head for head in _prefixes(name) if head in self.constants or head in names]
-        if not heads:  # any type will do for nulls
+        if not heads:  # a column of nulls may have any type
             return pa.nulls(self.count, pa.large_string())
-        # Where a path can be read in two ways, each record decides.
+        # If the path `a.b.c` may start in column `a` or `a.b`, each record decides.
         if len(heads) > 1 or heads[0] in self.constants:
             return None
         rest = name.removeprefix(f"{heads[0]}.")
@@ -60,16 +60,16 @@ class RecordBatchView:
         return column is not None and column.null_count == self.count
 
     def rows(self, dependencies: Iterable[str] | None) -> list[Row]:
-        """Return the records, at least with the columns that expressions depend on.
+        """Return the records with at least the columns that expressions depend on.
 
-        Rows are made once and get more columns as they are asked for; None gives new rows with
-        all columns, in the order of the file.
+        Rows are created once, and columns are added to them when they are needed. None returns new
+        rows with all columns, in the order of the file.
 
         Raises:
-            NotColumnarError: a null may stand for a key that the record does not have.
+            NotColumnarError: a null may mean that the record lacks the key.
         """
         batch = self.frame.batch
-        if dependencies is None:
+        if dependencies is None:  # new rows, as those of `_rows` have columns in another order
             self._check_nulls(batch.columns)
             records = [{**record, **self.constants} for record in python_values(batch)]
             return list(map(Row, records, self.numbers.tolist()))
@@ -89,10 +89,10 @@ class RecordBatchView:
 
     def _check_nulls(self, columns: Iterable[pa.Array]) -> None:
         if not self.frame.null_is_value and any(column.null_count for column in columns):
-            raise NotColumnarError("a null, or a key that is missing")
+            raise NotColumnarError("a null, or a missing key")
 
     def names_of(self, dependencies: Iterable[str]) -> list[str]:
-        """Return the names of the frame's columns that hold what expressions depend on."""
+        """Return the columns of the frame that contain the given columns and paths."""
         return [
             name
             for name in self.frame.batch.schema.names
@@ -110,11 +110,11 @@ class RecordBatchView:
 
 
 def _nested_column(column: pa.Array, path: str) -> pa.Array | None:
-    """Return the values at a path within a struct column; None where only records show them."""
+    """Return the values at a path within a struct column; None if records must be read."""
     if not pa.types.is_struct(column.type):
         return None
     keys = [key for key in (*_prefixes(path), path) if key in column.type.names]
-    # The index is -1 where the struct has the key twice.
+    # The index is -1 if the struct has the key twice.
     if len(keys) != 1 or column.type.get_field_index(keys[0]) < 0:
         return None
     inner = pc.struct_field(column, column.type.get_field_index(keys[0]))
@@ -128,9 +128,10 @@ def _prefixes(name: str) -> list[str]:
 
 
 def python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
-    """Return values as records hold them; a NotColumnarError for one beyond Python's types."""
+    """Return values as Python's; a NotColumnarError for one that Python can't represent."""
     try:
         values: list[Any] = data.to_pylist()
-    except (OverflowError, ValueError) as error:  # dates after the year 9999, nanoseconds, UTF-8
-        raise NotColumnarError("a value beyond what Python holds") from error
+    # Dates after the year 9999, nanoseconds without pandas, strings that are not UTF-8.
+    except (OverflowError, ValueError) as error:
+        raise NotColumnarError("a value that Python can't represent") from error
     return values

@@ -1,4 +1,4 @@
-"""Text of whole columns as Python makes it value by value: `str` of lists, and hex digests."""
+"""Compute `str` of lists and hex digests for whole columns, exactly as Python does by value."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["PLAIN_LETTERS", "hex_digests", "str_of_lists"]
 
 PLAIN_LETTERS = range(0xC0, 0x240)
-"""Letters beyond ASCII that `repr` leaves unescaped, recognizable by their first UTF-8 byte."""
+"""Letters beyond ASCII that `repr` never escapes, recognizable by their first UTF-8 byte."""
 
-# UTF-8 byte → whether `repr` of a str of such bytes alone is that str between single quotes.
+# UTF-8 byte → whether `repr` only puts single quotes around a str that has no other bytes.
 _PLAIN = np.zeros(256, np.bool_)
 _PLAIN[ord(" ") : ord("~") + 1] = True
 _PLAIN[[ord("'"), ord("\\")]] = False
@@ -30,9 +30,9 @@ _PLAIN[[chr(letter).encode()[0] for letter in PLAIN_LETTERS]] = True
 
 
 def str_of_lists(column: pa.Array) -> pa.Array:
-    """Return `str` of each list in a column of lists of strings, none of which is null.
+    """Return `str` of each list in a column of lists of strings without null lists.
 
-    Most strings need no escapes; Python is asked only for the lists with one that may.
+    Most strings need no escapes; only lists with a string that may need one are passed to Python.
     """
     lists = column.cast(pa.large_list(pa.large_string()))
     inner = pc.binary_join(lists, string_scalar("', '"))
@@ -41,6 +41,7 @@ def str_of_lists(column: pa.Array) -> pa.Array:
     by_python = np.flatnonzero(_may_differ(lists))
     if not len(by_python):
         return fast
+    # Replace the rows in `by_python`: append Python's versions, and take these in their place.
     exact = list(map(str, lists.take(int64_array(by_python)).to_pylist()))
     order = np.arange(len(lists))
     order[by_python] = len(lists) + np.arange(len(by_python))
@@ -49,14 +50,15 @@ def str_of_lists(column: pa.Array) -> pa.Array:
 
 
 def _may_differ(lists: pa.LargeListArray) -> NDArray[np.bool_]:
-    """Return which lists are empty, have a null, or a string that `repr` may escape."""
+    """Return which lists are empty, or have a null or a string that `repr` may escape."""
     items = lists.flatten()
     rows = list_offsets(lists) - list_offsets(lists)[0]
     starts = list_offsets(items)
     data = np.frombuffer(items.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]]
     escaped = np.flatnonzero(~_PLAIN[data]) + starts[0]
     nulls = to_numpy_int64(pc.indices_nonzero(items.is_null()))
-    # Byte → its item → the item's list. "right" skips empty items and lists.
+    # From the position of a byte to its item, and from the item to its list. "right" skips empty
+    # items and lists, which start at the same position as the next one.
     places = np.concatenate([np.searchsorted(starts, escaped, side="right") - 1, nulls])
     differs: NDArray[np.bool_] = np.diff(rows) == 0
     differs[np.searchsorted(rows, places, side="right") - 1] = True
@@ -64,7 +66,7 @@ def _may_differ(lists: pa.LargeListArray) -> NDArray[np.bool_]:
 
 
 def hex_digests(columns: Sequence[pa.Array], *, algorithm: str, length: int | None) -> pa.Array:
-    """Return the hex digest of the strings that columns have in each row, joined with NUL."""
+    """Return for each row the hex digest of its strings in several columns, joined with NUL."""
     joined = pc.binary_join_element_wise(*columns, string_scalar("\0"))
     digest_of: Any = getattr(hashlib, algorithm)
     data = memoryview(joined.buffers()[2] or b"")  # its slices are not copies
@@ -74,7 +76,7 @@ def hex_digests(columns: Sequence[pa.Array], *, algorithm: str, length: int | No
             for start, end in pairwise(list_offsets(joined).tolist())
         ]
     )
-    # All digests have the same width, so one slice shortens them all.
+    # All digests have the same width, so that one slice of the matrix shortens them all.
     count, width = len(joined), 2 * digest_of(usedforsecurity=False).digest_size
     digits = np.frombuffer(digests.hex().encode(), np.uint8).reshape(count, width)
     digits = np.ascontiguousarray(digits[:, :length])

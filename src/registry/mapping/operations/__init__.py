@@ -1,7 +1,7 @@
 """The operations of the field language: one table, one module per family.
 
-An operation has a row in its module's table. It is built to a function `(value, row) -> value`
-that raises MappingError for a value that it can't work on, and nothing else.
+Each operation is a row in the table of its module. Its `build` returns a function
+`(value, row) -> value` whose only error, for a value that it can't work on, is MappingError.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an operation of the field language is, and what its builders share."""
+"""The table row of an operation of the field language, and checks that operations share."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ Apply = Callable[[Any, "Row"], Any]
 
 
 class Compiler(Protocol):
-    """Compiles what the argument of an operation holds."""
+    """Compiles the expressions, operations and conditions in the argument of an operation."""
 
     def expression(self, raw: Any) -> Callable[[Row], Any]:
-        """Compile an expression as a manifest writes it; missing columns give MISSING."""
+        """Compile an expression as the manifest writes it; a missing column returns MISSING."""
 
     def required(self, raw: Any) -> Callable[[Row], Any]:
         """Compile an expression whose columns must exist."""
 
     def steps(self, calls: Sequence[OperationCall]) -> Apply:
-        """Compile operations to one step."""
+        """Compile several operations to one step."""
 
     def condition(self, raw: Any) -> Callable[[Any, Row], bool]:
         """Compile the comparisons of a condition."""
 
 
 Build = Callable[[Any, Compiler], Apply]
-"""Makes a step from the argument in the manifest; a ValueError says why it can't."""
+"""Returns the step for an argument of the manifest; a ValueError if the argument is invalid."""
 
 
 @dataclass(frozen=True)
@@ -71,27 +71,28 @@ class Operation:
     build: Build
     example: OperationExample
     takes_missing: bool = False
-    """Whether a missing column is a value that it works on, as null is."""
+    """Whether it accepts a missing column, as it does null; otherwise that is an error."""
     expressions: Callable[[Any], list[Any]] = lambda argument: []
-    """The expressions within an argument, as the manifest writes them."""
+    """Returns the expressions in an argument, as the manifest writes them."""
     steps: Callable[[Any], list[Any]] = lambda argument: []
-    """The operations within an argument."""
+    """Returns the operations in an argument."""
 
 
 def as_list(argument: Any) -> list[Any]:
-    """Return an argument that may be one item or a list of them as a list."""
+    """Return an argument as a list: unchanged if it is one, else a list of it alone."""
     return argument if isinstance(argument, list) else [argument]
 
 
 def expect_type(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
-    """Return `value` if it has a type, else raise a MappingError that says what is needed."""
+    """Return `value` if it has the type `kind`, else raise "needs `what`"."""
+    # A bool is an int to Python, but not in manifests.
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is int):
         return value
     raise MappingError(f"needs {what}", value=value)
 
 
 def to_str(value: Any) -> str:
-    """Return a str unchanged, or that of a number; a MappingError for anything else."""
+    """Return a str unchanged and a number as a str; a MappingError for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -100,7 +101,7 @@ def to_str(value: Any) -> str:
 
 
 def no_argument(apply: Apply) -> Build:
-    """Return the builder of an operation that takes no argument."""
+    """Return the `build` function of an operation that takes no argument."""
 
     def build(argument: Any, _: Compiler) -> Apply:
         if argument is not None:
@@ -111,7 +112,7 @@ def no_argument(apply: Apply) -> Build:
 
 
 def options(argument: Any, **defaults: Any) -> dict[str, Any]:
-    """Return an argument that is a dict of options, with `defaults` for those left out."""
+    """Return a dict of options, with `defaults` for those that the argument omits."""
     if argument is None:
         return defaults
     if not isinstance(argument, dict):

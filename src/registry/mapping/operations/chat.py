@@ -1,4 +1,4 @@
-"""Operations that make chat messages and their media."""
+"""Operations that create chat messages and data URIs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAGIC = (
     (b"%PDF-", "application/pdf"),
     (b"ID3", "audio/mpeg"),
 )
-# Bytes 8 to 12 of a RIFF container → media type.
+# A RIFF container starts with "RIFF" and a length; bytes 8 to 12 name its content.
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
@@ -51,6 +51,7 @@ def _messages(argument: Any, _: Any) -> Apply:
         role, content = item.get(chosen["role"]), item.get(chosen["content"])
         if not isinstance(role, str) or role not in names:
             raise MappingError(f"the role is not one of {', '.join(names)}", value=role)
+        # Other keys are kept: a tool's message needs its `tool_call_id`, for example.
         rest = {key: item[key] for key in item if key not in (chosen["role"], chosen["content"])}
         return {**rest, "role": names[role], "content": content}
 
@@ -74,9 +75,9 @@ def _data_uri(argument: Any, _: Any) -> Apply:
 
 
 def _bytes_of(value: Any) -> bytes:
-    """Return bytes, those of `{bytes, path}` as `datasets` gives images, or those of a file."""
+    """Return the bytes of an image: the value itself, or in a file at an absolute path."""
     data, path = value, value
-    if isinstance(value, dict):
+    if isinstance(value, dict):  # `{bytes, path}`, the form of images in `datasets`
         data, path = value.get("bytes"), value.get("path")
     if isinstance(data, bytes):
         return data

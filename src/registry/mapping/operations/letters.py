@@ -1,4 +1,4 @@
-"""Operations that turn positions in a list of choices into letters."""
+"""Operations that convert positions in a list of choices to letters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _letter(argument: Any, _: Any) -> Apply:
 
     def apply(value: Any, row: Any) -> str:
         digits = value.strip() if isinstance(value, str) else ""
-        # `isdigit` alone is true of "²", and of digits of other scripts.
+        # `isdigit` alone is also true for "²" and for digits of other scripts.
         if digits.isascii() and digits.isdigit() and len(digits) < 10:
             index = int(digits) - base
         else:
@@ -48,11 +48,11 @@ def _letter_in(argument: Any, compiler: Compiler) -> Apply:
     def apply(value: Any, row: Any) -> str:
         labels = labels_of(row)
         if not isinstance(labels, list):
-            raise MappingError("needs a list of labels to look in", value=labels)
-        place = next((at for at, label in enumerate(labels) if equal(value, label)), None)
-        if place is None:
+            raise MappingError("needs a list of labels", value=labels)
+        index = next((i for i, label in enumerate(labels) if equal(value, label)), None)
+        if index is None:
             raise MappingError(f"not among the labels {shorten(labels)}", value=value)
-        return letter_of(place)
+        return letter_of(index)
 
     return apply
 
@@ -76,14 +76,14 @@ OPERATIONS = (
     ),
     Operation(
         "letter_in",
-        "The letter of the value's position in the list that an expression gives.",
+        "The letter of the value's position in a list, which an expression returns.",
         _letter_in,
         OperationExample({"letter_in": "labels"}, "2", "B", {"labels": ["1", "2", "3"]}),
         expressions=lambda argument: [argument],
     ),
     Operation(
         "letters_where",
-        "The letters of the positions whose item is 1, or meets the given comparisons.",
+        "The letters of the items that are 1, or that meet the given comparisons.",
         _letters_where,
         OperationExample("letters_where", [0, 1, 1], ["B", "C"]),
     ),

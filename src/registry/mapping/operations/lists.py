@@ -69,7 +69,7 @@ def _drop_null(argument: Any, _: Any) -> Apply:
 
 def _unique(value: Any, _: Any) -> list[Any]:
     unique: list[Any] = []
-    # Not a set: items may be unhashable, and true is not 1 here.
+    # Not a set: items may be unhashable, and to manifests true is not 1.
     for item in expect_type(value, list, "a list"):
         if not any(equal(item, other) for other in unique):
             unique.append(item)
@@ -142,7 +142,7 @@ OPERATIONS = (
     ),
     Operation(
         "unique",
-        "Remove duplicates from a list; the first of each stays.",
+        "Remove duplicates from a list; the first of each is kept.",
         no_argument(_unique),
         OperationExample("unique", ["4", "four", "4"], ["4", "four"]),
     ),

@@ -1,4 +1,4 @@
-"""Operations between strings, numbers, dates and JSON."""
+"""Operations that convert between strings, numbers, dates and JSON."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from registry.mapping.operations.base import (
 
 __all__ = ["OPERATIONS"]
 
-# Python's own limit, 4,300 digits, can be configured; this one is the same everywhere.
+# Python's own limit, 4,300 digits, is a setting of the process; samples must not depend on it.
 _LONGEST_NUMBER = 400
 
 
 def _number(value: Any, kind: type[int | float]) -> int | float:
     expect_type(value, (int, float, str), "a number, or a string of one")
+    # `int` would truncate 2.5 without an error.
     if kind is int and isinstance(value, float) and not value.is_integer():
         raise MappingError("is not an integer", value=value)
     if isinstance(value, str) and len(value) > _LONGEST_NUMBER:
@@ -41,29 +42,31 @@ def _number(value: Any, kind: type[int | float]) -> int | float:
 def _parse(argument: Any, _: Any) -> Apply:
     if argument not in (None, "json", "literal"):
         raise ValueError("takes json or literal")
-    parse = _parse_literal if argument == "literal" else _parse_json
-    return lambda value, row: parse(to_str(value))
+    if argument == "literal":
+        return lambda value, row: _parse_literal(to_str(value))
 
+    def apply(value: Any, row: Any) -> Any:
+        text = to_str(value)
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise MappingError(f"is not JSON: {error}", value=text) from error
 
-def _parse_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise MappingError(f"is not JSON: {error}", value=text) from error
+    return apply
 
 
 def _parse_literal(text: str) -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes such as \d in the data
+            warnings.simplefilter("ignore")  # Python warns of escapes such as \d in the data
             value = ast.literal_eval(text.strip())
-        encode_value(value)  # a set, for one, has no form as JSON and no fixed order
-    # A MemoryError is the parser's for deep nesting, a TypeError that of a list as a key.
+        encode_value(value)  # rejects a set, for example: it has no fixed order
+    # The parser raises a MemoryError for deep nesting, and a TypeError for a list as a dict key.
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-        # `ast` names a node by its address, which differs in each run.
+        # The message of `ast` has the address of a node, which differs in each run.
         reason = str(error).partition(": <ast.")[0]
         raise MappingError(f"is not a Python literal: {reason}", value=text) from error
-    return list(value) if isinstance(value, tuple) else value  # other operations take lists
+    return list(value) if isinstance(value, tuple) else value  # other operations expect lists
 
 
 def _dump(argument: Any, _: Any) -> Apply:
@@ -88,7 +91,7 @@ def _date(argument: Any, _: Any) -> Apply:
         try:
             if argument is None:
                 return datetime.fromisoformat(text)
-            return datetime.strptime(text, argument)  # noqa: DTZ007 (the text names the zone)
+            return datetime.strptime(text, argument)  # noqa: DTZ007 (the format may have a zone)
         except ValueError as error:
             raise MappingError(f"is not a date: {error}", value=value) from error
 

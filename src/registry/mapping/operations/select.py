@@ -1,4 +1,4 @@
-"""Operations that choose between values: tables, fallbacks, tests."""
+"""Operations that choose between values: lookup tables, defaults and tests."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def _map(argument: Any, _: Any) -> Apply:
         key = value if isinstance(value, str) else None
         if value is None or isinstance(value, int | float):
             key = json.dumps(value)  # true, null and 1.5 as YAML writes them
+        # Copies, so that a change in one sample does not change the others.
         if key in argument:
-            return copy.deepcopy(argument[key])  # a sample may change its own list or dict
+            return copy.deepcopy(argument[key])
         if "*" in argument:
             return copy.deepcopy(argument["*"])
         raise MappingError(f"no entry among {', '.join(argument)}", value=value)
@@ -68,7 +69,7 @@ OPERATIONS = (
     ),
     Operation(
         "default",
-        "A constant in place of a value that is missing, null or empty.",
+        "Replace a value that is missing, null or empty with a constant.",
         lambda argument, _: (
             lambda value, row: copy.deepcopy(argument) if is_empty(value) else value
         ),
@@ -77,7 +78,7 @@ OPERATIONS = (
     ),
     Operation(
         "coalesce",
-        "In place of a value that is missing, null or empty, the first expression that is not.",
+        "Replace a value that is missing, null or empty with the first expression that is not.",
         _coalesce,
         OperationExample({"coalesce": ["b", "c"]}, None, 2, {"b": "", "c": 2}),
         takes_missing=True,
@@ -85,7 +86,7 @@ OPERATIONS = (
     ),
     Operation(
         "nonempty",
-        "Whether the value is neither missing, nor null, nor empty.",
+        "Whether the value is not missing, null or empty.",
         no_argument(lambda value, row: not is_empty(value)),
         OperationExample("nonempty", [], False),
         takes_missing=True,

@@ -72,7 +72,7 @@ def _sub(argument: Any, _: Any) -> Apply:
     def apply(value: Any, row: Any) -> str:
         try:
             return pattern.sub(to, to_str(value))
-        # A group that `to` names is only looked up when the pattern matches.
+        # `re` parses `to`, which may name an unknown group, only when the pattern is applied.
         except (re.error, IndexError) as error:
             raise MappingError(f"can't substitute {to!r}: {error}", value=value) from error
 
@@ -89,7 +89,7 @@ def _compile_pattern(pattern: Any) -> re.Pattern[str]:
 
 
 def _captured(match: re.Match[str]) -> str:
-    """Return the first group that took part in the match, else the whole match."""
+    """Return the first group that matched, else the whole match."""
     groups = [group for group in match.groups() if group is not None]
     return groups[0] if groups else match.group()
 
@@ -127,13 +127,13 @@ OPERATIONS = (
     ),
     Operation(
         "replace",
-        "Replace substrings by others, in the order given.",
+        "Replace substrings with others, in the order given.",
         _replace,
         OperationExample({"replace": {"_": "[BLANK]"}}, "The _ fell.", "The [BLANK] fell."),
     ),
     Operation(
         "regex",
-        "What a regular expression's first group captures; {all: true} lists every match.",
+        "The first match of a regular expression, or its first group; {all: true} lists every one.",
         _regex,
         OperationExample({"regex": r"#### (-?\d+)"}, "steps\n#### 18", "18"),
     ),
