@@ -158,6 +158,6 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
     for one in found:
         print(one)
     state = count_text(len(found), "difference") if found else "fresh"
-    pins = "there is no such file" if lock is None else count_text(len(lock.pins), "pin")
+    pins = "no such file" if lock is None else count_text(len(lock.pins), "pin")
     print(f"{display_path(path)}: {state} ({pins})")
     return PROBLEMS if found else CLEAN
