@@ -16,7 +16,7 @@ help:  ## list the targets
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: .venv/.run  ## install, build the demo datasets and show some samples
+demo: .venv/.run  ## install, build the demo datasets and show some samples (2 minutes)
 	$(BIN)/python -m registry sync --tag demo
 	$(BIN)/python -m registry preview demo-mcq-small -n 2
 	$(BIN)/python -m registry preview demo-chat -n 1
@@ -30,10 +30,10 @@ test: .venv/.dev  ## run the tests
 	touch $@
 
 # `--confcutdir`: the conftest above imports servers that this environment doesn't have.
-parity: .venv-parity/.done  ## compare the manifests with inspect_evals, in an environment of its own
+parity: .venv-parity/.done  ## compare the manifests with inspect_evals, in a separate environment
 	.venv-parity/bin/python -m pytest tests/parity --confcutdir tests/parity
 
-bench: .venv/.dev  ## measure speed and memory beside Inspect AI (some cases: BENCH="--only warm")
+bench: .venv/.dev  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
 	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)
 
 check: .venv/.dev  ## check format, lint and types, run the tests: what CI runs
@@ -46,8 +46,8 @@ format: .venv/.dev  ## format the code, and fix what ruff can
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
 
-docs: .venv/.run  ## generate the pages of operations, rules and the command line
+docs: .venv/.run  ## generate the pages on operations, rules and the command line
 	$(BIN)/python -m registry.docgen
 
-clean:  ## remove the environments, and what tools and builds left
+clean:  ## remove the environments, caches and build results
 	rm -rf .venv .venv-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -71,13 +71,13 @@ def test_a_published_entry_is_found(cache: Cache, kind: EntryKind) -> None:
 
 
 @KINDS
-def test_what_was_not_published_is_not_found(cache: Cache, kind: EntryKind) -> None:
+def test_unpublished_entry_is_not_found(cache: Cache, kind: EntryKind) -> None:
     assert cache.find(kind, FINGERPRINT) is None
     assert quarantined(cache) == []
     assert not cache.root.exists()
 
 
-def test_of_two_entries_with_one_fingerprint_the_first_stays(cache: Cache) -> None:
+def test_first_of_two_entries_with_one_fingerprint_is_kept(cache: Cache) -> None:
     publish(cache, content=b"first")
     entry = publish(cache, content=b"second")
     assert (entry.folder / "file").read_bytes() == b"first"
@@ -117,7 +117,7 @@ def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def saying(**keys: object) -> Callable[[Path], object]:
-    """Return what changes keys of `meta.json`."""
+    """Return a function that changes keys of `meta.json`."""
 
     def change(folder: Path) -> None:
         path = folder / "meta.json"
@@ -172,7 +172,7 @@ def test_only_verify_reads_the_files(cache: Cache) -> None:
     assert cache.find("samples", FINGERPRINT) is None
 
 
-def test_quarantine_takes_the_same_entry_twice(cache: Cache) -> None:
+def test_same_entry_can_be_quarantined_twice(cache: Cache) -> None:
     for _ in range(2):
         publish(cache)
         cache.quarantine("samples", FINGERPRINT)
@@ -208,7 +208,7 @@ def test_a_cache_that_can_not_be_read_is_a_cache_error(
         cache.recall("sha256:1")
 
 
-def test_discarding_what_is_not_there_does_nothing(cache: Cache) -> None:
+def test_discarding_a_missing_entry_does_nothing(cache: Cache) -> None:
     cache.discard("samples", FINGERPRINT)
     entry = publish(cache)
     cache.discard("samples", FINGERPRINT)
@@ -228,7 +228,7 @@ def test_a_blob_is_moved_to_its_digest(cache: Cache) -> None:
     assert path.read_bytes() == b"bytes"
 
 
-def test_what_a_source_held_is_remembered(cache: Cache) -> None:
+def test_state_of_a_source_is_remembered(cache: Cache) -> None:
     cache.remember("sha256:1", {"etag": "x", "size": 3})
     assert cache.recall("sha256:1") == {"etag": "x", "size": 3}
     assert cache.recall("sha256:1", "etag", "size") == {"etag": "x", "size": 3}
@@ -239,7 +239,7 @@ def test_what_a_source_held_is_remembered(cache: Cache) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 20, b"[]", b"1", b'{"x": ', b"\xff"])
-def test_a_damaged_memory_counts_as_none(cache: Cache, content: bytes) -> None:
+def test_damaged_source_state_counts_as_missing(cache: Cache, content: bytes) -> None:
     cache.remember("sha256:1", {"x": 1})
     (cache.root / "v1" / "sources" / "1.json").write_bytes(content)
     assert cache.recall("sha256:1") is None
@@ -274,7 +274,7 @@ def test_entries_are_listed_by_fingerprint_without_damaged_ones(cache: Cache) ->
     assert len(quarantined(cache)) == 1
 
 
-def test_pruning_removes_temporary_folders_of_the_day_before(cache: Cache) -> None:
+def test_pruning_removes_temporary_folders_older_than_a_day(cache: Cache) -> None:
     cache.prune()
     for name, age in (("old", 25 * 3600), ("new", 23 * 3600)):
         folder = cache.root / "v1" / "tmp" / name
@@ -294,6 +294,6 @@ def test_clearing_removes_all_of_this_version(cache: Cache) -> None:
     assert cache.find("samples", FINGERPRINT) is None
 
 
-def test_the_lock_of_an_entry_lies_in_the_cache(cache: Cache) -> None:
+def test_lock_of_an_entry_is_in_the_cache(cache: Cache) -> None:
     with cache.working("blobs", "sha256:ab"):
         assert (cache.root / "v1" / "locks" / "blobs-ab.lock").exists()

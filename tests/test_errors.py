@@ -1,4 +1,4 @@
-"""The tree of errors: their messages, what they carry, and their way to another process."""
+"""The tree of errors: their messages, attributes and pickling."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLAIN = [one("is odd") for one in CLASSES if one not in {type(made) for made in 
 
 
 @pytest.mark.parametrize("error", [*MADE, *PLAIN], ids=lambda error: type(error).__name__)
-def test_an_error_can_be_sent_to_another_process(error: RegistryError) -> None:
+def test_errors_can_be_pickled(error: RegistryError) -> None:
     found = pickle.loads(pickle.dumps(error))
     assert type(found) is type(error)
     assert str(found) == str(error)
@@ -50,7 +50,7 @@ def test_an_error_can_be_sent_to_another_process(error: RegistryError) -> None:
     assert vars(found) == vars(error)
 
 
-def test_the_module_draws_the_tree_that_the_classes_make() -> None:
+def test_docstring_shows_the_tree_of_classes() -> None:
     drawn: dict[str, str] = {}
     parents = ["RegistryError"]
     for line in (errors.__doc__ or "").splitlines():
@@ -68,7 +68,7 @@ def test_the_module_draws_the_tree_that_the_classes_make() -> None:
 
 
 def builtin_bases(name: str) -> list[str]:
-    """Return the exceptions of Python that an error is as well."""
+    """Return the built-in exceptions that an error class also inherits from."""
     bases: tuple[type, ...] = getattr(errors, name).__bases__
     return [base.__name__ for base in bases if hasattr(builtins, base.__name__)]
 
@@ -113,7 +113,7 @@ def test_messages(error: RegistryError, message: str) -> None:
     assert str(error) == message
 
 
-def test_errors_carry_what_their_messages_are_made_of() -> None:
+def test_errors_have_the_data_of_their_messages_as_attributes() -> None:
     missing = DatasetNotFoundError("mmul", ["mmlu"], catalog="c")
     assert (missing.name, missing.matches) == ("mmul", ["mmlu"])
     assert LockError("x", problems=[PROBLEM]).problems == (PROBLEM,)
@@ -125,7 +125,7 @@ def test_errors_carry_what_their_messages_are_made_of() -> None:
     assert (decode.file, decode.line) == ("x.jsonl", 7)
 
 
-def test_a_place_is_filled_in_from_the_inside_out() -> None:
+def test_inner_callers_set_the_position_first() -> None:
     inner = MappingError("is odd", operation="int", value=0)
     outer = inner.at(field="target", operation="map").at(dataset="d", record=3, field="input")
     assert (outer.dataset, outer.record) == ("d", 3)
@@ -144,7 +144,7 @@ def test_a_place_is_filled_in_from_the_inside_out() -> None:
         ({"path": "$.a", "hint": "do y"}, "$.a: x (do y)"),
     ],
 )
-def test_a_problem_is_its_place_its_message_and_its_hint(keys: dict[str, Any], text: str) -> None:
+def test_problem_is_printed_as_position_message_and_hint(keys: dict[str, Any], text: str) -> None:
     assert str(Problem(message="x", **keys)) == (text if keys else "$: x")
 
 
@@ -178,7 +178,7 @@ def test_similar_names_are_found_in_any_case(word: str, matches: list[str]) -> N
     assert did_you_mean(word, KNOWN) == (f"did you mean '{matches[0]}'?" if matches else "")
 
 
-def test_no_more_similar_names_than_asked_for() -> None:
+def test_number_of_similar_names_is_limited() -> None:
     names = [f"name{number}" for number in range(9)]
     assert len(close_matches("name", names)) == 3
     assert len(close_matches("name", names, most=5)) == 5
@@ -191,7 +191,7 @@ def test_long_values_are_shortened_in_the_middle() -> None:
     assert shorten([1, 2, 3], width=5) == "[1…3]"
 
 
-def test_a_value_that_is_nested_too_deeply_has_a_short_form() -> None:
+def test_value_nested_too_deeply_is_shortened() -> None:
     value: list[Any] = []
     for _ in range(100_000):
         value = [value]

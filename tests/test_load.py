@@ -1,4 +1,4 @@
-"""Loading a resolved dataset: what is built, what is opened, and what is compared with the lock."""
+"""Loading a resolved dataset: builds, cached samples, and comparison with the lock."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_views_of_one_dataset_share_their_samples(spec: Spec, cache: Cache) -> N
 
 
 @pytest.mark.parametrize("samples", [1, 3])
-def test_another_number_of_samples_is_an_error_cached_or_not(
+def test_an_unexpected_number_of_samples_is_an_error_cached_or_not(
     spec: Spec, cache: Cache, samples: int
 ) -> None:
     message = rf"d: expect\.samples is {samples}, the source gives 2 \(has the source changed\?"
@@ -75,19 +75,19 @@ def test_no_samples_are_an_error_unless_expected(spec: Spec, cache: Cache) -> No
     assert len(load(spec("", expect={"samples": 0}), cache).dataset) == 0
 
 
-def test_samples_that_the_lock_does_not_pin_are_an_error(spec: Spec, cache: Cache) -> None:
+def test_samples_that_differ_from_the_lock_are_an_error(spec: Spec, cache: Cache) -> None:
     result = load(spec(), cache)
     (file,) = result.pins.sources[0].files
     locked = LockedSource(location="data.jsonl", sha256=file.sha256, size=file.size)
     pin = Pin(spec="sha256:" + "0" * 64, sources=(locked,), samples=2, columns=(), ordered="sha256:" + "1" * 64, unordered="sha256:" + "2" * 64, format=PIN_FORMAT)  # fmt: skip
     lock = PinnedSources(dataset="d", folder=spec().folder, sources=(locked,), samples=pin)
-    with pytest.raises(LockError, match=r"d: its sources are those that datasets\.lock pins, its samples are not"):  # fmt: skip
+    with pytest.raises(LockError, match=r"d: its sources match datasets\.lock, its samples differ"):  # fmt: skip
         load(spec(), cache, lock=lock)
     module.remember_pinned(result, pin, cache)
     assert load(spec(), cache, lock=lock).cached
 
 
-def test_first_samples_of_a_file_that_changes_meanwhile_are_not_kept(
+def test_first_samples_of_a_file_that_changes_during_the_build_are_discarded(
     spec: Spec, cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_SMALL_LOCAL_BYTES", 1)
@@ -104,7 +104,7 @@ def test_first_samples_of_a_file_that_changes_meanwhile_are_not_kept(
     assert list(cache.entries("samples")) == []
 
 
-def test_what_is_cached_is_found_without_a_build(spec: Spec, cache: Cache) -> None:
+def test_cached_samples_are_found_without_a_build(spec: Spec, cache: Cache) -> None:
     assert find_cached(spec(), cache) is None
     assert open_cached(spec(), cache) is None
     entry = load(spec(), cache).entry

@@ -1,4 +1,4 @@
-"""The loaders' arguments; tests/loaders holds what they read to Inspect's own."""
+"""The loaders' arguments; tests/loaders compares their samples with Inspect's."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def inputs(dataset: Any) -> list[str]:
     return [str(sample.input) for sample in dataset]
 
 
-def test_a_suffix_decides_the_reader(rows: Path) -> None:
+def test_the_suffix_determines_the_reader(rows: Path) -> None:
     for name, count in {"rows.jsonl": 9, "rows.csv": 9, "rows.tsv": 1}.items():
         dataset = file_dataset(str(rows / name))
         assert (dataset.name, len(dataset)) == ("rows", count)
-    with pytest.raises(ValueError, match=r"x\.txt: no reader for '\.txt' \(it reads \.csv, \.tsv"):
+    with pytest.raises(ValueError, match=r"x\.txt: no reader for '\.txt' \(use \.csv, \.tsv"):
         file_dataset("x.txt")
 
 
@@ -63,7 +63,7 @@ def test_a_seed_shuffles_as_random_does_and_none_uses_its_state(rows: Path) -> N
     ],
 )
 @pytest.mark.parametrize("loader", [csv_dataset, json_dataset])
-def test_arguments_that_make_no_sense_are_errors(
+def test_invalid_arguments_are_errors(
     loader: Callable[..., Any], rows: Path, arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:  # fmt: skip
     with pytest.raises(error, match=message):
@@ -71,7 +71,7 @@ def test_arguments_that_make_no_sense_are_errors(
 
 
 def test_a_seed_without_shuffle_is_a_warning(rows: Path) -> None:
-    with pytest.warns(UserWarning, match="seed=3 does nothing without shuffle=True"):
+    with pytest.warns(UserWarning, match="seed=3 has no effect without shuffle=True"):
         json_dataset(str(rows / "rows.jsonl"), seed=3)
 
 
@@ -80,14 +80,14 @@ def test_ids_are_numbered_before_the_shuffle(rows: Path) -> None:
     assert all(sample.id == int(str(sample.input)) + 1 for sample in dataset)
 
 
-def test_the_default_delimiter_is_that_of_the_dialect(tmp_path: Path) -> None:
+def test_the_default_delimiter_is_taken_from_the_dialect(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("input\ttarget\na,b\tc\n", encoding="utf-8")
     (sample,) = csv_dataset(str(path), dialect="excel-tab")
     assert (sample.input, sample.target) == ("a,b", "c")
 
 
-def test_errors_are_values_errors_as_inspects(tmp_path: Path) -> None:
+def test_errors_are_value_errors_as_in_inspect(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"input": 1\n', encoding="utf-8")
     with pytest.raises(ValueError, match=r"x\.jsonl:1") as caught:

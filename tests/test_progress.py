@@ -1,4 +1,4 @@
-"""Progress is a value, and silence is one way to report it."""
+"""Progress is a value; `silent` ignores it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_the_nearest_index_upwards_is_the_root(root: Path, monkeypatch: pytest.M
     assert settings().index == root / "a" / INDEX_NAME
 
 
-def test_a_folder_of_that_name_is_no_index(root: Path) -> None:
+def test_folder_with_the_name_of_an_index_is_ignored(root: Path) -> None:
     (root / "a" / INDEX_NAME).mkdir()
     assert find_root(root / "a" / "b") == root / INDEX_NAME
 
@@ -41,7 +41,7 @@ def test_without_an_index_the_built_in_one_is_the_root() -> None:
     assert builtin_root().is_file()
 
 
-def test_an_argument_wins_over_the_environment(root: Path) -> None:
+def test_argument_takes_precedence_over_the_environment(root: Path) -> None:
     other = {"REGISTRY_ROOT": str(root)}
     assert settings(other).index == root / INDEX_NAME
     assert settings(other, root="/x/datasets.yaml").index == Path("/x/datasets.yaml")
@@ -88,11 +88,11 @@ def test_switches_of_the_environment(field: str, variable: str, value: str, on: 
 
 
 @pytest.mark.parametrize(("field", "variable"), SWITCHES)
-def test_a_switch_given_as_argument_wins(field: str, variable: str) -> None:
+def test_switch_as_argument_takes_precedence(field: str, variable: str) -> None:
     assert getattr(settings({variable: "1"}, **{field: False}), field) is False
     assert getattr(settings({variable: "0"}, **{field: True}), field) is True
 
 
-def test_the_lockfile_lies_beside_its_index() -> None:
+def test_lockfile_is_next_to_its_index() -> None:
     assert lock_file_of(Path("/x/datasets.yaml")) == Path("/x/datasets.lock")
     assert settings(root="/x/other.yml").lock_file == Path("/x/other.lock")

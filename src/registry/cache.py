@@ -1,15 +1,15 @@
-"""The cache folder: entries that are complete or absent, found by fingerprint.
+"""The cache folder: atomic entries, found by fingerprint.
 
     v1/samples/<fingerprint>/   samples.arrow, meta.json
     v1/views/<fingerprint>/     rows.npy, choices.npy, meta.json
     v1/records/<fingerprint>/   records.arrow, meta.json: what the `datasets` package loaded
     v1/blobs/<sha256>           bytes of remote files
-    v1/sources/<key>.json       what a location held when it was last looked at
+    v1/sources/<key>.json       state and digests of a location when it was last read
     v1/index/                   files that only save work, see `best_effort`
     v1/tmp/ v1/locks/ v1/quarantine/
 
-Readers take no lock and need no write permission. `meta.json` is written last and the folder then
-renamed into place, so that no entry is ever seen half written.
+Readers take no lock and need no write permission. `meta.json` is written last, and then the folder
+is renamed into place, so that no reader ever sees a partial entry.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _META = "meta.json"
 _STALE_SECONDS = 24 * 60 * 60
 
 
-# Checked at each open: classes of msgspec take 0.01 ms to make, pydantic's 1 ms.
+# Needed at each open: creating a class of msgspec takes 0.01 ms, one of pydantic 1 ms.
 class _File(Struct):
     size: int
     sha256: str
@@ -68,7 +68,7 @@ class _Samples(_Entry):
 
     def __post_init__(self) -> None:
         if sum(rows for rows, _ in self.batches) != self.samples:
-            raise ValueError("the batches have another number of samples")
+            raise ValueError("the batches have a different number of samples")
 
 
 class _View(_Entry):
@@ -95,7 +95,7 @@ class CacheEntry(Struct, frozen=True):
 
     folder: Path
     meta: dict[str, Any]
-    """Contents of `meta.json`: size and digest of each file, and what its writer added."""
+    """Content of `meta.json`: size and digest of each file, and the keys of its kind."""
 
     @property
     def size(self) -> int:
@@ -116,7 +116,7 @@ class Cache(Struct, frozen=True):
     def find(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
         """Return an entry, or None; a damaged entry is moved to the quarantine.
 
-        Only sizes are compared: to hash every file would take longer than opening the dataset.
+        Only sizes are compared: hashing all files would take longer than opening the dataset.
         """
         folder = self._folder(kind, fingerprint)
         try:
@@ -124,7 +124,7 @@ class Cache(Struct, frozen=True):
             files = convert(meta, _META_TYPES[kind]).files
             intact = all((folder / name).stat().st_size == one.size for name, one in files.items())
         except FileNotFoundError:
-            # No folder is no entry; a folder without meta or without one of the files is damaged.
+            # Without a folder there is no entry; a folder that lacks one of its files is damaged.
             intact = not folder.is_dir()
             meta = None
         except (ValueError, msgspec.ValidationError):
@@ -137,7 +137,7 @@ class Cache(Struct, frozen=True):
         return None if meta is None else CacheEntry(folder, meta)
 
     def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
-        """Return whether an entry's files have their digests; quarantine it where they do not."""
+        """Return whether the files of an entry have their digests; if not, quarantine it."""
         for name, file in entry.meta["files"].items():
             if file_sha256(entry.folder / name) != file["sha256"]:
                 self.quarantine(kind, entry.meta["fingerprint"])
@@ -150,13 +150,13 @@ class Cache(Struct, frozen=True):
     def working(
         self, kind: EntryKind | Literal["blobs"], fingerprint: str
     ) -> AbstractContextManager[None]:
-        """Hold the lock of one entry, so that other processes wait rather than build it."""
+        """Hold the lock of an entry, so that other processes wait instead of building it too."""
         return lock(
             self._versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock"
         )
 
     def temporary(self) -> AbstractContextManager[Path]:
-        """Yield a private folder on the file system of the cache, from which renames are atomic."""
+        """Yield a private folder on the cache's file system: renames within it are atomic."""
         return temporary_folder(self._versioned / "tmp")
 
     def publish(
@@ -169,15 +169,15 @@ class Cache(Struct, frozen=True):
         digests: Mapping[str, str] | None = None,
         replace: bool = False,
     ) -> CacheEntry:
-        """Make an entry of a finished folder from `temporary`.
+        """Publish a finished folder from `temporary` as an entry.
 
         Args:
             folder: The folder; it is moved.
             kind: Kind of the entry.
             fingerprint: Its fingerprint.
-            meta: What `meta.json` holds beside the files' sizes and digests.
-            digests: File name → sha256, of files whose digest is known already.
-            replace: Replace an existing entry; otherwise that one stays.
+            meta: Content of `meta.json` besides the files' sizes and digests.
+            digests: File name → sha256, for files whose digest is already known.
+            replace: Replace an existing entry; otherwise the existing one is kept.
         """
         known = digests or {}
         files = {
@@ -189,7 +189,7 @@ class Cache(Struct, frozen=True):
         }
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
         text = json.dumps(full_meta, indent=1, sort_keys=True).encode()
-        # Last, so that a folder without it is never mistaken for a finished entry.
+        # Last, so that a folder with it always has all of its files.
         write_atomic(folder / _META, lambda file: file.write(text))
         if replace:
             self.discard(kind, fingerprint)
@@ -198,37 +198,37 @@ class Cache(Struct, frozen=True):
         return CacheEntry(target, full_meta)
 
     def discard(self, kind: EntryKind, fingerprint: str) -> None:
-        """Remove an entry; a process that has its files open can still read them."""
+        """Remove an entry; processes that have its files open can still read them."""
         folder = self._folder(kind, fingerprint)
         with contextlib.suppress(FileNotFoundError), self.temporary() as temporary:
-            # Renamed first: an entry disappears in one step, never file by file.
+            # Renamed first, so that an entry disappears in one step and not file by file.
             folder.rename(temporary / "discarded")
 
     def quarantine(self, kind: EntryKind, fingerprint: str) -> None:
         """Move a damaged entry out of the way; without write permission it stays, unused."""
         folder = self._folder(kind, fingerprint)
-        # A name of its own, as an entry may be damaged more than once.
+        # A unique name, as an entry may be damaged more than once.
         target = self._versioned / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
             target.parent.mkdir(parents=True, exist_ok=True)
             folder.rename(target)
 
     def blob(self, sha256: str) -> Path:
-        """Return the path of the bytes with a digest, whether they are there or not."""
+        """Return the path of the bytes with a digest; the file may not exist."""
         return self._versioned / "blobs" / sha256
 
     def store_blob(self, path: Path, sha256: str) -> Path:
         """Move a finished file to the blobs; return its path there."""
         target = self.blob(sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Synced before the rename: a crash must not leave the name without the bytes.
+        # Synced before the rename, so that a crash can't leave the name without the bytes.
         with path.open("rb") as file:
             os.fsync(file.fileno())
         path.replace(target)
         return target
 
     def recall(self, key: str, *fields: str) -> dict[str, Any] | None:
-        """Return what `remember` wrote, or None if it is missing, damaged or lacks a field."""
+        """Return the data that `remember` wrote; None if missing, damaged or without a field."""
         try:
             data = json.loads(self._source_state(key).read_bytes())
         except (FileNotFoundError, ValueError):
@@ -238,7 +238,7 @@ class Cache(Struct, frozen=True):
         return data if isinstance(data, dict) and all(field in data for field in fields) else None
 
     def remember(self, key: str, data: dict[str, Any]) -> None:
-        """Write down what a source held; a read-only cache is ignored, a full disk is not."""
+        """Store the state of a source; a read-only cache is ignored, a full disk is an error."""
         text = json.dumps(data, sort_keys=True).encode()
         try:
             write_atomic(self._source_state(key), lambda file: file.write(text))
@@ -250,7 +250,7 @@ class Cache(Struct, frozen=True):
         return self._versioned / "sources" / f"{key.removeprefix('sha256:')}.json"
 
     def entries(self, kind: EntryKind) -> Iterator[CacheEntry]:
-        """Yield the entries of a kind, by fingerprint."""
+        """Yield the entries of a kind, sorted by fingerprint."""
         parent = self._versioned / kind
         for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
             entry = self.find(kind, f"sha256:{folder.name}")
@@ -258,10 +258,10 @@ class Cache(Struct, frozen=True):
                 yield entry
 
     def prune(self) -> None:
-        """Remove what killed processes left behind: temporary folders that are a day old."""
+        """Remove temporary folders of killed processes: those that are more than a day old."""
         import shutil
 
-        # A younger folder may belong to a build that still runs.
+        # A more recent folder may belong to a build that is still running.
         parent = self._versioned / "tmp"
         for folder in parent.iterdir() if parent.is_dir() else ():
             with contextlib.suppress(FileNotFoundError):

@@ -34,10 +34,10 @@ _RULES_HEAD = """# Rules
 What `python -m registry validate` checks. Generated from the table in `src/registry/rules.py` by
 `make docs`. Ids are stable.
 
-With an *error* `validate` exits with 1, with a *warning* only under `--strict`. A rule that *can't
-be ignored* reports what makes a dataset unusable, so it can't be made a warning either. A rule
-marked *off* is only reported if it, its family or `all` is selected. Problems of a rule marked
-`--fix` can be fixed automatically.
+`validate` exits with 1 if there is an *error*, and with `--strict` also if there is a *warning*. A
+rule that *can't be ignored* reports problems that make a dataset unusable, so it can't be made a
+warning either. A rule marked *off* is only checked if it, its family or `all` is selected. Problems
+of a rule marked `--fix` can be fixed automatically.
 
 ## Ignoring a problem
 
@@ -65,7 +65,7 @@ are always reported. In the root index:
 `stale-lock` compares the digest of each manifest with the one in its pin; no data file is read
 (`python -m registry lock --check` reads the local ones). It is a warning, because `get_dataset`
 then uses the pinned bytes where it can. With `--locked` or `REGISTRY_LOCKED=1`, which refuse such a
-dataset, it is an error whatever is selected.
+dataset, it is an error, whichever rules are selected.
 
 ## Fixing
 
@@ -143,7 +143,7 @@ same with `--help` (`-h`). `registry` is short for `python -m registry`.
 
 | exit code | meaning |
 |---|---|
-| 0 | clean |
+| 0 | success: no problems, no differences |
 | 1 | problems, or differences found by `diff` |
 | 2 | wrong usage: an unknown verb, option or value |
 | 3 | a bug in registry; `REGISTRY_TRACEBACK=1` prints the traceback |

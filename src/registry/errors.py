@@ -1,23 +1,23 @@
 """The errors that this package raises on purpose, in one tree.
 
 RegistryError
-├ ManifestError             a manifest or index is invalid: every problem, with its position
+├ ManifestError             a manifest or index is invalid: all problems with their positions
 ├ DatasetNotFoundError      no dataset has this name (also a LookupError)
-├ LockError                 datasets.lock can't be used, or the samples are not those it pins
-│ └ LockStaleError          it has no pin for the dataset, or one of an older manifest
+├ LockError                 datasets.lock can't be used, or the samples differ from its pin
+│ └ LockStaleError          it has no pin for the dataset, or a pin of an older manifest
 ├ SourceError               the bytes of a source can't be obtained
 │ ├ OfflineError            a request is needed, but requests are disabled
 │ ├ AccessError             the source denies access
-│ ├ DigestMismatchError     the source has other bytes than datasets.lock pins
+│ ├ DigestMismatchError     the bytes of the source differ from those that datasets.lock pins
 │ └ MissingDependencyError  a package that the source needs is not installed
-├ DecodeError               a file is not what its type says (also a ValueError): file, line
+├ DecodeError               a file has an invalid format (also a ValueError): file, line
 ├ MappingError              a record can't be mapped (also a ValueError): record, field, value
-├ ExpectationError          `expect` of the manifest does not hold (also a ValueError)
+├ ExpectationError          the samples fail `expect` of the manifest (also a ValueError)
 ├ RevisionError             a git revision can't be read (also a ValueError)
 └ CacheError                the cache folder can't be read or written
 
-A message says what is wrong and where, and in parentheses what to do next. Those that the loaders
-raise for invalid data are ValueErrors too, as Inspect's loaders raise these.
+A message says what is wrong and where, and in parentheses what to do next. Errors that the loaders
+raise for invalid data are also ValueErrors, as those of Inspect's loaders are.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 
 def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     """Return up to `most` of the `known` names that are similar to `word`, best first."""
-    import difflib  # takes time, and only errors need it
+    import difflib  # slow to import, and only errors need it
 
     by_folded: dict[str, str] = {}
     for name in known:
@@ -66,7 +66,7 @@ def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the most similar `known` name; empty where none is similar."""
+    """Return a hint with the most similar of the `known` names, "" if none is similar."""
     matches = close_matches(word, known, most=1)
     return f"did you mean '{matches[0]}'?" if matches else ""
 
@@ -90,12 +90,12 @@ class RegistryError(Exception):
     """Base of all errors that this package raises on purpose; all of them can be pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # An exception pickles as its class and `args`, the message; ours take other arguments.
+        # By default, unpickling calls the class with `args`, the message; ours need more than that.
         return _restore, (type(self), self.args, self.__dict__)
 
 
 def _restore(cls: type[RegistryError], args: tuple[object], state: dict[str, object]) -> object:
-    """Return a pickled error; `__init__` is not called, as its arguments are gone."""
+    """Restore a pickled error without `__init__`, whose arguments are not stored."""
     error = cls.__new__(cls, *args)
     error.__dict__.update(state)
     return error
@@ -109,7 +109,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     file: str = ""
     """The file as the user named it; empty for arguments of a Python call."""
     line: int = 0
-    """1-based; 0 where there is no file."""
+    """1-based; 0 without a file."""
     column: int = 0
     """1-based."""
     path: str = "$"
@@ -117,19 +117,19 @@ class Problem(Struct, frozen=True, kw_only=True):
     hint: str = ""
     """What to do next."""
     rule: str = ""
-    """Id of the rule that is broken; empty where the problem is not about a manifest."""
+    """Id of the violated rule; empty if the problem is not in a manifest."""
     severity: Severity = "error"
     """A dataset with an error can't be used; a warning is only reported."""
 
     @property
     def place(self) -> str:
-        """`file:line:column $.path`, as far as known."""
+        """`file:line:column $.path`, or the parts of it that are known."""
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         return " ".join(part for part in (place, self.path) if part)
 
     @property
     def text(self) -> str:
-        """The message and the hint, without the place."""
+        """The message and the hint, without file and position."""
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ class DatasetNotFoundError(RegistryError, LookupError):
 
 
 class LockError(RegistryError):
-    """The lockfile can't be used, or the samples are not those that it pins."""
+    """The lockfile can't be used, or the samples differ from its pin."""
 
     def __init__(self, message: str, *, problems: Iterable[Problem] = ()) -> None:
         self.problems = tuple(problems)
@@ -169,7 +169,7 @@ class LockError(RegistryError):
 
 
 class LockStaleError(LockError):
-    """The lockfile has no pin for a dataset, or one that the manifest no longer agrees with."""
+    """The lockfile has no pin for a dataset, or a pin of an older manifest."""
 
     def __init__(self, dataset: str, message: str) -> None:
         self.dataset = dataset
@@ -189,7 +189,7 @@ class AccessError(SourceError):
 
 
 class DigestMismatchError(SourceError):
-    """The bytes of a source are not those that the lockfile pins."""
+    """The bytes of a source differ from those that the lockfile pins."""
 
     def __init__(self, location: str, *, dataset: str, pinned: str, found: str) -> None:
         self.location = location
@@ -207,7 +207,7 @@ class MissingDependencyError(SourceError):
 
 
 class DecodeError(RegistryError, ValueError):
-    """A file is not what its type says."""
+    """A file does not have the format that its source declares."""
 
     def __init__(self, message: str, *, file: str, line: int | None = None) -> None:
         self.file = file
@@ -267,7 +267,8 @@ class MappingError(RegistryError, ValueError):
         field: str = "",
         operation: str = "",
     ) -> MappingError:
-        """Return the same error with the parts of its place that were not known yet."""
+        """Return the same error with the parts of its position that were not known before."""
+        # Each caller knows one part: the innermost the field, then the record, then the dataset.
         old = self.place
         error = MappingError(self.message)
         error.place = replace(
@@ -287,7 +288,7 @@ class MappingError(RegistryError, ValueError):
 
 
 class ExpectationError(RegistryError, ValueError):
-    """The samples are not what `expect` of the manifest says."""
+    """The samples fail `expect` of the manifest."""
 
 
 class RevisionError(RegistryError, ValueError):

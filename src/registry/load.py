@@ -1,6 +1,8 @@
 """Open a dataset by its name.
 
-name → catalog → resolve → plan (pin, find in the cache) → [build] → open → view
+    name → catalog → resolve → plan (pin, find in the cache) → [build] → open → view
+
+`get_dataset` resolves the name, `load` plans, `_execute` builds and opens; helpers are below.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
 from registry.progress import Report, silent
 from registry.settings import Settings
-from registry.sources import pin, probe
 from registry.sources.filesystem import changed_error
 from registry.sources.pins import Pins, SourceContext, SourcePin, UnknownDigestError
+from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
     from registry.build.builder import BuildResult
@@ -66,33 +68,33 @@ def get_dataset(
     source: str | None = None,
     **overrides: Any,
 ) -> Dataset:
-    """Return the dataset `name` of the catalog; built once, then opened from the cache.
+    """Return the dataset `name` of the catalog. It is built once, then opened from the cache.
 
     Args:
         name: One of the names that `list_datasets` returns.
         root: A folder with a `datasets.yaml`, or such a file. None means REGISTRY_ROOT, else
-            the nearest one upwards from the working directory, else the built-in catalog.
+            the nearest one in the working directory or above it, else the built-in catalog.
         offline: Make no request. None means REGISTRY_OFFLINE and HF_HUB_OFFLINE.
-        refresh: Read the source and build again, whatever the cache holds.
+        refresh: Read the source and build again, even if the samples are cached.
         locked: Refuse a dataset that `datasets.lock` does not pin, or pins for an older
             manifest. None means REGISTRY_LOCKED.
         frozen: Use the bytes that `datasets.lock` pins even if the manifest has changed, and
-            look up nothing. None means REGISTRY_FROZEN.
+            don't look for newer ones. None means REGISTRY_FROZEN.
         source: A path or URL with the same data, to read in place of the manifest's. Its
             suffix determines the type; `expect` is not checked.
         **overrides: `shuffle`, `seed`, `shuffle_choices` (a seed), `limit` and `auto_id` of the
             view; `split` and `revision` of the source (then `expect` is not checked).
 
     Raises:
-        DatasetNotFoundError: no such dataset; the message has the closest names.
+        DatasetNotFoundError: no such dataset; the message suggests similar names.
         ManifestError: its manifest or an override is invalid.
         LockError: the lockfile is invalid, or the samples differ from those it pins.
-        LockStaleError: it pins something else, and `locked` or `frozen` refuse that.
+        LockStaleError: `locked` or `frozen` is set, and the lockfile does not pin this dataset.
         SourceError: the source can't be read (OfflineError, AccessError), or is not what
             `datasets.lock` pins (DigestMismatchError).
-        DecodeError: a file is not what its type says.
+        DecodeError: a file is invalid for its type.
         MappingError: a record can't be mapped to a sample.
-        ExpectationError: the samples are not what `expect` says.
+        ExpectationError: the samples differ from what `expect` says.
         TypeError: an unknown override.
     """
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
@@ -113,7 +115,7 @@ def list_datasets(
     """Return the names of the catalog's datasets, sorted.
 
     Args:
-        tags: Only datasets that have all of these tags.
+        tags: Return only datasets that have all of these tags.
         root: As for `get_dataset`.
     """
     wanted = {tags} if isinstance(tags, str) else set(tags or ())
@@ -121,18 +123,6 @@ def list_datasets(
     if not wanted:
         return list(catalog)
     return [name for name in catalog if wanted <= catalog.tags_of(name)]
-
-
-class LoadResult(Struct, frozen=True):
-    """An open dataset, and what was done to open it."""
-
-    dataset: ArrowDataset
-    entry: CacheEntry
-    """Its samples in the cache."""
-    cached: bool
-    """Whether they were in the cache before."""
-    pins: Pins
-    """What the sources hold."""
 
 
 def load(
@@ -146,51 +136,87 @@ def load(
     lock: PinnedSources | None = None,
     report: Report = silent,
 ) -> LoadResult:
-    """Open a resolved dataset from the cache; build it first if it is not there.
+    """Open a resolved dataset from the cache; build it first if necessary.
 
     Args:
         spec: The dataset.
-        cache: Where samples are found, and built.
+        cache: Where samples are stored.
         offline: Make no request.
-        refresh: Build again, whatever the cache holds.
-        verify: Hash the samples in the cache; else only their sizes are compared.
-        full: Build all samples even where the first would do.
-        lock: What the lockfile pins. The samples are compared with it too, once for each entry.
+        refresh: Build again, even if the samples are cached.
+        verify: Compare the digest of cached samples; otherwise only their size is compared.
+        full: Build all samples even if the first ones are enough for the view.
+        lock: What the lockfile pins. The samples are compared with it too, once per entry.
         report: Called with the progress of a build.
 
     Raises:
-        LockError: the samples differ from those the lockfile pins; else as `get_dataset`.
+        LockError: the samples differ from those the lockfile pins. Other errors as `get_dataset`.
     """
-    floats = not offline and (lock is None or not lock.complete)
-    again = refresh or (floats and any(source.builds_anew for source in spec.sources))
-    context = SourceContext(cache=cache, offline=offline, refresh=again, lock=lock, report=report)
+    unpinned = not offline and (lock is None or not lock.complete)
+    rebuild = refresh or (unpinned and any(source.builds_anew for source in spec.sources))
+    context = SourceContext(cache=cache, offline=offline, refresh=rebuild, lock=lock, report=report)
     decided = plan(spec, context, verify=verify, full=full)
     try:
         result = _execute(decided, spec, context)
-    except UnknownDigestError:  # only its files show that a repository's first rows need the rest
+    except UnknownDigestError:
+        # The format of a repository's files is known once they are listed: only Parquet can be
+        # read in part.
         result = _execute(plan(spec, context, verify=verify, full=True), spec, context)
     if lock is not None and lock.samples is not None:
         _check_samples(result, lock.samples, cache)
     return result
 
 
+def _execute(decided: Plan, spec: DatasetSpec, context: SourceContext) -> LoadResult:
+    """Build the samples of a plan unless they are cached, and open them."""
+    entry, fingerprint = decided.entry, decided.fingerprint
+    if entry is None:
+        # Another process may build them while this one waits for the lock.
+        with context.cache.working("samples", fingerprint):
+            entry = find_samples(context, fingerprint) or _build(
+                spec, decided.pins, context, fingerprint, decided.limit
+            )
+        if decided.scope == "first":
+            _check_unchanged(decided, spec, context)
+    # `expect.samples` is the total, unknown when only the first samples were built.
+    wanted, found = spec.expect.samples, entry.meta["samples"]
+    if decided.limit is None and wanted not in (None, found):
+        raise ExpectationError(
+            f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
+            " (has the source changed? pin its revision, or correct the number)"
+        )
+    dataset = _open(spec, entry, context.cache, fingerprint)
+    return LoadResult(dataset, entry, decided.scope == "cached", decided.pins)
+
+
+class LoadResult(Struct, frozen=True):
+    """An open dataset, and how it was opened."""
+
+    dataset: ArrowDataset
+    entry: CacheEntry
+    """Its samples in the cache."""
+    cached: bool
+    """Whether they were in the cache already."""
+    pins: Pins
+    """Versions of the sources."""
+
+
 def find_cached(
     spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None
 ) -> CacheEntry | None:
-    """Return the cached samples of a dataset, or None; without any request."""
+    """Return the cached samples of a dataset, or None. Makes no request."""
     return _find(spec, cache, lock)[1]
 
 
 def open_cached(
     spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None
 ) -> ArrowDataset | None:
-    """Open a dataset if its samples are in the cache; without any request, and nothing is built."""
+    """Open a dataset if its samples are cached, else return None. Makes no request."""
     fingerprint, entry = _find(spec, cache, lock)
     return None if entry is None else _open(spec, entry, cache, fingerprint)
 
 
 def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
-    """Yield the samples of local records in their order: no request, no view, nothing cached."""
+    """Yield the samples of local files in source order, without requests, view or cache."""
     from registry.build.builder import samples_in_order
     from registry.build.open import finisher
 
@@ -202,47 +228,25 @@ def preview_records(spec: DatasetSpec, cache: Cache) -> Iterator[Sample]:
 def inspect_source(
     source: Mapping[str, Any], folder: Path, context: SourceContext
 ) -> tuple[SourcePin, list[DatasetRecord]]:
-    """Return the pin and the records of a source that no manifest describes yet."""
+    """Return the pin and the records of a source that has no manifest yet."""
     from registry.build.builder import records_of
 
-    spec = spec_of_source(source, folder)
-    pinned = pin(spec, context)
-    return pinned, list(records_of(spec, pinned, context))
+    resolved = spec_of_source(source, folder)
+    pinned = reader_of(resolved).pin(context)
+    return pinned, list(records_of(resolved, pinned, context))
 
 
 def remember_pinned(result: LoadResult, pin: Pin, cache: Cache) -> None:
-    """Remember that the samples of an entry are those of a pin, so that no load compares them."""
+    """Remember that the samples of an entry match a pin, so that `load` need not compare them."""
     cache.remember(_pinned_key(result, pin), {"pinned": True})
 
 
-def _execute(decided: Plan, spec: DatasetSpec, context: SourceContext) -> LoadResult:
-    """Build the samples of a plan if they are not in the cache, and open them."""
-    entry, fingerprint = decided.entry, decided.fingerprint
-    if entry is None:
-        # Another process may have built them while this one waited for the lock.
-        with context.cache.working("samples", fingerprint):
-            entry = find_samples(context, fingerprint) or _build(
-                spec, decided.pins, context, fingerprint, decided.limit
-            )
-        if decided.scope == "first":
-            _check_unchanged(decided, spec, context)
-    # `expect.samples` counts all samples, which a build of the first ones does not know.
-    wanted, found = spec.expect.samples, entry.meta["samples"]
-    if decided.limit is None and wanted not in (None, found):
-        raise ExpectationError(
-            f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
-            " (has the source changed? pin its revision, or correct the number)"
-        )
-    dataset = _open(spec, entry, context.cache, fingerprint)
-    return LoadResult(dataset, entry, decided.scope == "cached", decided.pins)
-
-
 def _check_unchanged(decided: Plan, spec: DatasetSpec, context: SourceContext) -> None:
-    """Raise an error if a file changed during a build whose bytes have no digest."""
+    """Raise an error if a file changed during a build from probes, which have no digests."""
     now = replace(context, lookups={})
     for source, probed in zip(spec.sources, decided.pins.sources, strict=True):
-        # What a commit holds never changes, even if the branch has moved on.
-        if probed.revision is None and probe(source, now) != probed:
+        # The files of a commit never change, even if the branch has moved on.
+        if probed.revision is None and reader_of(source).probe(now) != probed:
             context.cache.discard("samples", decided.fingerprint)
             raise changed_error(spec.location)
 
@@ -250,7 +254,8 @@ def _check_unchanged(decided: Plan, spec: DatasetSpec, context: SourceContext) -
 def build_samples(
     spec: DatasetSpec, pins: Pins, context: SourceContext, folder: Path, *, limit: int | None
 ) -> BuildResult:
-    """Write a samples file; what that needs is imported only now."""
+    """Write a samples file."""
+    # Imported here: opening cached samples must not pay for the builder's imports.
     from registry.build.builder import build
 
     return build(spec, pins, context, folder, limit=limit)
@@ -259,7 +264,7 @@ def build_samples(
 def _build(
     spec: DatasetSpec, pins: Pins, context: SourceContext, fingerprint: str, limit: int | None
 ) -> CacheEntry:
-    """Write the samples of a dataset, or only the first, to a new entry of the cache."""
+    """Write all samples of a dataset, or the first `limit`, to a new cache entry."""
     with context.cache.temporary() as folder:
         result = build_samples(spec, pins, context, folder, limit=limit)
         if result.rows == 0 and spec.expect.samples != 0 and limit != 0:
@@ -278,7 +283,7 @@ def _build(
 
 
 def _open(spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str) -> ArrowDataset:
-    """Open samples; what that needs is imported only now, as listing and showing do without."""
+    # Imported here: `list` and `show` must not pay for it.
     from registry.build.open import open_entry
 
     return open_entry(spec, entry, cache, fingerprint)
@@ -303,27 +308,28 @@ def _pinned_sources(
     overrides: Mapping[str, Any],
     source: str | None,
 ) -> PinnedSources | None:
-    """Return what the lockfile pins for a dataset; None leaves it to what the sources hold now.
+    """Return what the lockfile pins for a dataset; None means the current sources are used.
 
-    A pin is of the manifest. It also holds for overrides of the view, but not for other data.
+    A pin belongs to the manifest. It remains valid for overrides of the view, but not for
+    overrides that select other data.
     """
     other_data = [key for key in ("split", "revision") if key in overrides]
     other_data += [] if source is None else ["source"]
     if other_data:
         if settings.locked or settings.frozen:
-            message = f"`{other_data[0]}` asks for other data than datasets.lock pins"
-            raise LockStaleError(name, f"{message} (leave it out, or `locked` and `frozen`)")
+            message = f"`{other_data[0]}` selects data that datasets.lock does not pin"
+            raise LockStaleError(name, f"{message} (omit it, or `locked` and `frozen`)")
         return None
-    own = catalog.resolve(name) if overrides else spec
+    unmodified = catalog.resolve(name) if overrides else spec
     pin = read_pin(
         settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
     )
-    lock = pin_sources(own, pin, locked=settings.locked, frozen=settings.frozen)
-    return replace(lock, samples=None) if lock is not None and own != spec else lock
+    lock = pin_sources(unmodified, pin, locked=settings.locked, frozen=settings.frozen)
+    return replace(lock, samples=None) if lock is not None and unmodified != spec else lock
 
 
 def _check_samples(result: LoadResult, pin: Pin, cache: Cache) -> None:
-    """Compare the samples with their pin; once for each entry and pin, as it reads all of them."""
+    """Compare the samples with their pin, once per entry and pin because it reads all of them."""
     if result.cached and cache.recall(_pinned_key(result, pin), "pinned"):
         return
     from registry.store.digest import digest_samples
@@ -332,9 +338,9 @@ def _check_samples(result: LoadResult, pin: Pin, cache: Cache) -> None:
     if (found.samples, found.ordered) != (pin.samples, pin.ordered):
         name = result.dataset.name
         raise LockError(
-            f"{name}: its sources are those that datasets.lock pins, its samples are not: pinned"
-            f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has code"
-            f" that maps them changed? `python -m registry lock --upgrade {name}` pins these)"
+            f"{name}: its sources match datasets.lock, its samples differ: pinned"
+            f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has the"
+            f" mapping code changed? `python -m registry lock --upgrade {name}` pins these)"
         )
     remember_pinned(result, pin, cache)
 

@@ -48,11 +48,11 @@ def csv_dataset(
     """Read a dataset from a CSV file.
 
     Args:
-        csv_file: Local path or any fsspec URL (`s3://…`, `https://…`), a glob too. Suffixes
-            `.gz .bz2 .xz .zst` are unpacked.
+        csv_file: Local path or any fsspec URL (`s3://…`, `https://…`), or a glob. Files
+            with suffix `.gz .bz2 .xz .zst` are decompressed.
         sample_fields: How a record becomes a sample: a FieldSpec with the names of columns, a
-            function that returns one sample or a list, or None if columns are named like fields.
-        auto_id: Number the samples from 1 in the file's order, in place of their ids.
+            function that returns one sample or a list, or None if columns have the names of fields.
+        auto_id: Number the samples from 1 in file order, instead of using their ids.
         shuffle: Shuffle the samples.
         seed: Seed of the shuffle. None uses the global random state.
         shuffle_choices: Shuffle the choices of each sample: a seed, or True for a random order.
@@ -78,7 +78,7 @@ def csv_dataset(
         "fs_options": fs_options or {},
         "encoding": encoding,
         "dialect": dialect,
-        # Inspect's default; excel-tab has its own delimiter, which it must not replace.
+        # Inspect's default, which must not replace the delimiter of excel-tab.
         "delimiter": None if delimiter == "," else delimiter,
         "fieldnames": None if fieldnames is None else list(fieldnames),
     }
@@ -102,11 +102,11 @@ def json_dataset(
     """Read a dataset from a JSON Lines file, or from JSON: an array of objects, or one object.
 
     Args:
-        json_file: Local path or any fsspec URL, a glob too. `.jsonl` and `.ndjson`, before any
+        json_file: Local path or any fsspec URL, or a glob. `.jsonl` and `.ndjson`, before any
             `.gz .bz2 .xz .zst`, are read line by line.
         sample_fields: How a record becomes a sample: a FieldSpec with the names of columns, a
-            function that returns one sample or a list, or None if columns are named like fields.
-        auto_id: Number the samples from 1 in the file's order, in place of their ids.
+            function that returns one sample or a list, or None if columns have the names of fields.
+        auto_id: Number the samples from 1 in file order, instead of using their ids.
         shuffle: Shuffle the samples.
         seed: Seed of the shuffle. None uses the global random state.
         shuffle_choices: Shuffle the choices of each sample: a seed, or True for a random order.
@@ -150,8 +150,8 @@ def file_dataset(
         file: A path or URL that ends in `.csv .tsv .tab .json .jsonl .ndjson`, optionally
             followed by the suffix of a compression.
         sample_fields: How a record becomes a sample: a FieldSpec with the names of columns, a
-            function that returns one sample or a list, or None if columns are named like fields.
-        auto_id: Number the samples from 1 in the file's order, in place of their ids.
+            function that returns one sample or a list, or None if columns have the names of fields.
+        auto_id: Number the samples from 1 in file order, instead of using their ids.
         shuffle: Shuffle the samples.
         seed: Seed of the shuffle. None uses the global random state.
         shuffle_choices: Shuffle the choices of each sample: a seed, or True for a random order.
@@ -177,7 +177,7 @@ def file_dataset(
         read = csv_dataset
     else:
         known = ".csv, .tsv, .tab, .json, .jsonl or .ndjson"
-        raise ValueError(f"{public_location(file)}: no reader for '{suffix}' (it reads {known})")
+        raise ValueError(f"{public_location(file)}: no reader for '{suffix}' (use {known})")
     return read(
         file,
         sample_fields=sample_fields,
@@ -220,8 +220,8 @@ def hf_dataset(
         revision: Commit, tag or branch. A full commit that is in the cache makes no request;
             any other revision is looked up each time.
         sample_fields: How a record becomes a sample: a FieldSpec with the names of columns, a
-            function that returns one sample or a list, or None if columns are named like fields.
-        auto_id: Number the samples from 1 in the order of the source.
+            function that returns one sample or a list, or None if columns have the names of fields.
+        auto_id: Number the samples from 1 in source order.
         shuffle: Shuffle the records, as `datasets.Dataset.shuffle` does.
         seed: Seed of the shuffle. None gives a random order.
         shuffle_choices: Shuffle the choices of each sample: a seed, or True for a random order.
@@ -239,7 +239,7 @@ def hf_dataset(
         MappingError: a record can't be mapped to a sample (a ValueError).
         ValueError: a negative limit.
     """
-    # An absolute path, as a folder called like a repository would be taken for that.
+    # An absolute path, because a relative one could be the name of a repository.
     is_local_folder = path not in GENERIC_BUILDERS and Path(path).is_dir()
     keys = {
         "path": str(Path(path).absolute()) if is_local_folder else path,
@@ -256,7 +256,7 @@ def hf_dataset(
     records = list(_hub_records(source, kwargs))
     samples = _hub_samples(records, sample_fields, view, path)
     title = Path(path).stem if Path(path).exists() else path
-    # Already applied: in hf_dataset the limit counts records.
+    # The limit is applied already: in hf_dataset it counts records.
     return _in_memory(samples, replace(view, limit=None), title, path)
 
 
@@ -299,7 +299,7 @@ class _View:
             raise ValueError(f"limit must be 0 or more, is {limit}")
         shuffled, seed = _resolve_shuffle(shuffle, seed)
         if seed is not None and not shuffled:
-            warnings.warn(f"seed={seed} does nothing without shuffle=True", stacklevel=4)
+            warnings.warn(f"seed={seed} has no effect without shuffle=True", stacklevel=4)
         return cls(
             auto_id=auto_id,
             shuffle=shuffled,
@@ -329,7 +329,7 @@ def _read_files(
     view: _View,
     name: str | None,
 ) -> Dataset:
-    """Read the files, map, number, shuffle and limit, in this order."""
+    """Read the files, then map, number, shuffle and limit the samples."""
     location = source.path[0]
     title = name or PurePosixPath(public_location(location).removesuffix("?…")).stem
     files = open_files(source.path, source.fs_options)
@@ -341,7 +341,7 @@ def _read_files(
     if view.auto_id:
         _number(samples)
     if view.shuffle:
-        # Without a seed Inspect shuffles with the module, so that `random.seed` determines it.
+        # Without a seed Inspect uses the global generator, so `random.seed` determines the order.
         (random if view.seed is None else random.Random(view.seed)).shuffle(samples)
     where = local_path(location) if is_local(location) else public_location(location)
     return _in_memory(samples, view, title, where)
@@ -358,7 +358,7 @@ def _hub_samples(
     view: _View,
     dataset: str,
 ) -> list[Sample]:
-    """Shuffle and limit the records, then map them; ids are those of the unshuffled order."""
+    """Shuffle and limit the records, then map them; ids are numbered before the shuffle."""
     rows = list(range(len(records)))
     if view.shuffle:
         from registry.store.views import row_order
@@ -367,7 +367,7 @@ def _hub_samples(
     rows = rows[: view.limit]
     mapper = record_mapper(sample_fields)
     if view.auto_id and callable(sample_fields):
-        # A function may return several samples for a record, so an id depends on all before it.
+        # A function may return several samples per record, so ids depend on all earlier records.
         mapped = list(map_records(enumerate(records, 1), mapper, dataset=dataset))
         _number(sample for _, sample in mapped)
         groups: dict[int, list[Sample]] = {}

@@ -1,4 +1,4 @@
-"""Progress of long work, reported while it runs."""
+"""Report the progress of long work."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Progress(Struct, frozen=True):
     """Progress of one dataset."""
 
     stage: Literal["fetch", "map"]
-    """Fetching counts bytes, mapping counts samples."""
+    """`done` and `total` count bytes while fetching, samples while mapping."""
     done: int
     total: int | None = None
-    """None where it is unknown."""
+    """None if unknown."""
 
 
 Report = Callable[[Progress], None]

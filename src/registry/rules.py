@@ -170,7 +170,7 @@ _TABLE = (
     _blocking("rules", "unknown-rule", "A misspelt id would ignore or select nothing.", _SELECTION),
     _blocking("rules", "rule-not-ignorable", "A problem that makes a dataset unusable must be fixed.", _SELECTION),
     _blocking("rules", "ignore-without-reason", "The next reader must know why; without it nothing is ignored.", _COMMENTS),
-    _advisory("rules", "unused-ignore", "It would hide the problem if that comes back.", _COMMENTS),
+    _advisory("rules", "unused-ignore", "If the problem comes back, the comment would hide it.", _COMMENTS),
 )
 # fmt: on
 

@@ -1,4 +1,4 @@
-"""Settings of the environment, read once: cache folder, root, offline, locked, frozen."""
+"""Settings from arguments and the environment: root, cache folder, offline, locked, frozen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRUE = {"1", "true", "yes", "on"}
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Which catalog and cache to use, and what may be looked up."""
+    """Which catalog and cache to use, and whether requests and new pins are allowed."""
 
     index: Path
     """The index file, `datasets.yaml`."""
@@ -27,9 +27,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     offline: bool = False
     """Make no requests."""
     locked: bool = False
-    """A dataset without a pin, or with one that disagrees with its manifest, is an error."""
+    """Require for each dataset a pin that matches its manifest."""
     frozen: bool = False
-    """Use the pins of the lockfile whatever the manifest says, and look nothing up."""
+    """Use the pins of the lockfile even if the manifest differs, and look nothing up."""
 
     @property
     def lock_file(self) -> Path:
@@ -46,7 +46,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         frozen: bool | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> Settings:
-        """Combine arguments and environment; an argument other than None wins.
+        """Combine arguments and environment; an argument other than None takes precedence.
 
         Reads REGISTRY_ROOT, REGISTRY_CACHE_DIR, REGISTRY_OFFLINE, HF_HUB_OFFLINE,
         REGISTRY_LOCKED and REGISTRY_FROZEN.
@@ -56,7 +56,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         if folder := environ.get("REGISTRY_CACHE_DIR"):
             cache_dir = Path(folder).expanduser().absolute()
         else:
-            import platformdirs  # not needed where the variable is set, as on clusters
+            import platformdirs  # not needed if the variable is set, as on clusters
 
             cache_dir = Path(platformdirs.user_cache_dir("registry", appauthor=False))
         return cls(
@@ -75,7 +75,7 @@ def _switch(given: bool | None, environ: Mapping[str, str], *names: str) -> bool
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest `datasets.yaml` from `start` upwards, otherwise the built-in one."""
+    """Return the nearest `datasets.yaml` in `start` or above it, else the built-in one."""
     for folder in (start, *start.parents):
         if (folder / INDEX_NAME).is_file():
             return folder / INDEX_NAME
@@ -83,13 +83,13 @@ def find_root(start: Path) -> Path:
 
 
 def lock_file_of(index: Path) -> Path:
-    """Return the lockfile of an index: beside it, with the suffix `.lock`."""
+    """Return the lockfile of an index: next to it, with the suffix `.lock`."""
     return index.with_suffix(".lock")
 
 
 def builtin_root() -> Path:
     """Return the index that this package ships; in a checkout, that of the repository."""
     package = Path(__file__).parent
-    # A wheel has the index as package data, an editable install has it two folders up.
+    # A wheel has the index as package data; in an editable install it is two folders up.
     shipped = package / INDEX_NAME
     return shipped if shipped.is_file() else package.parents[1] / INDEX_NAME

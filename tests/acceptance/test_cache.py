@@ -1,4 +1,4 @@
-"""The cache under damage, races, kills and a full disk: an entry is whole, or it is not there."""
+"""The cache under damage, races, kills and a full disk: an entry is complete or absent."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_entry_is_put_aside_and_built_again(
+def test_a_damaged_entry_is_quarantined_and_rebuilt(
     root: Path, cache_dir: Path, damage: str
 ) -> None:
     name, harm = DAMAGES[damage]
@@ -184,9 +184,7 @@ def test_a_damaged_entry_is_put_aside_and_built_again(
     ]
 
 
-def test_sync_reads_the_samples_and_rebuilds_those_of_another_digest(
-    root: Path, cache_dir: Path
-) -> None:
+def test_sync_verifies_the_samples_and_rebuilds_damaged_ones(root: Path, cache_dir: Path) -> None:
     get_dataset("data", root=root)
     flip(the_entry(cache_dir) / "samples.arrow")
     assert main(["sync", "data", "--root", str(root)]) == 0
@@ -206,7 +204,7 @@ def test_a_damaged_view_is_computed_again(
 
 
 @pytest.mark.parametrize("name", ["rows.npy", "choices.npy"])
-def test_a_damaged_view_that_can_not_be_put_aside_is_computed_each_time(
+def test_a_damaged_view_that_can_not_be_quarantined_is_computed_each_time(
     root: Path, cache_dir: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view: dict[str, Any] = {"shuffle": True, "seed": 1, "shuffle_choices": 2}
@@ -250,7 +248,7 @@ def test_damaged_bytes_of_a_remote_file_are_fetched_again(
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 80, b"[]", b"{}", b'{"state": 1}'])
-def test_a_damaged_memory_of_a_source_is_forgotten(
+def test_a_damaged_cache_record_of_a_source_is_discarded(
     https: Https, one_dataset: OneDataset, cache_dir: Path, content: bytes
 ) -> None:
     root = one_dataset({"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")})
@@ -261,7 +259,7 @@ def test_a_damaged_memory_of_a_source_is_forgotten(
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
-def test_refresh_looks_at_the_source_and_builds_again(
+def test_refresh_reads_the_source_and_rebuilds(
     https: Https, one_dataset: OneDataset, cache_dir: Path
 ) -> None:
     root = one_dataset({"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")})
@@ -276,7 +274,7 @@ def test_refresh_looks_at_the_source_and_builds_again(
     assert questions(get_dataset("data", root=root, offline=True)) == QUESTIONS[::-1]
 
 
-def test_a_dataset_that_is_open_survives_the_end_of_the_cache(root: Path, cache_dir: Path) -> None:
+def test_an_open_dataset_survives_deletion_of_the_cache(root: Path, cache_dir: Path) -> None:
     dataset = get_dataset("data", root=root, shuffle=True, seed=1)
     wanted = questions(dataset)
     shutil.rmtree(cache_dir)
@@ -304,7 +302,7 @@ def test_a_local_file_changed_in_place_is_noticed(root: Path, racy: bool, same_t
     assert questions(get_dataset("data", root=root)) == ["What is 9?", *QUESTIONS[1:]]
 
 
-def test_a_digest_remembered_in_an_older_form_is_taken_again(
+def test_a_digest_cached_in_an_older_format_is_recomputed(
     root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_dataset("data", root=root)
@@ -348,7 +346,7 @@ FAILURES: dict[str, tuple[bytes, dict[str, Any], type[RegistryError]]] = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_build_that_fails_leaves_nothing_and_does_not_stand_in_the_way(
+def test_a_failed_build_leaves_nothing_and_does_not_block_the_next(
     one_dataset: OneDataset, cache_dir: Path, failure: str
 ) -> None:
     content, fields, error = FAILURES[failure]
@@ -362,7 +360,7 @@ def test_a_build_that_fails_leaves_nothing_and_does_not_stand_in_the_way(
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
-def test_an_expectation_that_does_not_hold_fails_each_time(one_dataset: OneDataset) -> None:
+def test_a_failed_expectation_fails_each_time(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "data.jsonl"}, expect={"samples": 51})
     (root / "data.jsonl").write_bytes(jsonl())
     for _ in range(2):
@@ -495,7 +493,7 @@ except RegistryError as error:
 
 @pytest.mark.parametrize("racy", [True, False])
 @pytest.mark.parametrize("view", [{}, {"limit": 50}, {"shuffle": True, "seed": 1}])
-def test_a_cache_of_another_user_serves_a_warm_load(
+def test_a_cache_of_a_different_user_serves_a_warm_load(
     open_folder: Path,
     root: Path,
     monkeypatch: pytest.MonkeyPatch,

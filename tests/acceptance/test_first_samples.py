@@ -48,7 +48,7 @@ def s3_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return asked
 
 
-def test_of_a_file_on_s3_less_than_a_hundredth_is_read(
+def test_less_than_one_percent_of_a_file_on_s3_is_read(
     one_dataset: OneDataset, s3: S3, s3_bytes: list[int], cache_dir: Path
 ) -> None:
     body = lines(400_000)
@@ -72,9 +72,7 @@ def test_a_changed_object_is_read_again(one_dataset: OneDataset, s3: S3) -> None
     assert get_dataset("data", root=root, limit=3)[1].target == "one"
 
 
-def test_of_a_file_behind_https_the_answer_is_left_early(
-    one_dataset: OneDataset, https: Https
-) -> None:
+def test_an_https_response_is_closed_early(one_dataset: OneDataset, https: Https) -> None:
     body = lines(200_000)
     path = https.put("/big.jsonl", body, etag="1")
     read_only_the_beginning(one_dataset({"type": "json", "path": path}), 50)
@@ -82,7 +80,7 @@ def test_of_a_file_behind_https_the_answer_is_left_early(
     assert 0 < sum(https.sent) < len(body) / 3
 
 
-def test_what_a_server_has_no_etag_for_is_fetched_whole(
+def test_a_file_without_etag_is_downloaded_completely(
     one_dataset: OneDataset, https: Https
 ) -> None:
     body = lines(20_000)
@@ -91,7 +89,7 @@ def test_what_a_server_has_no_etag_for_is_fetched_whole(
     assert sum(https.sent) == len(body)
 
 
-def test_a_file_that_changes_while_its_beginning_is_read_is_an_error(
+def test_a_file_that_changes_while_its_start_is_read_is_an_error(
     one_dataset: OneDataset, s3: S3, monkeypatch: pytest.MonkeyPatch, cache_dir: Path
 ) -> None:
     s3.bucket("bucket")
@@ -110,7 +108,7 @@ def test_a_file_that_changes_while_its_beginning_is_read_is_an_error(
     assert not list(Cache(cache_dir).entries("samples"))
 
 
-def test_of_a_compressed_file_little_is_unpacked(
+def test_only_the_start_of_a_compressed_file_is_decompressed(
     one_dataset: OneDataset, s3: S3, s3_bytes: list[int]
 ) -> None:
     body = gzip.compress(os.urandom(1 << 20).hex().encode().join([lines(1000), b"\n"]))
@@ -120,7 +118,7 @@ def test_of_a_compressed_file_little_is_unpacked(
     assert 0 < sum(s3_bytes) < len(body)
 
 
-def test_of_a_repository_of_parquet_only_the_first_row_group_is_read(
+def test_only_the_first_row_group_of_a_parquet_repository_is_read(
     one_dataset: OneDataset, hub: HubEmulator
 ) -> None:
     noise = os.urandom(1 << 23).hex()
@@ -138,7 +136,7 @@ def test_of_a_repository_of_parquet_only_the_first_row_group_is_read(
     assert hub.requests == []
 
 
-def test_a_repository_of_other_files_is_fetched_whole(
+def test_a_repository_of_other_formats_is_downloaded_completely(
     one_dataset: OneDataset, hub: HubEmulator
 ) -> None:
     commit = hub.commit("org/lines", {"test.jsonl": lines(50)})
@@ -161,7 +159,7 @@ def local_lines(root: Path, count: int) -> Path:
 
 
 @pytest.mark.usefixtures("large_from")
-def test_of_a_large_local_file_the_end_is_never_seen(one_dataset: OneDataset) -> None:
+def test_the_end_of_a_large_local_file_is_never_read(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "big.jsonl"})
     path = local_lines(root, 5_000)
     with path.open("ab") as file:
@@ -193,7 +191,7 @@ def test_once_all_samples_are_cached_the_first_are_a_view_of_them(
     ],
     ids=str,
 )
-def test_what_needs_all_samples_reads_all(
+def test_views_of_all_samples_read_all(
     one_dataset: OneDataset, cache_dir: Path, keys: dict[str, Any]
 ) -> None:
     root = one_dataset({"type": "json", "path": "big.jsonl"}, limit=5, **keys)
@@ -204,7 +202,7 @@ def test_what_needs_all_samples_reads_all(
 
 
 @pytest.mark.usefixtures("large_from")
-def test_a_count_of_all_samples_is_not_asked_of_the_first(one_dataset: OneDataset) -> None:
+def test_the_expected_count_is_not_checked_for_first_samples(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "big.jsonl"}, expect={"samples": 7})
     local_lines(root, 500)
     read_only_the_beginning(root, 5)

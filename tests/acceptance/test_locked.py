@@ -1,4 +1,4 @@
-"""The lockfile through real servers: the pinned samples or an error, never others."""
+"""The lockfile with real servers: the pinned samples or an error, never others."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_two_machines_with_one_lock_have_the_same_samples(
 
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("state", ["online", "offline", "404", "503", "401"])
-def test_a_moved_upstream_gives_the_old_samples_or_an_error(
+def test_a_changed_upstream_returns_the_old_samples_or_an_error(
     upstream: Upstream,
     pinned: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -180,7 +180,7 @@ def test_a_moved_upstream_gives_the_old_samples_or_an_error(
         assert upstream.requests() == before, "a pinned warm load asks for nothing"
 
 
-def test_bytes_of_another_digest_never_come_into_the_cache(
+def test_bytes_with_a_different_digest_never_enter_the_cache(
     https: Https, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     url = https.put("/data.jsonl", jsonl(OLD))
@@ -202,7 +202,7 @@ def test_bytes_of_another_digest_never_come_into_the_cache(
 
 
 @pytest.mark.parametrize("place", ["https", "s3"])
-def test_a_beginning_is_read_only_where_the_file_is_still_the_pinned_one(
+def test_the_start_is_read_only_if_the_file_still_matches_its_pin(
     place: str,
     request: pytest.FixtureRequest,
     one_dataset: OneDataset,
@@ -227,7 +227,7 @@ def test_a_beginning_is_read_only_where_the_file_is_still_the_pinned_one(
         get_dataset("data", root=root, limit=3)
 
 
-def test_without_validators_a_beginning_is_not_taken_for_the_pinned_bytes(
+def test_without_validators_the_start_is_not_assumed_to_match_the_pin(
     https: Https, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     long = [{"q": f"{number} {'x' * 300}", "a": str(number)} for number in range(9_000)]
@@ -244,7 +244,7 @@ def test_without_validators_a_beginning_is_not_taken_for_the_pinned_bytes(
 # --- manifest and lock disagree ---
 
 
-def test_a_changed_view_keeps_the_pinned_bytes(upstream: Upstream, pinned: Path) -> None:
+def test_a_changed_view_uses_the_pinned_bytes(upstream: Upstream, pinned: Path) -> None:
     upstream.put(NEW)
     change_manifest(pinned, limit=19)
     assert rows_of(get_dataset("data", root=pinned)) == OLD[:19]
@@ -281,7 +281,7 @@ def test_a_changed_source_is_looked_up_and_refused_when_frozen(
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == NEW
 
 
-def test_of_several_sources_only_the_new_one_is_looked_up(
+def test_only_the_new_one_of_several_sources_is_looked_up(
     https: Https, one_dataset: OneDataset
 ) -> None:
     one, two = https.put("/1.jsonl", jsonl(OLD[:5])), https.put("/2.jsonl", jsonl(OLD[5:]))
@@ -295,7 +295,7 @@ def test_of_several_sources_only_the_new_one_is_looked_up(
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
 
 
-def test_a_branch_that_the_manifest_changes_is_asked_for(
+def test_a_branch_changed_in_the_manifest_is_looked_up(
     hub: HubEmulator, one_dataset: OneDataset
 ) -> None:
     repo = "acme/branches"
@@ -314,7 +314,7 @@ def test_a_branch_that_the_manifest_changes_is_asked_for(
         get_dataset("data", root=root, frozen=True)
 
 
-def test_two_revisions_of_one_repository_are_held_apart(
+def test_two_revisions_of_one_repository_have_separate_pins(
     hub: HubEmulator, one_dataset: OneDataset
 ) -> None:
     repo = "acme/twice"
@@ -329,7 +329,7 @@ def test_two_revisions_of_one_repository_are_held_apart(
 
 
 @pytest.mark.parametrize("how", ["locked", "frozen"])
-def test_what_is_not_pinned_is_refused_when_asked_to(
+def test_unpinned_datasets_are_errors_when_locked(
     one_dataset: OneDataset, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = one_dataset({"type": "json", "path": "own.jsonl"})
@@ -345,15 +345,15 @@ def test_what_is_not_pinned_is_refused_when_asked_to(
     assert rows_of(get_dataset("data", root=root)) == OLD
 
 
-def test_overrides_of_the_source_leave_the_pin_aside(pinned: Path, tmp_path: Path) -> None:
+def test_overrides_of_the_source_ignore_the_pin(pinned: Path, tmp_path: Path) -> None:
     path = tmp_path / "copy.jsonl"
     path.write_bytes(jsonl(NEW))
     assert rows_of(get_dataset("data", root=pinned, source=str(path))) == NEW
-    with pytest.raises(LockStaleError, match="`source` asks for other data"):
+    with pytest.raises(LockStaleError, match="`source` selects data"):
         get_dataset("data", root=pinned, source=str(path), locked=True)
 
 
-def test_another_split_or_revision_leaves_the_pin_aside(
+def test_overriding_split_or_revision_ignores_the_pin(
     hub: HubEmulator, one_dataset: OneDataset
 ) -> None:
     upstream_rows = {"test": [dict(row) for row in OLD], "dev": [dict(row) for row in NEW]}
@@ -363,7 +363,7 @@ def test_another_split_or_revision_leaves_the_pin_aside(
     assert rows_of(get_dataset("data", root=root, split="dev")) == NEW
     overrides: dict[str, Any] = {"split": "dev", "revision": "main"}
     for key, value in overrides.items():
-        with pytest.raises(LockStaleError, match=f"`{key}` asks for other data"):
+        with pytest.raises(LockStaleError, match=f"`{key}` selects data"):
             get_dataset("data", root=root, locked=True, **{key: value})
 
 
@@ -391,7 +391,7 @@ def test_a_local_file_that_changed_is_an_error_until_it_is_upgraded(
     assert rows_of(get_dataset("data", root=root, locked=True)) == NEW
 
 
-def test_a_glob_is_the_files_that_it_was(one_dataset: OneDataset) -> None:
+def test_a_pinned_glob_means_the_files_that_it_matched(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "part-*.jsonl"})
     (root / "part-1.jsonl").write_bytes(jsonl(OLD[:9]))
     (root / "part-2.jsonl").write_bytes(jsonl(OLD[9:]))
@@ -418,7 +418,7 @@ def test_a_remote_glob_is_not_listed_again(s3: S3, one_dataset: OneDataset) -> N
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
 
 
-def test_a_folder_of_data_is_the_files_that_it_was(one_dataset: OneDataset) -> None:
+def test_a_pinned_folder_means_the_files_that_it_had(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "hf", "path": "./folder", "split": "train"})
     (root / "folder").mkdir()
     (root / "folder" / "data.jsonl").write_bytes(jsonl(OLD))
@@ -432,7 +432,7 @@ def test_a_folder_of_data_is_the_files_that_it_was(one_dataset: OneDataset) -> N
         get_dataset("data", root=root)
 
 
-def test_files_beside_a_source_have_no_machine_in_their_digest(
+def test_digests_of_files_beside_a_source_do_not_depend_on_the_machine(
     one_dataset: OneDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fields = {"input": "q", "target": "a", "files": "f"}
@@ -454,7 +454,7 @@ def test_files_beside_a_source_have_no_machine_in_their_digest(
 # --- the samples themselves ---
 
 
-def test_samples_that_another_code_makes_are_an_error_each_time(
+def test_samples_of_changed_code_are_an_error_each_time(
     pinned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (pinned / "datasets.lock").read_text(encoding="utf-8")
@@ -464,8 +464,8 @@ def test_samples_that_another_code_makes_are_an_error_each_time(
         with pytest.raises(LockError) as caught:
             get_dataset("data", root=pinned)
         assert str(caught.value) == (
-            "data: its sources are those that datasets.lock pins, its samples are not: pinned 20,"
-            f" sha256:{'0' * 64}, found 20, {ordered} (has code that maps them changed?"
+            "data: its sources match datasets.lock, its samples differ: pinned 20,"
+            f" sha256:{'0' * 64}, found 20, {ordered} (has the mapping code changed?"
             " `python -m registry lock --upgrade data` pins these)"
         )
     assert rows_of(get_dataset("data", root=pinned, limit=4)) == OLD[:4], "a view is not compared"
@@ -486,7 +486,7 @@ def test_samples_are_compared_once_and_not_at_each_open(
 # --- upgrades ---
 
 
-def test_an_upgrade_says_what_moved(
+def test_an_upgrade_reports_what_changed(
     upstream: Upstream, pinned: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     was = pin_of(pinned)
@@ -550,7 +550,7 @@ def test_an_upgrade_on_a_machine_without_the_old_samples_says_so(
 
 
 @pytest.mark.parametrize("status", [404, 503, 401])
-def test_an_upgrade_that_can_not_be_had_keeps_the_pin(
+def test_a_failed_upgrade_keeps_the_pin(
     upstream: Upstream, pinned: Path, capsys: pytest.CaptureFixture[str], status: int
 ) -> None:
     before = (pinned / "datasets.lock").read_bytes()
@@ -566,7 +566,7 @@ def test_an_upgrade_that_can_not_be_had_keeps_the_pin(
 # --- queries ---
 
 
-def test_no_query_of_a_url_is_in_the_lock_and_another_one_is_another_source(
+def test_the_lock_contains_no_url_query_but_a_new_query_is_a_new_source(
     https: Https, one_dataset: OneDataset
 ) -> None:
     url = https.put("/data.jsonl", jsonl(OLD), etag="1")

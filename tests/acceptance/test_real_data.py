@@ -1,4 +1,4 @@
-"""Published files as they are, packed and re-encoded, and files that are broken."""
+"""Published files unchanged, compressed and re-encoded, and invalid files."""
 
 from __future__ import annotations
 
@@ -335,6 +335,6 @@ def test_a_source_of_an_unknown_suffix_is_refused_with_the_known_ones(
 ) -> None:
     root = one_dataset({"type": "csv", "path": "data.csv"})
     (tmp_path / name).write_bytes(CSV_ROWS)
-    message = rf"can't tell the type of .*{name} \(known suffixes: \.csv, .*\.parquet\)"
+    message = rf"can't infer the type of .*{name} \(known suffixes: \.csv, .*\.parquet\)"
     with pytest.raises(ManifestError, match=message):
         get_dataset("data", root=root, source=str(tmp_path / name))

@@ -185,7 +185,7 @@ HEAD (…) → work tree
     )
 
 
-def test_a_seed_under_a_limit_is_another_selection(quiz: Repository) -> None:
+def test_a_seed_with_a_limit_changes_the_selection(quiz: Repository) -> None:
     quiz.edit("m/quiz.yaml", "seed: 1", "seed: 3")
     assert quiz.diff("HEAD", "--build") == (
         1,
@@ -271,7 +271,7 @@ HEAD (…) → work tree
     )
 
 
-def test_another_revision_is_another_source(quiz: Repository, hub: HubEmulator) -> None:
+def test_a_new_revision_is_a_new_source(quiz: Repository, hub: HubEmulator) -> None:
     second = hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
     quiz.name(second, "<second>")
     quiz.edit("m/quiz.yaml", "revision: main", f"revision: {second}")
@@ -311,9 +311,7 @@ def mended() -> list[dict[str, Any]]:
     return [{**first, "q": "What is the capital of France?"}, *others[:-1]]
 
 
-def test_upstream_bytes_that_moved_show_once_they_are_locked(
-    quiz: Repository, hub: HubEmulator
-) -> None:
+def test_changed_upstream_bytes_are_shown_once_locked(quiz: Repository, hub: HubEmulator) -> None:
     records = [{**RECORDS[0], "a": "Lyon"}, *RECORDS[1:]]
     second = hub.commit("org/quiz", parquet_repo({"default": {"test": records}}))
     quiz.name(second, "<second>")
@@ -360,7 +358,7 @@ HEAD (…) → work tree
     )
 
 
-def test_a_dataset_with_another_name_alone_is_renamed(quiz: Repository) -> None:
+def test_a_dataset_with_only_a_new_name_is_renamed(quiz: Repository) -> None:
     quiz.edit("m/own.yaml", "  own:\n", "  mine:\n")
     assert quiz.diff("HEAD") == (
         1,

@@ -99,9 +99,7 @@ FORMS = [(suffix, "") for suffix in ENCODERS] + [
 
 
 @pytest.mark.parametrize(("suffix", "packed"), FORMS)
-def test_a_file_on_s3_gives_its_samples(
-    s3: S3, one_dataset: OneDataset, suffix: str, packed: str
-) -> None:
+def test_a_file_on_s3_is_read(s3: S3, one_dataset: OneDataset, suffix: str, packed: str) -> None:
     kind, encode = ENCODERS[suffix]
     s3.bucket("bucket")
     url = s3.put("bucket", f"data{suffix}{packed}", PACKERS[packed](encode(ROWS)))
@@ -113,7 +111,7 @@ def test_a_file_on_s3_gives_its_samples(
 
 
 @pytest.mark.parametrize("name", ["a b", "50%25", "ü", "part#1", "a;b&c=d"])
-def test_a_key_on_s3_may_have_any_sign(s3: S3, one_dataset: OneDataset, name: str) -> None:
+def test_a_key_on_s3_may_have_any_character(s3: S3, one_dataset: OneDataset, name: str) -> None:
     s3.bucket("bucket")
     url = s3.put("bucket", f"{name}.jsonl.gz", gzip.compress(jsonl()))
     dataset = get_dataset("data", root=one_dataset({"type": "json", "path": url}))
@@ -131,7 +129,7 @@ def test_a_key_on_s3_may_have_any_sign(s3: S3, one_dataset: OneDataset, name: st
         ("s3://bucket/**/*.jsonl", [3, 0, 1, 10, 2]),
     ],
 )
-def test_paths_keep_their_order_and_globs_go_by_name(
+def test_paths_keep_their_order_and_globs_are_sorted(
     s3: S3, one_dataset: OneDataset, path: str | list[str], numbers: list[int]
 ) -> None:
     s3.bucket("bucket")
@@ -294,7 +292,7 @@ def test_refused_credentials_are_an_access_error(
         ),
     ],
 )
-def test_what_can_not_be_had_from_s3_says_why(
+def test_an_s3_error_gives_the_reason(
     s3: S3,
     one_dataset: OneDataset,
     cache_dir: Path,
@@ -329,7 +327,7 @@ def test_what_can_not_be_had_from_s3_says_why(
         ("da\0ta.jsonl", {}),
     ],
 )
-def test_a_location_or_option_that_makes_no_sense_is_an_error_of_ours(
+def test_an_invalid_location_or_option_is_a_source_error(
     s3: S3, one_dataset: OneDataset, path: str, options: dict[str, Any]
 ) -> None:
     root = one_dataset({"type": "json", "path": path, "fs_options": options})
@@ -357,7 +355,7 @@ def test_one_client_serves_all_objects_of_a_source(
     assert len(made) <= 2
 
 
-def test_a_second_load_over_https_asks_only_whether_the_file_has_changed(
+def test_a_second_load_over_https_only_checks_the_validators(
     https: Https, one_dataset: OneDataset
 ) -> None:
     url = https.put("/data.jsonl", jsonl(), etag="1")
@@ -404,7 +402,7 @@ def test_a_changed_file_of_the_same_size_is_noticed(
     ],
 )
 @pytest.mark.parametrize("warm", [False, True])
-def test_a_refusing_site_is_an_error_and_never_answered_from_the_cache(
+def test_a_site_that_refuses_is_an_error_even_if_the_file_is_cached(
     https: Https,
     one_dataset: OneDataset,
     status: int,
@@ -423,7 +421,7 @@ def test_a_refusing_site_is_an_error_and_never_answered_from_the_cache(
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
-def test_a_site_that_is_not_there_is_an_error_with_its_address(one_dataset: OneDataset) -> None:
+def test_an_unreachable_site_is_an_error_with_its_url(one_dataset: OneDataset) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"https://127.0.0.1:{unused.getsockname()[1]}/data.jsonl"
@@ -612,7 +610,7 @@ def test_a_pinned_dataset_of_the_hub_makes_no_request_once_it_is_built(
 
 
 @pytest.mark.parametrize("revision", [None, "main"])
-def test_a_floating_revision_is_asked_for_each_time_and_moves_with_its_branch(
+def test_a_floating_revision_is_looked_up_each_time(
     hub: HubEmulator, one_dataset: OneDataset, revision: str | None
 ) -> None:
     commit(hub, ROWS[:2])
@@ -650,7 +648,7 @@ def test_cached_false_builds_again_only_what_is_not_pinned(
         ({"path": "org/script", "trust": True}, SourceError, "script.py, which is never run"),
     ],
 )
-def test_what_the_hub_does_not_have_is_named_with_the_choices(
+def test_an_error_for_a_missing_part_lists_the_choices(
     hub: HubEmulator,
     one_dataset: OneDataset,
     cache_dir: Path,
@@ -679,7 +677,7 @@ def test_what_the_hub_does_not_have_is_named_with_the_choices(
     ],
 )
 @pytest.mark.parametrize("pinned", [True, False])
-def test_a_revision_is_never_replaced_by_another_one_of_the_cache(
+def test_a_revision_is_never_replaced_by_a_cached_one(
     hub: HubEmulator,
     one_dataset: OneDataset,
     status: int,
@@ -703,7 +701,7 @@ def test_a_revision_is_never_replaced_by_another_one_of_the_cache(
 
 
 @pytest.mark.parametrize("floating", [True, False])
-def test_a_warm_dataset_needs_the_hub_only_where_it_floats(
+def test_a_cached_dataset_makes_requests_only_for_a_floating_revision(
     hub: HubEmulator, one_dataset: OneDataset, floating: bool
 ) -> None:
     sha = commit(hub)
@@ -725,7 +723,7 @@ def test_a_warm_dataset_needs_the_hub_only_where_it_floats(
         ({"type": "hf", "path": "json", "data_files": "data/*.jsonl", "split": "train"}, True),
     ],
 )
-def test_nobody_but_the_source_hears_of_a_load(
+def test_a_load_makes_requests_only_to_the_source(
     hub: HubEmulator,
     one_dataset: OneDataset,
     monkeypatch: pytest.MonkeyPatch,
@@ -814,7 +812,7 @@ def test_offline_a_warm_cache_serves_and_a_cold_one_says_so(
         {"train": "data/2.jsonl.gz", "test": ["data/1.jsonl", "data/2.jsonl.gz"]},
     ],
 )
-def test_a_generic_builder_reads_local_files_and_asks_nobody(
+def test_a_generic_builder_reads_local_files_without_requests(
     hub: HubEmulator, one_dataset: OneDataset, data_files: Any
 ) -> None:
     split = "test" if isinstance(data_files, dict) else "train"

@@ -1,4 +1,4 @@
-"""Arrow arrays made of numpy's memory and of constants."""
+"""Arrow arrays that share memory with numpy, and constants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = pa.large_string()
 LISTS = pa.large_list(TEXT)
 
 
-def test_whole_numbers_share_the_memory_of_64_bits() -> None:
+def test_int64_arrays_share_memory() -> None:
     numbers = np.array([3, -1, 2**62])
     array = int64_array(numbers)
     numbers[0] = 5
@@ -38,29 +38,29 @@ def test_whole_numbers_share_the_memory_of_64_bits() -> None:
         np.array([2, 1])[::-1],
     ],
 )
-def test_numbers_of_other_widths_and_strides_are_copied(numbers: np.ndarray) -> None:
+def test_other_integer_types_and_strides_are_copied(numbers: np.ndarray) -> None:
     array = int64_array(numbers)
     assert (array.type, array.to_pylist()) == (pa.int64(), [1, 2])
 
 
-def test_no_numbers_are_an_empty_array() -> None:
+def test_no_integers_give_an_empty_array() -> None:
     assert int64_array(np.array([], np.int64)).to_pylist() == []
 
 
 @pytest.mark.parametrize("text", ["", "x", "é\U0001f600\0"])
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_a_constant_text_stands_in_every_row(text: str, count: int) -> None:
+def test_repeated_string_is_in_every_row(text: str, count: int) -> None:
     array = repeat_string(text, count)
     array.validate(full=True)
     assert (array.type, array.to_pylist()) == (TEXT, [text] * count)
 
 
-def test_half_a_surrogate_pair_is_no_text() -> None:
+def test_lone_surrogate_is_not_a_string_of_arrow() -> None:
     with pytest.raises(UnicodeEncodeError):
         repeat_string("\ud800", 1)
 
 
-def test_a_scalar_holds_its_text() -> None:
+def test_string_scalar_has_its_string() -> None:
     scalar = string_scalar("é")
     assert (scalar.type, scalar.as_py()) == (TEXT, "é")
 
@@ -77,12 +77,12 @@ def test_a_scalar_holds_its_text() -> None:
         (pa.array([["a"]], LISTS)[1:], [1]),
     ],
 )
-def test_where_the_items_of_each_row_start(column: pa.Array, starts: list[int]) -> None:
+def test_list_offsets(column: pa.Array, starts: list[int]) -> None:
     assert list_offsets(column).tolist() == starts
 
 
 @pytest.mark.parametrize("lengths", [[], [0], [3], [2, 0, 1, 4]])
-def test_each_item_has_a_place_in_its_own_list(lengths: list[int]) -> None:
+def test_ranges_restart_for_each_list(lengths: list[int]) -> None:
     places = [place for length in lengths for place in range(length)]
     assert ranges(np.array(lengths, np.int64)).tolist() == places
 
@@ -101,13 +101,13 @@ def test_each_item_has_a_place_in_its_own_list(lengths: list[int]) -> None:
         ],
     ],
 )
-def test_the_first_byte_alone_shows_what_can_be_seen(text: str, visible: bool) -> None:
+def test_first_byte_decides_about_visible_ascii(text: str, visible: bool) -> None:
     whole = pa.array(["before", text, "behind", None], TEXT)
     assert starts_with_visible_ascii(whole).tolist() == [True, visible, True, False]
     assert starts_with_visible_ascii(whole[1:2]).tolist() == [visible]
 
 
-def test_no_text_shows_anything() -> None:
+def test_array_of_nulls_has_no_visible_ascii() -> None:
     assert starts_with_visible_ascii(pa.array([], TEXT)).tolist() == []
     assert starts_with_visible_ascii(pa.array(["", ""], TEXT)).tolist() == [False, False]
 

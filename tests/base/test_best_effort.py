@@ -1,4 +1,4 @@
-"""Files that only save work are read as they were written, or not at all."""
+"""Best-effort files are read exactly as written, or not at all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("body", [b"", b"\n", BODY, bytes(range(256)), b"x" * 100_000])
-def test_the_body_comes_back_with_its_checksum(tmp_path: Path, body: bytes) -> None:
+def test_body_is_read_with_its_checksum(tmp_path: Path, body: bytes) -> None:
     path = tmp_path / "folder" / "x"
     write_best_effort(path, body)
     found = read_best_effort(path)
@@ -59,12 +59,12 @@ def test_a_damaged_file_counts_as_missing(file: Path, damage: str) -> None:
     assert read_best_effort(file) is None
 
 
-def test_what_can_not_be_read_counts_as_missing(tmp_path: Path) -> None:
+def test_unreadable_file_counts_as_missing(tmp_path: Path) -> None:
     assert read_best_effort(tmp_path / "missing") is None
     assert read_best_effort(tmp_path) is None
 
 
-def test_what_can_not_be_written_is_ignored(tmp_path: Path) -> None:
+def test_unwritable_file_is_ignored(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_bytes(b"")
     write_best_effort(blocked / "below" / "x", BODY)
@@ -85,7 +85,7 @@ def test_a_subject_may_have_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     assert read_best_effort(path) is not None
 
 
-def test_catalog_files_lie_in_the_index_folder_of_the_cache(tmp_path: Path) -> None:
+def test_catalog_files_are_in_the_index_folder_of_the_cache(tmp_path: Path) -> None:
     index = Path("/catalog/datasets.yaml")
     folder = tmp_path / "v1" / "index"
     assert best_effort_path(index, tmp_path, "check") == hashed_path(index, folder, "check")

@@ -1,4 +1,4 @@
-"""One version of the cache: every file that is written to it lies in that version's folder."""
+"""One cache version: every file of the cache is in that version's folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from registry.cache import Cache
 from tests.conftest import OneDataset
 
 
-def test_another_version_has_another_folder(
+def test_different_version_has_a_different_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cache_format.versioned_folder(tmp_path) == tmp_path / "v1"
@@ -30,7 +30,7 @@ def test_entries_and_best_effort_files_share_the_version(
     assert catalog.parent == tmp_path / "v7" / "index"
 
 
-def test_a_raised_version_leaves_nothing_in_the_old_folder(
+def test_new_version_writes_nothing_to_the_old_folder(
     one_dataset: OneDataset, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache_format, "CACHE_FORMAT", 7)

@@ -1,4 +1,4 @@
-"""Values come back from JSON as they were, and digests do not depend on the machine."""
+"""Values round-trip through JSON, and digests do not depend on the machine."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ ENCODED: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("value", "encoded"), ENCODED, ids=lambda one: repr(one)[:30])
-def test_each_type_has_its_form_in_json(value: Any, encoded: Any) -> None:
+def test_each_type_has_a_json_form(value: Any, encoded: Any) -> None:
     assert repr(encode_value(value)) == repr(encoded)
     assert repr(decode_value(encoded)) == repr(value)
     assert repr(from_json(to_json(value))) == repr(value)
 
 
-def test_nan_comes_back() -> None:
+def test_nan_round_trips() -> None:
     assert encode_value([math.nan]) == [{"$float": "nan"}]
     assert math.isnan(from_json(to_json(math.nan)))
 
@@ -82,7 +82,7 @@ _values = st.recursive(
 
 @settings(deadline=None)
 @given(_values)
-def test_any_value_comes_back_as_it_was(value: Any) -> None:
+def test_any_value_round_trips(value: Any) -> None:
     assert repr(from_json(to_json(value))) == repr(value)
 
 
@@ -119,7 +119,7 @@ def test_a_subclass_is_stored_as_its_base_type(value: Any, plain: Any) -> None:
     ],
     ids=lambda one: str(one)[:20],
 )
-def test_a_value_that_could_not_come_back_is_refused(value: Any, message: str) -> None:
+def test_value_that_can_not_be_restored_is_an_error(value: Any, message: str) -> None:
     with pytest.raises(TypeError) as caught:
         encode_value(value)
     assert str(caught.value) == message
@@ -131,7 +131,7 @@ def test_json_keeps_the_order_of_keys_and_canonical_json_sorts_them() -> None:
     assert canonical_json(value) == '{"a":{"c":true,"d":null},"b":[1,"é"]}'.encode()
 
 
-def test_half_a_surrogate_pair_has_a_digest() -> None:
+def test_lone_surrogate_has_a_digest() -> None:
     assert canonical_json("\ud800") == b'"\xed\xa0\x80"'
     assert digest_of("\ud800") != digest_of("\ud801")
 

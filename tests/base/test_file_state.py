@@ -1,4 +1,4 @@
-"""The state of a file changes with its content, whatever the tool that changed it restores."""
+"""The state of a file changes with its content, even if a tool restores its times."""
 
 from __future__ import annotations
 

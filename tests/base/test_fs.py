@@ -1,4 +1,4 @@
-"""Files and folders appear complete or not at all, and a lock makes others wait."""
+"""Files and folders are written atomically, and a lock makes other processes wait."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def failing(*numbers: int) -> OSError:
     ],
     ids=str,
 )
-def test_errors_of_a_disk_and_of_permissions(
+def test_disk_faults_and_permission_errors(
     error: OSError, disk_fault: bool, read_only: bool
 ) -> None:
     assert (is_disk_fault(error), is_read_only(error)) == (disk_fault, read_only)
 
 
-def test_only_errors_of_the_system_are_disk_faults() -> None:
+def test_only_os_errors_are_disk_faults() -> None:
     assert not is_disk_fault(ValueError(errno.ENOSPC))
 
 
@@ -67,7 +67,7 @@ def test_a_hashed_file_has_the_digest_of_its_bytes(tmp_path: Path, parts: list[b
     assert file.sha256 == file_sha256(path) == hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def test_a_hashed_file_counts_bytes_of_wider_items(tmp_path: Path) -> None:
+def test_hashed_file_counts_bytes_not_items(tmp_path: Path) -> None:
     with HashedFile(tmp_path / "file") as file:
         assert file.write(memoryview(bytes(16)).cast("q")) == 16
     assert (tmp_path / "file").stat().st_size == 16
@@ -89,13 +89,13 @@ class Partial:
         self.close, self.tell, self.write = file.close, file.tell, write
 
 
-def test_a_hashed_file_replaces_no_other(tmp_path: Path) -> None:
+def test_hashed_file_does_not_replace_an_existing_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(FileExistsError):
         HashedFile(tmp_path / "file")
 
 
-def test_a_temporary_folder_is_private_and_goes_with_its_content(tmp_path: Path) -> None:
+def test_temporary_folder_is_private_and_removed_with_its_content(tmp_path: Path) -> None:
     parent = tmp_path / "v1" / "tmp"
     with temporary_folder(parent) as first, temporary_folder(parent) as second:
         assert first != second
@@ -104,13 +104,13 @@ def test_a_temporary_folder_is_private_and_goes_with_its_content(tmp_path: Path)
     assert list(parent.iterdir()) == []
 
 
-def test_a_temporary_folder_goes_after_an_error(tmp_path: Path) -> None:
+def test_temporary_folder_is_removed_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(KeyError), temporary_folder(tmp_path / "tmp"):
         raise KeyError
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_folder_that_can_not_be_made_is_a_cache_error(tmp_path: Path) -> None:
+def test_folder_that_can_not_be_created_is_a_cache_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with (
         pytest.raises(CacheError, match=r"^can't write to the cache: .*REGISTRY_CACHE_DIR"),
@@ -119,7 +119,7 @@ def test_a_folder_that_can_not_be_made_is_a_cache_error(tmp_path: Path) -> None:
         pass
 
 
-def test_a_full_disk_is_a_cache_error_and_other_errors_stay(tmp_path: Path) -> None:
+def test_only_disk_faults_become_cache_errors(tmp_path: Path) -> None:
     with (
         pytest.raises(CacheError, match=f"^can't write to the cache in {tmp_path}: .*No space"),
         temporary_folder(tmp_path),
@@ -136,7 +136,7 @@ def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["file"]
 
 
-def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path: Path) -> None:
+def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
 
@@ -179,7 +179,7 @@ def test_a_folder_is_moved_into_place(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_of_two_publishers_the_first_wins(tmp_path: Path) -> None:
+def test_first_of_two_publishers_wins(tmp_path: Path) -> None:
     target = tmp_path / "x"
     publish_folder(finished(tmp_path, b"first"), target)
     publish_folder(finished(tmp_path, b"second"), target)
@@ -215,7 +215,7 @@ def test_everything_is_synced_before_it_is_renamed(
     assert events == ["file", "new", "rename", "entries"]
 
 
-def test_a_lock_makes_another_wait(tmp_path: Path) -> None:
+def test_lock_makes_other_processes_wait(tmp_path: Path) -> None:
     path = tmp_path / "locks" / "x.lock"
     order: list[str] = []
 
@@ -233,7 +233,7 @@ def test_a_lock_makes_another_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [failing(errno.EROFS), NotImplementedError()], ids=str)
-def test_work_goes_on_where_locks_do_not_work(
+def test_work_continues_if_locking_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -245,7 +245,7 @@ def test_work_goes_on_where_locks_do_not_work(
     assert done
 
 
-def test_a_lock_ends_with_an_error(tmp_path: Path) -> None:
+def test_lock_is_released_after_an_error(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(KeyError), fs.lock(tmp_path / "x.lock"):
             raise KeyError

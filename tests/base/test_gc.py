@@ -1,4 +1,4 @@
-"""The collector is paused for records, and is as it was behind them."""
+"""The collector is paused for records, and restored afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from registry.base.gc import gc_paused
 
 
-def test_it_is_paused_within_and_goes_on_behind_even_an_error() -> None:
+def test_collector_is_paused_and_enabled_again_after_an_error() -> None:
     seen: list[bool] = []
 
     def fail_within() -> None:
@@ -23,7 +23,7 @@ def test_it_is_paused_within_and_goes_on_behind_even_an_error() -> None:
     assert (seen, gc.isenabled()) == ([False], True)
 
 
-def test_one_that_was_off_stays_off() -> None:
+def test_disabled_collector_stays_disabled() -> None:
     gc.disable()
     try:
         with gc_paused():

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
         ("missing/*.csv", []),
     ],
 )
-def test_a_path_stands_for_sorted_files(folder: Path, path: str, files: list[str]) -> None:
+def test_files_of_a_local_path_are_sorted(folder: Path, path: str, files: list[str]) -> None:
     found = local_files(str(folder / path) if path else str(folder))
     assert [Path(one).relative_to(folder).as_posix() for one in found] == files
 

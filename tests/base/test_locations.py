@@ -1,4 +1,4 @@
-"""What a path or URL says of itself."""
+"""Protocol, suffix and public form of paths and URLs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_local_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("file:///a@b/x?y.csv", "file:///a@b/x?y.csv"),
     ],
 )
-def test_what_may_be_secret_is_not_shown(location: str, public: str) -> None:
+def test_public_location_has_no_secrets(location: str, public: str) -> None:
     assert public_location(location) == public
     assert has_secret(location) == (location != public)
     assert not has_secret(public) or "?…" in public
@@ -88,5 +88,5 @@ def test_what_may_be_secret_is_not_shown(location: str, public: str) -> None:
         ("https://host/x.csv#part.gz", "", ".csv"),
     ],
 )
-def test_suffixes_are_those_of_the_path(location: str, packed: str, unpacked: str) -> None:
+def test_suffixes_are_taken_from_the_path(location: str, packed: str, unpacked: str) -> None:
     assert (packed_suffix(location), unpacked_suffix(location)) == (packed, unpacked)

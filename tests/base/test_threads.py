@@ -1,4 +1,4 @@
-"""Jobs: some at a time, each result as it is ready, and none left when the caller stops."""
+"""Jobs: a limited number at once, results as they are ready, and none after the caller stops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_every_name_has_its_result(jobs: int) -> None:
     assert sorted(results) == ["A", "B", "C"]
 
 
-def test_no_names_have_no_results() -> None:
+def test_no_names_give_no_results() -> None:
     assert list(run_jobs([], lambda name, report: name, jobs=2, report=ignore)) == []
 
 
@@ -46,7 +46,7 @@ def test_no_more_than_the_given_number_run_at_once() -> None:
     assert most == 2
 
 
-def test_a_result_comes_as_soon_as_it_is_ready() -> None:
+def test_result_is_yielded_as_soon_as_it_is_ready() -> None:
     first_taken = threading.Event()
 
     def work(name: str, report: Report) -> str:
@@ -67,7 +67,7 @@ def test_reports_carry_the_name() -> None:
     assert seen == [("a", STEP), ("b", STEP)]
 
 
-def test_an_error_is_raised_and_drops_what_has_not_started() -> None:
+def test_error_is_raised_and_cancels_jobs_that_have_not_started() -> None:
     started: list[str] = []
 
     def work(name: str, report: Report) -> None:
@@ -79,7 +79,7 @@ def test_an_error_is_raised_and_drops_what_has_not_started() -> None:
     assert len(started) < 8
 
 
-def test_a_caller_that_stops_ends_what_runs_at_its_next_report() -> None:
+def test_running_jobs_end_at_their_next_report_when_the_caller_stops() -> None:
     started, stopped = threading.Event(), threading.Event()
     reports: list[str] = []
 

@@ -14,8 +14,8 @@ from registry.build.fingerprint import pin_all
 from registry.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.manifest.models import DatasetSpec, to_spec
-from registry.sources import fetch
 from registry.sources.pins import Pins, SourceContext
+from registry.sources.source_type import reader_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Prepared:
 
     def files(self) -> list[SourceBytes]:
         """Return the files of the only source."""
-        return fetch(self.spec.source, self.pins.sources[0], self.context)
+        return reader_of(self.spec.source).fetch(self.pins.sources[0], self.context)
 
 
 Prepare = Callable[..., Prepared]

@@ -1,4 +1,4 @@
-"""A build from pinned files to the finished samples file: restarts, steps, and what is left."""
+"""A build from pinned files to the samples file: restarts, steps, and the files left."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_steps_run_in_their_order_and_leave_one_file(prepare: Prepare, tmp_path:
     assert all(item is not None and item["n"] < 4 for item in found)
 
 
-def test_expectations_are_of_the_subsample(prepare: Prepare, tmp_path: Path) -> None:
+def test_expectations_apply_to_the_subsample(prepare: Prepare, tmp_path: Path) -> None:
     prepared = prepare([{"input": "a"}], expect={"unique_ids": True})
     with pytest.raises(ExpectationError, match=r"d: expect\.unique_ids fails for record 1"):
         metadata_of(prepared, tmp_path / "out")
@@ -91,7 +91,7 @@ def test_a_limit_ends_within_a_batch(prepare: Prepare, tmp_path: Path) -> None:
     assert len(metadata_of(prepared, tmp_path / "out", limit=4)) == 4
 
 
-def test_records_and_samples_come_file_after_file(prepare: Prepare) -> None:
+def test_records_and_samples_are_read_file_by_file(prepare: Prepare) -> None:
     one = prepare([{"input": "a"}], [{"input": "b"}])
     records = records_of(one.spec.source, one.pins.sources[0], one.context)
     assert list(records) == [{"input": "a"}, {"input": "b"}]

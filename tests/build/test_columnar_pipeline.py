@@ -1,4 +1,4 @@
-"""Record batches → rows: where columns stop, the state says which records are left."""
+"""Record batches → rows: where columns end, the state has the remaining records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_plain_file_is_mapped_to_its_end(prepare: Prepare) -> None:
     assert state.next_record == 13
 
 
-def test_records_of_another_shape_end_it_and_are_left_to_the_row_pipeline(
+def test_records_of_a_different_shape_are_left_to_the_row_pipeline(
     prepare: Prepare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "_BLOCK_BYTES", 16)
@@ -52,7 +52,7 @@ def test_records_of_another_shape_end_it_and_are_left_to_the_row_pipeline(
         {"mapper": "tests.build.test_columnar_pipeline:pipeline_of"},
     ],
 )
-def test_what_needs_single_records_has_no_columnar_mapper(
+def test_mappings_of_single_records_have_no_columnar_mapper(
     prepare: Prepare, keys: dict[str, Any]
 ) -> None:
     prepared = prepare([{"input": "a", "parts": ["x"]}], **keys)
@@ -70,7 +70,7 @@ def test_a_few_first_samples_take_the_row_pipeline(prepare: Prepare) -> None:
     assert pipeline_of(prepared, limit=1 << 20).columnar is not None
 
 
-def test_a_batch_without_samples_decides_no_types(prepare: Prepare, tmp_path: Path) -> None:
+def test_a_batch_without_samples_determines_no_types(prepare: Prepare, tmp_path: Path) -> None:
     prepared = prepare(
         [{"input": "a", "n": 1}],
         where={"value": "n", "greater": 5},

@@ -1,4 +1,4 @@
-"""Ids that stand twice are found whatever they are, and refused, dropped or numbered."""
+"""Repeated ids of any type are found, and rejected, dropped or numbered."""
 
 from __future__ import annotations
 
@@ -81,9 +81,7 @@ def ids_in(batches: Any) -> list[Any]:
         ([["", "a"], [""]], {""}),
     ],
 )
-def test_ids_that_stand_twice_are_found(
-    tmp_path: Path, parts: list[Ids], repeated: set[str | int]
-) -> None:
+def test_repeated_ids_are_found(tmp_path: Path, parts: list[Ids], repeated: set[str | int]) -> None:
     assert file_of(tmp_path, *parts)[1] == repeated
 
 
@@ -92,7 +90,7 @@ _ids = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from(["", "a", "b", "
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.lists(_ids, max_size=4), max_size=4))
-def test_the_watch_counts_as_a_counter_does(parts: list[Ids]) -> None:
+def test_the_detector_agrees_with_a_counter(parts: list[Ids]) -> None:
     with TemporaryDirectory() as folder:
         _, repeated = file_of(Path(folder), *parts)
     counts = Counter((type(one), one) for part in parts for one in part if one is not None)
@@ -125,7 +123,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[pa.RecordBatch]:
         ([[None]], 1),
     ],
 )
-def test_ids_are_hashed_only_where_they_do_not_ascend(
+def test_ids_are_hashed_only_if_they_do_not_ascend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: list[Ids], hashed: int
 ) -> None:
     calls = counted(monkeypatch, "_hashes")
@@ -133,7 +131,7 @@ def test_ids_are_hashed_only_where_they_do_not_ascend(
     assert len(calls) == hashed
 
 
-def test_ids_are_looked_at_themselves_only_where_hashes_agree(
+def test_ids_are_compared_only_if_their_hashes_are_equal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = counted(monkeypatch, "ids_of")
@@ -151,15 +149,13 @@ RULES: dict[DuplicateRule, list[Any]] = {
 
 
 @pytest.mark.parametrize(("rule", "ids"), RULES.items(), ids=RULES)
-def test_each_rule_leaves_ids_of_their_own(
-    tmp_path: Path, rule: DuplicateRule, ids: list[Any]
-) -> None:
+def test_each_rule_makes_ids_unique(tmp_path: Path, rule: DuplicateRule, ids: list[Any]) -> None:
     file, repeated = file_of(tmp_path, ["a", 1, "a"], [None, "1", 1], [None, "b", "a"])
     assert repeated == {"a", 1}
     assert ids_in(resolve_duplicates(file, repeated, rule, dataset="d")) == ids
 
 
-def test_a_number_that_is_taken_is_passed_over(tmp_path: Path) -> None:
+def test_a_number_that_is_taken_is_skipped(tmp_path: Path) -> None:
     file, repeated = file_of(tmp_path, ["a", "a-2", "a"], ["a", "a-2"])
     numbered = resolve_duplicates(file, repeated, "suffix", dataset="d")
     assert ids_in(numbered) == ["a", "a-2", "a-3", "a-4", "a-2-2"]
@@ -170,7 +166,7 @@ _numbered = st.sampled_from([None, 1, 2, "1", "1-2", "a", "a-2", "a-3", "a-2-2",
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.lists(_numbered, max_size=8), max_size=4))
-def test_each_id_gets_the_first_number_that_is_free(parts: list[Ids]) -> None:
+def test_each_id_gets_the_lowest_free_number(parts: list[Ids]) -> None:
     with TemporaryDirectory() as folder:
         file, repeated = file_of(Path(folder), *parts)
         found = ids_in(resolve_duplicates(file, repeated, "suffix", dataset="d"))
@@ -192,21 +188,21 @@ class _Text(str):
         return str(self)
 
 
-def test_the_repeats_of_one_id_do_not_look_for_a_number_from_two_on() -> None:
+def test_numbering_many_repeats_of_one_id_takes_linear_time() -> None:
     numbers = duplicates._Numbers(frozenset({"a"}))
     one = _Text("a")
     assert [numbers.own(one) for _ in range(1000)][-1] == "a-1000"
     assert one.formatted[0] < 3000
 
 
-def test_of_ids_that_never_come_again_none_is_kept() -> None:
+def test_ids_that_are_never_repeated_are_not_stored() -> None:
     numbers = duplicates._Numbers(frozenset({"a", 1}))
     for one in ("a", 1, "b", 2, "b-2", "a-x", "-2", "1-2", "a-2-3"):
         numbers.own(one)
     assert numbers._seen == {"a", 1, "1-2", "a-2-3"}
 
 
-def test_a_number_that_gets_a_suffix_is_a_number_no_longer(tmp_path: Path) -> None:
+def test_an_int_id_with_a_suffix_is_a_str(tmp_path: Path) -> None:
     file, repeated = file_of(tmp_path, [1], [1], [1, 2])
     numbered = list(resolve_duplicates(file, repeated, "suffix", dataset="d"))
     assert ids_in(iter(numbered)) == [1, "1-2", "1-3", 2]

@@ -130,7 +130,7 @@ def test_three_offenders_are_shown_and_the_others_counted(tmp_path: Path) -> Non
     assert found == f"d: expect.nonempty_targets fails for {shown} and 2 more"
 
 
-def test_all_that_does_not_hold_is_told_at_once(tmp_path: Path) -> None:
+def test_all_failed_expectations_are_reported_together(tmp_path: Path) -> None:
     rows: list[Row] = [{"id": 1}, {"id": 1, "target": "x"}]
     found = problem(
         tmp_path, rows, {1}, unique_ids=True, target_in_choices=True, nonempty_targets=True
@@ -142,13 +142,13 @@ def test_all_that_does_not_hold_is_told_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_an_empty_file_meets_all_but_its_number(tmp_path: Path) -> None:
+def test_an_empty_file_meets_all_expectations_but_the_count(tmp_path: Path) -> None:
     assert (
         problem(tmp_path, [], unique_ids=True, target_in_choices=True, nonempty_targets=True) == ""
     )
 
 
-def test_letters_that_the_bytes_show_are_not_looked_at_one_by_one(
+def test_single_letters_are_checked_without_reading_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(expectations, "_row", lambda *_: pytest.fail("a row was read"))

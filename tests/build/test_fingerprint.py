@@ -1,4 +1,4 @@
-"""The fingerprint changes with all that determines samples, and with nothing else."""
+"""The fingerprint changes with everything that determines samples, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fingerprint(pins: Pins = PINS, **keys: Any) -> str:
     return samples_fingerprint(to_spec(spec), pins)
 
 
-def test_the_value_stays_that_of_entries_in_caches() -> None:
+def test_the_value_matches_existing_cache_entries() -> None:
     # A change makes every cached dataset of every user be built again: it needs a new format.
     expected = "sha256:cc1050c2cad4e2bcb97f6435fd2cb1e771803f1ae5858bd58976d68469e9bd92"
     assert fingerprint() == expected
@@ -40,7 +40,7 @@ def test_the_value_stays_that_of_entries_in_caches() -> None:
     ],
     ids=str,
 )
-def test_what_does_not_determine_samples_changes_nothing(keys: dict[str, Any]) -> None:
+def test_the_fingerprint_ignores_what_does_not_determine_samples(keys: dict[str, Any]) -> None:
     assert fingerprint(**keys) == fingerprint()
 
 
@@ -66,17 +66,17 @@ DIFFERENT: list[dict[str, Any]] = [
 ]
 
 
-def test_what_determines_samples_changes_it() -> None:
+def test_the_fingerprint_changes_with_what_determines_samples() -> None:
     assert len({fingerprint(**keys) for keys in DIFFERENT}) == len(DIFFERENT)
 
 
 @pytest.mark.parametrize("key", ["path", "revision", "trust", "cached"])
-def test_of_a_repository_only_its_pin_says_where_it_is(key: str) -> None:
+def test_a_repository_is_identified_only_by_its_pin(key: str) -> None:
     changed = {**HUB, key: {"path": "c/d", "revision": "main", "trust": True, "cached": False}[key]}
     assert fingerprint(source=changed) == fingerprint(source=HUB)
 
 
-def test_a_lookup_table_counts_with_its_pin_and_its_keys() -> None:
+def test_the_fingerprint_includes_the_pin_and_keys_of_the_lookup_table() -> None:
     join = {"source": SOURCE, "on": "a", "into": "b"}
     first, second = (Pins(PINS.sources, SourcePin({"side": number})) for number in (1, 2))
     found = {

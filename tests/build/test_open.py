@@ -1,4 +1,4 @@
-"""Samples of the cache are opened through the view of a dataset."""
+"""Cached samples are opened with the view of a dataset."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_view_orders_limits_and_numbers(folder: Path) -> None:
     assert limited.shuffled
 
 
-def test_the_shuffle_is_that_of_the_loader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shuffle_matches_the_loader(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     orders: list[str] = []
     order = views.row_order
 

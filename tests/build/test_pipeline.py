@@ -1,4 +1,4 @@
-"""A dataset's mapping, compiled: what does not compile names the key that it stands under."""
+"""The compiled mapping of a dataset: an error names the key that does not compile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.build.conftest import Prepare
         ),
     ],
 )
-def test_what_does_not_compile_is_a_problem_of_its_key(
+def test_a_mapping_that_does_not_compile_is_a_problem_of_its_key(
     prepare: Prepare, keys: dict[str, Any], path: str
 ) -> None:
     prepared = prepare([{"input": "a"}], **keys)

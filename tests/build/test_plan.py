@@ -1,4 +1,4 @@
-"""A plan says whether samples come from the cache, or which of them are built."""
+"""A plan decides whether samples are cached, or which of them are built."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_keys_decide_how_many_samples_are_built(
     assert (decided.scope, decided.limit, decided.entry) == (scope, limit, None)
 
 
-def test_all_samples_are_built_if_asked_for_or_built_anew(
+def test_all_samples_are_built_if_requested_or_refreshed(
     data: Path, context: SourceContext
 ) -> None:
     assert plan(spec(data), context, full=True).scope == "all"
@@ -97,16 +97,14 @@ def test_a_small_file_is_read_whole(tmp_path: Path, context: SourceContext) -> N
     assert plan(spec(path), context).scope == "all"
 
 
-def test_a_repository_counts_records_and_not_samples() -> None:
+def test_the_limit_of_a_repository_counts_records() -> None:
     source = {"type": "hf", "path": "a/b", "split": "s"}
     keys = {"name": "d", "folder": Path(), "source": source, "view": {"limit": 3}}
     assert first_samples(to_spec(keys)) == 3
     assert first_samples(to_spec({**keys, "where": {"value": "a", "equals": 1}})) is None
 
 
-def test_first_samples_are_a_view_of_all_that_are_in_the_cache(
-    data: Path, context: SourceContext
-) -> None:
+def test_first_samples_are_a_view_if_all_are_cached(data: Path, context: SourceContext) -> None:
     wanted = spec(data)
     fingerprint = samples_fingerprint(wanted, pin_all(wanted, context))
     assert plan(wanted, context).scope == "first"
@@ -163,7 +161,7 @@ def requests(https: Https, decided: Plan) -> list[str]:
     return methods
 
 
-def test_a_server_is_asked_once(https: Https, context: SourceContext) -> None:
+def test_a_server_gets_one_request(https: Https, context: SourceContext) -> None:
     body = json.dumps({"input": "x" * 2000}).encode() + b"\n"
     tagged = https.put("/big.jsonl", body * 600, etag="1")
     assert requests(https, plan(spec(tagged), context)) == ["HEAD"]
@@ -171,7 +169,7 @@ def test_a_server_is_asked_once(https: Https, context: SourceContext) -> None:
     assert requests(https, plan(spec(plain), context)) == ["HEAD", "GET"]
 
 
-def test_the_hub_is_asked_once_for_a_branch(hub: HubEmulator, context: SourceContext) -> None:
+def test_a_branch_is_looked_up_once(hub: HubEmulator, context: SourceContext) -> None:
     hub.commit("org/plan", {"test.jsonl": LINES})
     source = {"type": "hf", "path": "org/plan", "split": "test", "revision": "main"}
     wanted = to_spec({"name": "d", "folder": Path(), "source": source, "view": {"limit": 2}})

@@ -1,4 +1,4 @@
-"""Records one by one → rows: chunks, the place of an error, and the skipped start of a file."""
+"""Records one by one → rows: chunks, the position of an error, and the skipped start of a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def all_inputs(batches: list[pa.RecordBatch]) -> list[Any]:
     return [one for batch in inputs(batches) for one in batch]
 
 
-def test_rows_come_in_chunks_and_records_are_numbered_over_all_files(prepare: Prepare) -> None:
+def test_rows_are_chunked_and_records_numbered_across_files(prepare: Prepare) -> None:
     one, two = [{"input": "a"}, {"input": "b"}, {"input": "c"}], [{"input": "d"}]
     state = PipelineState()
     batches, error = run(prepare(one, two), state)
@@ -51,9 +51,7 @@ def test_rows_come_in_chunks_and_records_are_numbered_over_all_files(prepare: Pr
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 2, 3, 9])
-def test_an_error_comes_behind_the_rows_before_it_wherever_chunks_begin(
-    prepare: Prepare, chunk_rows: int
-) -> None:
+def test_an_error_is_raised_after_all_earlier_rows(prepare: Prepare, chunk_rows: int) -> None:
     records: list[dict[str, Any]] = [{"input": "a"}, {"input": "b"}, {"input": 1.5}, {"input": "c"}]
     batches, error = run(prepare(records), PipelineState(), chunk_rows=chunk_rows)
     assert all_inputs(batches) == ["a", "b"]
@@ -81,7 +79,7 @@ def test_skipped_records_are_neither_mapped_nor_counted_again(prepare: Prepare) 
     assert batches[0].column("record").to_pylist() == [3]
 
 
-def test_metadata_types_are_those_of_the_first_rows(prepare: Prepare) -> None:
+def test_metadata_types_are_determined_by_the_first_rows(prepare: Prepare) -> None:
     records = [{"input": "a", "n": 1}, {"input": "b", "n": "x"}]
     prepared = prepare(records, fields={"metadata": ["n"]})
     state = PipelineState()

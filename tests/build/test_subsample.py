@@ -1,4 +1,4 @@
-"""A selection of samples is the same each time, keeps their order and the shares of strata."""
+"""A subsample is deterministic, and keeps the order and the shares of strata."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_seed_selects_the_same_samples_in_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("n", "count"), [(0, 0), (1, 1), (9, 9), (10, 9)])
-def test_as_many_are_selected_as_asked_for(tmp_path: Path, n: int, count: int) -> None:
+def test_the_requested_number_is_selected(tmp_path: Path, n: int, count: int) -> None:
     file = file_of(tmp_path / "f.arrow", [None] * 9)
     found = selected(file, n=n, seed=0)
     assert (len(found), found) == (count, sorted(set(found)))
@@ -65,14 +65,14 @@ def test_each_stratum_keeps_its_share(tmp_path: Path, key: str, as_json: bool) -
     assert found == sorted(found)
 
 
-def test_strata_that_are_not_there_name_the_key(tmp_path: Path) -> None:
+def test_a_missing_stratum_key_is_named(tmp_path: Path) -> None:
     file = file_of(tmp_path / "f.arrow", ["x"])
     with pytest.raises(MappingError) as caught:
         selected(file, n=1, seed=0, stratify_by="kin")
     assert str(caught.value) == "field sample.stratify_by: no column 'kin' (did you mean 'kind'?)"
 
 
-def test_nothing_is_selected_of_nothing(tmp_path: Path) -> None:
+def test_nothing_is_selected_from_an_empty_file(tmp_path: Path) -> None:
     file = file_of(tmp_path / "f.arrow", [])
     assert selected(file, n=3, seed=0) == selected(file, n=3, seed=0, stratify_by="kind") == []
 

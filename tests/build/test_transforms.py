@@ -55,7 +55,7 @@ def rows(count: int = 4) -> list[dict[str, Any]]:
         ("{value: {from: input, do: [upper]}, equals: Q1}", [1]),
     ],
 )
-def test_where_keeps_what_its_condition_holds_of(
+def test_where_keeps_records_that_match_its_condition(
     write: Write, condition: str, kept: list[int]
 ) -> None:
     dataset = get_dataset("d", root=write(f"where: {condition}", rows(6)))
@@ -74,7 +74,7 @@ def test_where_that_compares_text_with_a_number_names_the_record(write: Write) -
         get_dataset("d", root=root)
 
 
-def test_explode_makes_a_record_of_each_item_with_its_place(write: Write) -> None:
+def test_explode_makes_a_record_of_each_item_with_its_index(write: Write) -> None:
     keys = """
 explode: {column: parts, item: part, index: place}
 fields: {input: part.text, id: {template: "{name}-{place}"}}
@@ -87,14 +87,14 @@ fields: {input: part.text, id: {template: "{name}-{place}"}}
     assert [(sample.input, sample.id) for sample in dataset] == [("x", "a-0"), ("y", "a-1")]
 
 
-def test_explode_of_what_is_no_list_names_the_record(write: Write) -> None:
+def test_explode_of_a_value_that_is_not_a_list_names_the_record(write: Write) -> None:
     with pytest.raises(
         MappingError, match="record 2, field explode: the column 'p' must be a list"
     ):
         get_dataset("d", root=write("explode: p", [{"p": []}, {"p": 3}]))
 
 
-def test_join_adds_the_side_record_as_one_column(write: Write, tmp_path: Path) -> None:
+def test_join_adds_the_lookup_row_as_one_column(write: Write, tmp_path: Path) -> None:
     (tmp_path / "side.csv").write_text("name,rubric\nx,short\ny,long\nz,none\n", encoding="utf-8")
     keys = """
 join: {source: {type: csv, path: side.csv}, on: kind, key: name, into: side}
@@ -109,7 +109,7 @@ fields: {metadata: {rubric: side.rubric}}
 
 
 @pytest.mark.parametrize(("missing", "fails"), [("error", True), ("null", False)])
-def test_a_key_that_the_lookup_table_lacks(
+def test_a_key_missing_from_the_lookup_table(
     write: Write, tmp_path: Path, missing: str, fails: bool
 ) -> None:
     (tmp_path / "side.csv").write_text("kind,rubric\nx,short\n", encoding="utf-8")
@@ -143,7 +143,7 @@ SIDE_FAULTS: dict[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("fault", SIDE_FAULTS)
-def test_a_fault_of_a_lookup_table_names_the_file_and_its_record(
+def test_an_error_of_a_lookup_table_names_the_file_and_its_record(
     write: Write, tmp_path: Path, fault: str
 ) -> None:
     texts, message = SIDE_FAULTS[fault]
@@ -155,7 +155,7 @@ def test_a_fault_of_a_lookup_table_names_the_file_and_its_record(
         get_dataset("d", root=root)
 
 
-def test_keys_are_told_apart_as_conditions_tell_values_apart(write: Write, tmp_path: Path) -> None:
+def test_keys_are_compared_like_values_in_conditions(write: Write, tmp_path: Path) -> None:
     side = [True, 1, False, 0.0, "1", None, math.nan, math.nan]
     lines = (json.dumps({"key": key, "place": place}) for place, key in enumerate(side))
     (tmp_path / "side.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -169,7 +169,7 @@ fields: {metadata: [side]}
     assert [one and one["place"] for one in found] == [0, 1, 2, 3, 4, 5, None]
 
 
-def test_a_changed_lookup_table_is_another_dataset(write: Write, tmp_path: Path) -> None:
+def test_a_changed_lookup_table_changes_the_samples(write: Write, tmp_path: Path) -> None:
     keys = """
 join: {source: {type: csv, path: side.csv}, on: kind, into: side}
 fields: {metadata: {rubric: side.rubric}}
@@ -237,7 +237,7 @@ fields: {metadata: [kind]}
         ("expect: {nonempty_targets: true}\nfields: {target: null}", "expect.nonempty_targets"),
     ],
 )
-def test_an_expectation_that_does_not_hold_names_the_first_offenders(
+def test_a_failed_expectation_names_the_first_samples(
     write: Write, tmp_path: Path, keys: str, message: str
 ) -> None:
     root = write(keys, rows(4))
@@ -254,7 +254,7 @@ def test_samples_with_the_same_id(write: Write, rule: str, ids: list[str]) -> No
     assert [sample.id for sample in dataset] == ids
 
 
-def test_the_same_id_twice_is_an_error_with_both_places(write: Write) -> None:
+def test_a_repeated_id_is_an_error_with_both_records(write: Write) -> None:
     records = [{"input": "q", "id": name} for name in ("b", "a", "a")]
     with pytest.raises(MappingError, match="d: record 3, field id: record 2 has the same id"):
         get_dataset("d", root=write("", records))
@@ -268,7 +268,7 @@ def to_samples(record):
 """
 
 
-def test_a_mapper_of_a_trusted_package_makes_several_samples(
+def test_a_mapper_of_a_trusted_package_may_return_several_samples(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "trusted_evals.py").write_text(MAPPER, encoding="utf-8")
@@ -279,7 +279,7 @@ def test_a_mapper_of_a_trusted_package_makes_several_samples(
     assert [sample.id for sample in get_dataset("d", root=root)] == ["0-1", "0-2", "1-1", "1-2"]
 
 
-def test_a_mapper_that_is_not_trusted_is_refused_before_import(
+def test_an_untrusted_mapper_is_an_error_before_import(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "strange_evals.py").write_text("raise SystemExit('ran')", encoding="utf-8")
@@ -291,5 +291,5 @@ def test_a_mapper_that_is_not_trusted_is_refused_before_import(
 
 
 def test_mapper_and_fields_exclude_each_other(write: Write) -> None:
-    with pytest.raises(ManifestError, match="`mapper` and `fields` exclude each other"):
+    with pytest.raises(ManifestError, match="`mapper` and `fields` can't be combined"):
         get_dataset("d", root=write("mapper: a:b\nfields: {input: x}", rows(1)))

@@ -187,9 +187,9 @@ def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.Monke
     for verb in ("sync", "preview"):
         result = run(verb, "hub", "--offline")
         assert result.code == 1
-        assert "org/name: not in the cache, and requests are switched off (offline)" in result.err
+        assert "org/name: not in the cache, and requests are disabled (offline; run" in result.err
     monkeypatch.setenv("REGISTRY_OFFLINE", "1")
-    assert "requests are switched off" in run("preview", "hub").err
+    assert "requests are disabled" in run("preview", "hub").err
 
 
 # --- how it ends ---

@@ -1,4 +1,4 @@
-"""Reading files by column, and why they are read no further."""
+"""Read files by column, with the reason why reading by column ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Q = frozenset({"q"})
 def frames_of(
     path: Path, source: Source, wanted: frozenset[str] | None = Q
 ) -> tuple[list[Frame], str]:
-    """Return the frames of a file, and why there are no more; empty at its end."""
+    """Return the frames of a file, and the reason why they end; "" at the end of the file."""
     frames = []
     try:
         for frame in decode_tables(SourceBytes.of_file(str(path), path), source, wanted):
@@ -39,7 +39,7 @@ def rows_of(frames: list[Frame]) -> list[dict[str, Any]]:
 def read(
     folder: Path, data: bytes, name: str, wanted: frozenset[str] | None = Q, **options: Any
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return the records that are read by column, and why no more are."""
+    """Return the records that are read by column, and the reason why they end."""
     path = folder / name
     path.write_bytes(data)
     models: dict[str, type[SourceModel]] = {"csv": CsvSource, "parquet": ParquetSource}

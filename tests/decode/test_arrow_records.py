@@ -1,4 +1,4 @@
-"""Rows of Parquet and Arrow as Python's values, and the errors of those that are not."""
+"""Rows of Parquet and Arrow as Python values, and errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read(kind: str, file: SourceBytes) -> list[dict[str, Any]]:
     return list(read_arrow(file, HF, strict=True))
 
 
-def test_rows_are_values_of_python(tmp_path: Path, kind: str) -> None:
+def test_rows_have_python_values(tmp_path: Path, kind: str) -> None:
     assert read(kind, written(tmp_path, kind, pa.Table.from_pylist(ROWS))) == ROWS
 
 
@@ -61,7 +61,7 @@ def test_rows_of_many_batches_are_in_order(
     assert [row["n"] for row in read(kind, written(tmp_path, kind, table))] == list(range(10))
 
 
-def test_a_row_that_is_not_utf8_is_named_with_its_column(
+def test_error_of_invalid_utf8_has_row_and_column(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arrow_records, "_BATCH_ROWS", 2)
@@ -73,14 +73,14 @@ def test_a_row_that_is_not_utf8_is_named_with_its_column(
     assert str(caught.value) == f"d.{kind}: row 4, column 'q': a string that is not UTF-8"
 
 
-def test_a_date_beyond_python_is_an_error(tmp_path: Path, kind: str) -> None:
+def test_date_out_of_range_for_python_is_an_error(tmp_path: Path, kind: str) -> None:
     table = pa.table({"t": pa.array([2**30], pa.date32())})
     with pytest.raises(DecodeError, match=rf"^d\.{kind}: a value is out of range for Python: "):
         read(kind, written(tmp_path, kind, table))
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all", b"PAR1" + bytes(50)])
-def test_what_is_not_parquet_is_an_error(tmp_path: Path, data: bytes) -> None:
+def test_invalid_parquet_is_an_error(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "d.parquet"
     path.write_bytes(data)
     message = r"^d\.parquet: not a Parquet file, or a damaged one: "
@@ -88,6 +88,6 @@ def test_what_is_not_parquet_is_an_error(tmp_path: Path, data: bytes) -> None:
         read("parquet", SourceBytes.of_file("d.parquet", path))
 
 
-def test_a_file_that_is_missing_is_an_error_of_the_system(tmp_path: Path) -> None:
+def test_missing_file_raises_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read("parquet", SourceBytes.of_file("d.parquet", tmp_path / "missing"))

@@ -1,4 +1,4 @@
-"""Which columns of Parquet and Arrow are read, in batches of which size, and what is refused."""
+"""Which columns of Parquet and Arrow are read, in what batch sizes, and which are not columnar."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_batches_of_ordinary_rows_are_large(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all"])
-def test_what_is_no_parquet_is_told_by_records(tmp_path: Path, data: bytes) -> None:
+def test_invalid_parquet_is_not_columnar(tmp_path: Path, data: bytes) -> None:
     assert read(tmp_path, data, "d.parquet") == ([], "an invalid file")
 
 
@@ -85,7 +85,7 @@ NO_UTF8 = pa.Array.from_buffers(pa.string(), 2, pa.array([b"good", b"caf\xe9"]).
     ],
     ids=lambda column: str(column.type),
 )
-def test_text_that_is_not_utf8_is_told_by_records(tmp_path: Path, column: pa.Array) -> None:
+def test_invalid_utf8_in_arrow_is_not_columnar(tmp_path: Path, column: pa.Array) -> None:
     data = pa.table({"q": column, "a": [1, 2]})
     path = tmp_path / "records.arrow"
     with pa.ipc.new_file(str(path), data.schema) as writer:
@@ -93,7 +93,7 @@ def test_text_that_is_not_utf8_is_told_by_records(tmp_path: Path, column: pa.Arr
     told_by_records(path, HfSource(path="o/d", split="test"))
 
 
-def test_text_of_parquet_that_is_not_utf8_is_told_by_records(tmp_path: Path) -> None:
+def test_invalid_utf8_in_parquet_is_not_columnar(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     told_by_records(path, parquet(path, pa.table({"q": NO_UTF8, "a": [1, 2]})))
 
@@ -107,7 +107,7 @@ def told_by_records(path: Path, source: Source) -> None:
     assert str(caught.value) == "where: row 2, column 'q': a string that is not UTF-8"
 
 
-def test_names_that_stand_twice_are_told_by_records(tmp_path: Path) -> None:
+def test_duplicate_column_names_are_not_columnar(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], ["q", "q"])
     assert frames_of(path, parquet(path, twice)) == ([], "a duplicate column name")
@@ -120,7 +120,7 @@ def test_a_column_with_a_dotted_name_is_read_by_its_name(tmp_path: Path) -> None
     assert rows_of(frames) == [{"q.x": "1", "q": {"x": "2"}}]
 
 
-def test_small_batches_of_an_arrow_file_are_put_together(
+def test_small_batches_of_an_arrow_file_are_combined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arrow_tables, "_BATCH_ROWS", 2)

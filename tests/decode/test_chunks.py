@@ -19,7 +19,7 @@ from registry.decode.frame import Frame, NotColumnarError
 
 
 @hypothesis.given(st.lists(st.binary(max_size=40), max_size=9).map(b"\n".join), st.integers(1, 50))
-def test_blocks_are_all_bytes_cut_at_ends_of_lines(data: bytes, size: int) -> None:
+def test_blocks_are_split_at_line_ends(data: bytes, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "_BLOCK_BYTES", size)
         found = list(line_blocks(io.BytesIO(data)))
@@ -28,7 +28,7 @@ def test_blocks_are_all_bytes_cut_at_ends_of_lines(data: bytes, size: int) -> No
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\nx\n"])
-def test_a_line_that_is_too_long_is_refused(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_that_is_too_long_is_not_columnar(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", 8)
     monkeypatch.setattr(blocks, "_MOST_BYTES", 64)
     assert list(line_blocks(io.BytesIO(b"x" * 20 + end))) != []
@@ -71,7 +71,7 @@ def test_no_more_blocks_are_read_ahead_than_there_are_cores(
     assert len(list(frames)) == 19
 
 
-def test_frames_before_a_bad_block_are_yielded() -> None:
+def test_frames_before_an_invalid_block_are_yielded() -> None:
     frames = parse_blocks(iter(map(bytearray, [b"1", b"2", b"bad", b"3"])), frame)
     assert values(islice(frames, 2)) == [b"1", b"2"]
     with pytest.raises(NotColumnarError, match="bad"):

@@ -1,4 +1,4 @@
-"""Rows of CSV as dicts of str, and the errors of rows that are not."""
+"""Rows of CSV as dicts of str, and errors of invalid rows."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_invalid_file_is_an_error_with_its_line(
     ("data", "records"),
     [(b"", []), (b"q,q\n1,2\n", [{"q": "2"}])],
 )
-def test_the_loaders_accept_what_loses_data(data: bytes, records: list[dict[str, str]]) -> None:
+def test_loaders_accept_files_that_lose_data(data: bytes, records: list[dict[str, str]]) -> None:
     assert read(data, strict=False) == records
 
 

@@ -1,4 +1,4 @@
-"""Which CSV files are read by column, and from which row on they are read one by one."""
+"""Which CSV files are read by column, and which row ends reading by column."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_rows_of_csv_are_read_by_column(tmp_path: Path, data: bytes) -> None:
     assert read(tmp_path, data, "d.csv") == ([{"q": "x", "a": "1"}, {"q": "y", "a": "2"}], "")
 
 
-def test_line_ends_within_quotes_are_those_of_text_mode(tmp_path: Path) -> None:
+def test_line_ends_in_quotes_are_normalized(tmp_path: Path) -> None:
     data = b'q,a\n"x\r\ny",1\n"x\ry","2\n"\n'
     assert read(tmp_path, data, "d.csv") == (
         [{"q": "x\ny", "a": "1"}, {"q": "x\ny", "a": "2\n"}],
@@ -72,7 +72,7 @@ COMPLAINED = "an invalid header"
         (b'q,a\n1,2\n"3', {}, "an invalid row"),
     ],
 )
-def test_what_is_told_row_by_row(
+def test_csv_that_is_read_row_by_row(
     tmp_path: Path, data: bytes, options: dict[str, Any], why: str
 ) -> None:
     assert read(tmp_path, data, "d.csv", **options) == ([], why)

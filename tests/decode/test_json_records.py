@@ -1,4 +1,4 @@
-"""Lines of JSON give what `json.loads` gives for them, whichever parser reads them."""
+"""Lines of JSON give the same as `json.loads`, whichever parser reads them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(data: bytes) -> list[dict[str, Any]]:
 
 
 def plainly(data: bytes) -> list[dict[str, Any]]:
-    """Read the lines by `json.loads` alone; a ValueError tells that they are no objects."""
+    """Read the lines by `json.loads` alone; a ValueError if they are not objects."""
     lines = [line for line in io.TextIOWrapper(io.BytesIO(data), "utf-8-sig") if not line.isspace()]
     records = [json.loads(line) for line in lines]
     if not all(isinstance(record, dict) for record in records):
@@ -132,25 +132,25 @@ def test_lines_end_as_in_text_files(end: bytes, last: bytes, mark: bytes) -> Non
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b" ", b"\r", ROW])
-def test_files_of_next_to_nothing(data: bytes) -> None:
+def test_nearly_empty_files(data: bytes) -> None:
     assert_same(data)
 
 
 @pytest.mark.parametrize(("behind", "lines"), [(b"\r\n", 1), (b"\r", 1), (b"\r\r\n", 2)])
-def test_line_ends_that_change_far_behind_the_start_are_seen(behind: bytes, lines: int) -> None:
+def test_line_ends_that_change_late_in_the_file_are_detected(behind: bytes, lines: int) -> None:
     before = (ROW + b"\n") * (1 << 15)
     assert len(read(before + ROW + behind + ROW + b'\n{"q": "\xc3\xa9"}\n')) == (1 << 15) + 3
     with pytest.raises(DecodeError, match=f"^d.jsonl:{(1 << 15) + 1 + lines}: not JSON"):
         read(before + ROW + behind + b"x")
 
 
-def test_what_does_not_decode_is_named_with_its_line() -> None:
+def test_error_of_an_undecodable_line_has_its_number() -> None:
     with pytest.raises(DecodeError, match=r"^d\.jsonl:2: byte 0xff is not utf-8 \(set"):
         read(ROW + b'\n{"q": "\xff"}\n')
 
 
 @pytest.mark.parametrize(("left", "right"), [("[", "]"), ('{"a": ', "}"), ('[{"a": ', "}]")])
-def test_nesting_goes_as_deep_as_the_json_module_goes(left: str, right: str) -> None:
+def test_nesting_limit_is_that_of_the_json_module(left: str, right: str) -> None:
     decoder: Any = json.JSONDecoder()
 
     def goes(parse: Callable[..., Any], *arguments: Any) -> bool:
@@ -166,7 +166,7 @@ def test_nesting_goes_as_deep_as_the_json_module_goes(left: str, right: str) -> 
     ]
 
 
-def test_sound_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_valid_lines_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "registry.decode.json_records.json.loads", lambda _: pytest.fail("read again")
     )

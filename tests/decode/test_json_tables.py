@@ -1,4 +1,4 @@
-"""Which JSON Lines are read by column, and from which record on they are read one by one."""
+"""Which JSON Lines are read by column, and which record ends reading by column."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_lines_of_objects_are_read_by_column(tmp_path: Path, data: bytes) -> Non
         ),
     ],
 )
-def test_what_is_told_line_by_line(tmp_path: Path, data: bytes, why: str) -> None:
+def test_json_that_is_read_line_by_line(tmp_path: Path, data: bytes, why: str) -> None:
     assert read(tmp_path, data, "d.jsonl") == ([], why)
 
 
@@ -84,13 +84,11 @@ PROBED = b'{"q": "x"}\n' * 64
         (b'{"q": "x"\n, "a": 1}', "a line that does not start like an object"),
     ],
 )
-def test_what_is_odd_behind_the_first_lines_is_found_too(
-    tmp_path: Path, line: bytes, why: str
-) -> None:
+def test_unusual_lines_after_the_first_are_detected(tmp_path: Path, line: bytes, why: str) -> None:
     assert read(tmp_path, PROBED + line + b"\n", "d.jsonl") == ([], why)
 
 
-def test_a_key_that_the_first_lines_lack_must_stay_away(tmp_path: Path) -> None:
+def test_key_that_the_first_lines_lack_must_not_appear_later(tmp_path: Path) -> None:
     wanted = frozenset({"q", "late"})
     records, why = read(tmp_path, PROBED + b'{"q": "x", "late": null}\n', "d.jsonl", wanted)
     assert (len(records), records[-1], why) == (65, {"late": None, "q": "x"}, "")
@@ -133,7 +131,7 @@ def test_blocks_of_any_size_give_the_same_records_in_order(
     assert read(tmp_path, data, f"d.jsonl{suffix}") == (wanted, "")
 
 
-def test_records_before_a_fault_are_read_by_column(
+def test_records_before_an_invalid_line_are_read_by_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", 11)

@@ -1,4 +1,4 @@
-"""Bytes without their compression, and text with the line ends of text mode."""
+"""Decompressed bytes, and text with normalized line ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_compressed_bytes_are_decompressed(suffix: str) -> None:
         assert data.read() == DATA[5:]
 
 
-def test_other_bytes_are_left_alone() -> None:
+def test_uncompressed_bytes_are_unchanged() -> None:
     with open_bytes(source(gzip.compress(DATA))) as data:
         assert gzip.decompress(data.read()) == DATA
 
@@ -62,7 +62,7 @@ def test_damaged_compressed_data_is_a_decode_error(suffix: str, damage: str) -> 
 
 
 @pytest.mark.parametrize("location", ["d.csv", "d.csv.gz"])
-def test_an_error_of_the_system_is_not_one_of_the_data(location: str, tmp_path: Path) -> None:
+def test_os_error_is_not_a_decode_error(location: str, tmp_path: Path) -> None:
     file = SourceBytes.of_file(location, tmp_path / "missing")
     with pytest.raises(FileNotFoundError), open_bytes(file):
         pass
@@ -137,7 +137,7 @@ def test_an_html_page_is_not_data(page: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"<", b"<htm", b"q,<html>", b"<xml>", b"{}"])
-def test_other_data_is_no_html_page(data: bytes) -> None:
+def test_other_data_is_not_html(data: bytes) -> None:
     assert not is_html(data)
 
 
@@ -148,5 +148,5 @@ def test_other_data_is_no_html_page(data: bytes) -> None:
         *[(name, False) for name in ("latin-1", "utf-16", "ascii", "utf-9", "", "base64")],
     ],
 )
-def test_utf8_has_many_names(encoding: str, expected: bool) -> None:
+def test_all_names_of_utf8_are_recognized(encoding: str, expected: bool) -> None:
     assert is_utf8(encoding) is expected

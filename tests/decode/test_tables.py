@@ -39,7 +39,7 @@ def test_the_type_of_the_source_decides_the_decoder(tmp_path: Path, name: str, d
     assert read(tmp_path, data, name, wanted) == ([{"q": "x", "a": "1"}], "")
 
 
-def test_a_format_without_columnar_decoder_is_left_to_its_records(
+def test_format_without_a_columnar_decoder_is_not_columnar(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(module.TABLE_DECODERS, "json")
@@ -49,7 +49,7 @@ def test_a_format_without_columnar_decoder_is_left_to_its_records(
     assert (frames, error) == ([], "json is decoded record by record")
 
 
-def test_importing_it_loads_no_reader_of_pyarrow() -> None:
+def test_import_does_not_load_pyarrow_readers() -> None:
     code = (
         "import json, sys, registry.decode.tables;"
         "print(json.dumps([name for name in sys.modules if name.startswith('pyarrow')]))"

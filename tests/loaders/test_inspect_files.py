@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 modest = settings(deadline=None, max_examples=150)
 
 THEIR_ERRORS = (ValueError, TypeError, AttributeError, LookupError)
-"""What Inspect raises for bad data; ours has to be a ValueError."""
+"""Errors of Inspect for invalid data; ours must be a ValueError."""
 
 # ---------------------------------------------------------------- comparing
 
@@ -170,7 +170,7 @@ SHUFFLES: tuple[dict[str, Any], ...] = (
     {"shuffle": 0},
     {"shuffle": 7},
 )
-"""Without a seed the global random state decides, which is set before each load."""
+"""Without a seed the global random state is used, which is set before each load."""
 
 VIEWS = st.builds(
     lambda shuffle, rest: {**shuffle, **rest},
@@ -214,7 +214,7 @@ ODD_TEXTS = (
 texts = st.sampled_from(ODD_TEXTS) | st.text(max_size=12)
 words = st.sampled_from(["yes", "no", "9 lives", "née", "日本", 'a "b"', "x\ny", "0", " z "])
 seen_texts = texts.filter(lambda text: bool(text.strip()))
-"""Texts with a visible character: an input has to have one."""
+"""Strings with a visible character, which an input must have."""
 
 
 @st.composite
@@ -417,7 +417,7 @@ ODD_CSV: dict[str, tuple[bytes, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", ODD_CSV)
-def test_odd_csv_is_read_or_refused_as_inspect_does(tmp_path: Path, case: str) -> None:
+def test_unusual_csv_is_read_or_rejected_as_by_inspect(tmp_path: Path, case: str) -> None:
     data, arguments = ODD_CSV[case]
     path = tmp_path / "odd.csv"
     path.write_bytes(data)
@@ -448,7 +448,7 @@ def test_an_error_of_a_ragged_row_names_the_line_that_inspect_names(
         ours.csv_dataset(str(path))
 
 
-def test_a_quote_that_never_closes_is_refused_where_inspect_swallows_the_rest(
+def test_an_unclosed_quote_is_an_error_where_inspect_loses_the_rest(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "open.csv"
@@ -619,7 +619,7 @@ wrapped = st.one_of(
 
 @settings(deadline=None, max_examples=150)
 @given(column=st.sampled_from(COLUMNS), value=wrapped, model=st.booleans())
-def test_any_value_in_any_column_is_read_or_refused_as_inspect_does(
+def test_any_value_in_any_column_is_read_or_rejected_as_by_inspect(
     folder: Path, column: str, value: Any, model: bool
 ) -> None:
     path = folder / "value.json"
@@ -660,9 +660,7 @@ SINGLE_VALUES: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("column", "value"), SINGLE_VALUES)
-def test_a_value_is_read_or_refused_as_inspect_does(
-    tmp_path: Path, column: str, value: Any
-) -> None:
+def test_a_value_is_read_or_rejected_as_by_inspect(tmp_path: Path, column: str, value: Any) -> None:
     path = tmp_path / "value.json"
     path.write_text(json.dumps([{"input": "x", column: value}]), encoding="utf-8")
     assert_json_alike(path)
@@ -685,7 +683,7 @@ def test_a_value_is_read_or_refused_as_inspect_does(
         {},
     ],
 )
-def test_a_metadata_model_reads_or_refuses_as_inspect_does(
+def test_a_metadata_model_reads_or_rejects_as_inspect_does(
     tmp_path: Path, record: dict[str, Any]
 ) -> None:
     path = tmp_path / "model.json"
@@ -720,7 +718,7 @@ ODD_JSON: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("case", ODD_JSON)
-def test_odd_json_is_read_or_refused_as_inspect_does(tmp_path: Path, case: str) -> None:
+def test_unusual_json_is_read_or_rejected_as_by_inspect(tmp_path: Path, case: str) -> None:
     suffix, text = ODD_JSON[case]
     path = tmp_path / f"odd{suffix}"
     path.write_text(text, encoding="utf-8", newline="")
@@ -738,7 +736,7 @@ def test_json_in_other_encodings_gives_equal_samples(
     assert isinstance(assert_json_alike(path, encoding=encoding), Loaded)
 
 
-def test_blank_lines_of_json_lines_are_passed_over_where_inspect_refuses_them(
+def test_empty_lines_of_json_lines_are_skipped_where_inspect_fails(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "blank.jsonl"
@@ -772,7 +770,7 @@ def test_file_dataset_takes_the_format_from_the_suffix(
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.xlsx", "csv"])
-def test_file_dataset_refuses_other_suffixes(tmp_path: Path, name: str) -> None:
+def test_file_dataset_rejects_other_suffixes(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("input,target\na,b\n", encoding="utf-8")
     assert assert_alike("file_dataset", tmp_path / name) == Refused()
 
@@ -786,7 +784,7 @@ def test_file_dataset_refuses_other_suffixes(tmp_path: Path, name: str) -> None:
         ("a.tsv", {"dialect": "unix", "fieldnames": ["id", "input"], "encoding": "latin-1"}),
     ],
 )
-def test_file_dataset_passes_on_what_is_for_csv(
+def test_file_dataset_passes_csv_arguments_on(
     tmp_path: Path, name: str, arguments: dict[str, Any]
 ) -> None:
     (tmp_path / name).write_bytes("input\ttarget\na,b\té\n".encode("latin-1"))
@@ -905,7 +903,7 @@ SHUFFLE_VALUES: list[Any] = [None, True, False, 0, 3, np.True_, np.False_, np.in
 
 
 @pytest.mark.parametrize("shuffle", SHUFFLE_VALUES, ids=repr)
-def test_whatever_inspect_takes_for_shuffle_gives_equal_samples(
+def test_every_shuffle_argument_of_inspect_gives_equal_samples(
     tmp_path: Path, shuffle: Any
 ) -> None:
     path = tmp_path / "grid.csv"
@@ -923,7 +921,7 @@ def test_whatever_inspect_takes_for_shuffle_gives_equal_samples(
     ],
 )
 @pytest.mark.parametrize("library", [ours, theirs], ids=["ours", "theirs"])
-def test_what_inspect_refuses_for_shuffle_is_refused(
+def test_shuffle_arguments_that_inspect_rejects_are_errors(
     tmp_path: Path, library: Any, arguments: dict[str, Any], error: type[Exception]
 ) -> None:
     path = tmp_path / "grid.csv"
@@ -933,7 +931,7 @@ def test_what_inspect_refuses_for_shuffle_is_refused(
 
 
 @pytest.mark.parametrize("loader", ["csv_dataset", "json_dataset", "file_dataset"])
-def test_a_negative_limit_is_refused(tmp_path: Path, loader: str) -> None:
+def test_a_negative_limit_is_an_error(tmp_path: Path, loader: str) -> None:
     with pytest.raises(ValueError, match="limit must be 0 or more, is -1"):
         getattr(ours, loader)(str(tmp_path / "any.csv"), limit=-1)
 
@@ -942,7 +940,7 @@ def test_a_negative_limit_is_refused(tmp_path: Path, loader: str) -> None:
 def test_a_seed_without_shuffle_warns_and_changes_nothing(tmp_path: Path, loader: str) -> None:
     path = tmp_path / "grid.csv"
     path.write_text(GRID_CSV, encoding="utf-8")
-    with pytest.warns(UserWarning, match="seed=3 does nothing without shuffle=True"):
+    with pytest.warns(UserWarning, match="seed=3 has no effect without shuffle=True"):
         mine = our_outcome(loader, path, seed=3)
     assert mine == their_outcome(loader, path, seed=3)
 
@@ -961,7 +959,7 @@ def test_an_error_of_a_record_names_the_dataset_the_record_and_the_field(tmp_pat
         ours.json_dataset(str(path))
 
 
-def test_loaded_twice_the_messages_have_the_same_ids(tmp_path: Path) -> None:
+def test_messages_have_the_same_ids_in_each_load(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     chat = [{"role": "user", "content": "a"}, {"role": "user", "content": "a"}]
     path.write_text(json.dumps({"input": chat}), encoding="utf-8")

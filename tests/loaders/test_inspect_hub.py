@@ -360,7 +360,7 @@ ERRORS = {
     "stream": "SourceError: org/mcq: a stream can't be cached",
     "script": "SourceError: org/script: this dataset needs its own Python script, script.py",
 }
-"""Cases that are refused, and how our error begins."""
+"""Cases that are errors, and the start of our message."""
 ALIKE = [name for name in forms(old="", folder="") if name not in {*ERRORS, *BETTER}]
 
 # ---------------------------------------------------------------- the other process
@@ -486,7 +486,7 @@ def test_equal_arguments_give_equal_samples(outcomes: Outcomes, name: str) -> No
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_what_inspect_refuses_is_refused_and_says_what_is_wrong(
+def test_arguments_that_inspect_rejects_are_errors_with_a_reason(
     outcomes: Outcomes, name: str
 ) -> None:
     assert name in BETTER or "error" in outcomes[name]["theirs"]

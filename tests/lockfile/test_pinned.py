@@ -63,7 +63,7 @@ def test_a_path_is_pinned_by_its_portable_location() -> None:
     assert sources.files("/mnt/b.csv") == [("/mnt/b.csv", other)]
 
 
-def test_a_glob_is_the_files_that_it_was() -> None:
+def test_a_pinned_glob_means_the_files_that_it_matched() -> None:
     files = [file(f"data/{name}.csv", "data/*.csv") for name in "ab"]
     assert pinned(*files).files(f"{FOLDER}/data/*.csv") == [
         (f"{FOLDER}/data/a.csv", files[0]),

@@ -73,8 +73,8 @@ def test_mapper_beside_fields_is_found_at_the_mapper() -> None:
     (found,) = checks.mapper_and_fields(merged({"mapper": "p:f", "fields": {}}))
     assert found == Finding(
         ("mapper",),
-        "`mapper` and `fields` exclude each other",
-        "remove one; null removes an inherited one",
+        "`mapper` and `fields` can't be combined",
+        "remove one; null removes an inherited key",
     )
 
 

@@ -65,35 +65,35 @@ def test_each_form_of_an_expression_is_parsed(raw: Any, expression: Expression) 
     assert parse_expression(raw) == expression
 
 
-FORMS = "an expression has one of const, template, hash, row_number, object, if, messages, from"
+FORMS = "an expression must have one of the keys const, template, hash, row_number, object, if, messages, from"
 
 
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (5, "5 is not an expression; write a constant as {const: 5}"),
-        (None, "None is not an expression; write a constant as {const: None}"),
+        (5, "5 is not an expression (write a constant as {const: 5})"),
+        (None, "None is not an expression (write a constant as {const: None})"),
         ({}, FORMS),
         ({"frm": "a"}, f"{FORMS} (did you mean 'from'?)"),
         ({1: "a"}, FORMS),
-        ({"const": 1, "do": []}, "unknown key 'do' beside 'const'"),
-        ({"from": "a", "od": []}, "unknown key 'od' beside 'from' (did you mean 'do'?)"),
+        ({"const": 1, "do": []}, "unknown key 'do' next to 'const'"),
+        ({"from": "a", "od": []}, "unknown key 'od' next to 'from' (did you mean 'do'?)"),
         ({"template": 5}, "`template` takes a string"),
-        ({"template": "{a"}, "`{` in a template names no column; write a literal brace twice"),
-        ({"hash": "a", "lenght": 8}, "unknown key 'lenght' beside 'hash' (did you mean 'length'?)"),
+        ({"template": "{a"}, "`{` in a template names no column (write a literal brace twice)"),
+        ({"hash": "a", "lenght": 8}, "unknown key 'lenght' next to 'hash' (did you mean 'length'?)"),
         ({"row_number": True}, "`row_number` (the first number) and `width` take integers"),
         ({"row_number": 1, "width": "5"}, "`row_number` (the first number) and `width` take integers"),
         ({"object": ["a"]}, "`object` takes a mapping from key to expression"),
         ({"if": {"value": "a", "equals": 1}}, "`if` needs `then`"),
         ({"messages": {}}, "`messages` takes a list of {role, content}"),
         ({"messages": []}, "`messages` takes a list of {role, content}"),
-        ({"messages": ["a"]}, "a message has `role` and `content`"),
-        ({"messages": [{"role": "user"}]}, "a message has `role` and `content`"),
+        ({"messages": ["a"]}, "a message must have the keys `role` and `content`, and no others"),
+        ({"messages": [{"role": "user"}]}, "a message must have the keys `role` and `content`, and no others"),
         ({"messages": [{"role": "robot", "content": "a"}]}, "'robot' is not one of the roles system, user, assistant"),
-        ({"messages": [{"role": "user", "content": [{"txt": "a"}]}]}, "a part of a message is one of text, image, audio, video, document with an expression"),
-        ({"messages": [{"role": "user", "content": [{}]}]}, "a part of a message is one of text, image, audio, video, document with an expression"),
-        ({"from": "a", "do": [5]}, "5 is not an operation; write a name, or {name: argument}"),
-        ({"from": "a", "do": [{"a": 1, "b": 2}]}, "{'a': 1, 'b': 2} is not an operation; write a name, or {name: argument}"),
+        ({"messages": [{"role": "user", "content": [{"txt": "a"}]}]}, "a part of a message must be {kind: expression}, with a kind of text, image, audio, video, document"),
+        ({"messages": [{"role": "user", "content": [{}]}]}, "a part of a message must be {kind: expression}, with a kind of text, image, audio, video, document"),
+        ({"from": "a", "do": [5]}, "5 is not an operation (write a name, or {name: argument})"),
+        ({"from": "a", "do": [{"a": 1, "b": 2}]}, "{'a': 1, 'b': 2} is not an operation (write a name, or {name: argument})"),
     ],
     ids=repr,
 )  # fmt: skip
@@ -104,7 +104,7 @@ def test_an_invalid_expression_is_refused_with_the_reason(raw: Any, message: str
 
 
 def test_the_first_form_decides_what_an_expression_is() -> None:
-    with pytest.raises(ValueError, match=r"^unknown key 'from' beside 'const'$"):
+    with pytest.raises(ValueError, match=r"^unknown key 'from' next to 'const'$"):
         parse_expression({"from": "a", "const": 1})
     assert is_expression({"from": "a"})
     assert not is_expression({"form": "a"})
@@ -136,13 +136,13 @@ KNOWN = "equals, not_equals, in, not_in, less, at_most, greater, at_least, regex
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        ("a", "'a' is not a condition; write {value: column, equals: …}"),
-        ({"equals": 1}, "a condition has `value` with comparisons, or one of all, any, not"),
+        ("a", "'a' is not a condition (write {value: column, equals: …})"),
+        ({"equals": 1}, "a condition must have `value` and comparisons, or one of all, any, not"),
         ({"value": "a"}, f"takes comparisons: {KNOWN}"),
-        ({"value": "a", "equal": 1}, "no comparison 'equal' (did you mean 'equals'?)"),
-        ({"value": "a", "zzz": 1}, f"no comparison 'zzz' (known: {KNOWN})"),
-        ({"all": [], "any": []}, "unknown key 'any' beside 'all'"),
-        ({"not": {"value": "a", "empty": True}, "value": "a"}, "unknown key 'value' beside 'not'"),
+        ({"value": "a", "equal": 1}, "unknown comparison 'equal' (did you mean 'equals'?)"),
+        ({"value": "a", "zzz": 1}, f"unknown comparison 'zzz' (known: {KNOWN})"),
+        ({"all": [], "any": []}, "unknown key 'any' next to 'all'"),
+        ({"not": {"value": "a", "empty": True}, "value": "a"}, "unknown key 'value' next to 'not'"),
     ],
     ids=repr,
 )

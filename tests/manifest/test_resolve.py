@@ -210,7 +210,7 @@ def test_a_cycle_is_named(manifest: str, cycle: str) -> None:
     (problem,) = problems_of(manifest)
     place, _, message = problem.partition(": ")
     assert place.endswith(".extends")
-    assert message == f"a cycle: {cycle}"
+    assert message == f"`extends` forms a cycle: {cycle}"
 
 
 def test_an_unknown_parent_has_near_names() -> None:
@@ -320,7 +320,7 @@ def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
             "shuffle_choices: true",
             (
                 "shuffle_choices: `shuffle_choices: true` gives a different order on every run"
-                " (give the seed: `shuffle_choices: 42`)"
+                " (write the seed: `shuffle_choices: 42`)"
             ),
         ),
     ],
@@ -398,7 +398,7 @@ def test_references_and_plain_options_are_accepted(options: str) -> None:
 # --- fields ---
 
 FORMS = (
-    "an expression has one of const, template, hash, row_number, object, if, messages, from"
+    "an expression must have one of the keys const, template, hash, row_number, object, if, messages, from"
     " (did you mean 'from'?)"
 )
 
@@ -407,9 +407,9 @@ FORMS = (
     ("fields", "path", "message"),
     [
         ("{target: {frm: a}}", "target", FORMS),
-        ("{target: {const: 1, do: []}}", "target", "unknown key 'do' beside 'const'"),
-        ("{choices: [a, 5]}", "choices", "5 is not an expression; write a constant as {const: 5}"),
-        ("{metadata: {k: {from: a, do: [{a: 1, b: 2}]}}}", "metadata.k", "{'a': 1, 'b': 2} is not an operation; write a name, or {name: argument}"),
+        ("{target: {const: 1, do: []}}", "target", "unknown key 'do' next to 'const'"),
+        ("{choices: [a, 5]}", "choices", "5 is not an expression (write a constant as {const: 5})"),
+        ("{metadata: {k: {from: a, do: [{a: 1, b: 2}]}}}", "metadata.k", "{'a': 1, 'b': 2} is not an operation (write a name, or {name: argument})"),
         ("{metadata: {'a.b': {frm: c}}}", "metadata['a.b']", FORMS),
     ],
 )  # fmt: skip
@@ -517,10 +517,10 @@ def test_null_takes_an_inherited_step_away(key: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "problem"),
     [
-        ("where: {value: q, equal: 1}", "where: no comparison 'equal' (did you mean 'equals'?)"),
-        ("where: {equals: 1}", "where: a condition has `value` with comparisons, or one of all, any, not"),
+        ("where: {value: q, equal: 1}", "where: unknown comparison 'equal' (did you mean 'equals'?)"),
+        ("where: {equals: 1}", "where: a condition must have `value` and comparisons, or one of all, any, not"),
         ("where: {any: [{value: {frm: q}, equals: 1}]}", f"where: {FORMS}"),
-        ("mapper: pkg:function, fields: {input: q}", "mapper: `mapper` and `fields` exclude each other (remove one; null removes an inherited one)"),
+        ("mapper: pkg:function, fields: {input: q}", "mapper: `mapper` and `fields` can't be combined (remove one; null removes an inherited key)"),
     ],
 )  # fmt: skip
 def test_a_step_that_can_not_be_is_a_problem(keys: str, problem: str) -> None:
@@ -573,7 +573,7 @@ def test_an_unknown_override_is_a_type_error(name: str, hint: str) -> None:
     [
         ({"seed": 3}, "override $.seed: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
         ({"shuffle": True}, "override $.shuffle: `shuffle` without `seed` gives a different order on every run (add `seed: 42`)"),
-        ({"shuffle_choices": True}, "override $.shuffle_choices: `shuffle_choices: true` gives a different order on every run (give the seed: `shuffle_choices: 42`)"),
+        ({"shuffle_choices": True}, "override $.shuffle_choices: `shuffle_choices: true` gives a different order on every run (write the seed: `shuffle_choices: 42`)"),
         ({"limit": -1}, "override $.limit: must be 0 or more, is -1"),
         ({"limit": "3"}, "override $.limit: must be an integer, is '3'"),
     ],
@@ -646,7 +646,7 @@ def test_a_folder_is_another_source_of_the_hub(tmp_path: Path) -> None:
 def test_another_source_of_no_known_type_is_refused() -> None:
     known = ".csv, .tsv, .tab, .json, .jsonl, .ndjson, .parquet"
     assert problems_of(f"kid: {{{CSV}}}", source="/data/y.txt") == [
-        f"source $: can't tell the type of /data/y.txt (known suffixes: {known})"
+        f"source $: can't infer the type of /data/y.txt (known suffixes: {known})"
     ]
 
 

@@ -40,9 +40,9 @@ def test_a_template_has_these_parts(text: str, parts: tuple[TemplatePart, ...]) 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{a", "`{` in a template names no column; write a literal brace twice"),
-        ("a}", "`}` in a template names no column; write a literal brace twice"),
-        ("{}", "`{}` in a template names no column; write a literal brace twice"),
+        ("{a", "`{` in a template names no column (write a literal brace twice)"),
+        ("a}", "`}` in a template names no column (write a literal brace twice)"),
+        ("{}", "`{}` in a template names no column (write a literal brace twice)"),
         ("{?a}b", "`{?a}` is not closed by `{/}`"),
         ("{?a}{?b}{/}", "`{?a}` is not closed by `{/}`"),
         ("a{/}", "`{/}` closes no section of the template"),

@@ -75,7 +75,7 @@ BAD_KEYS = [
     ("shufle: true", "shufle: unknown key 'shufle' (did you mean 'shuffle'?)"),
     (
         "shuffle_choices: true",
-        "shuffle_choices: True is not allowed here (give a seed, such as 42)",
+        "shuffle_choices: True is not allowed here (write a seed, such as 42)",
     ),
     ("shuffle_choices: -3", "shuffle_choices: must be 0 or more, is -3"),
     (
@@ -341,7 +341,7 @@ def test_a_child_may_remove_inherited_keys(manifest: str) -> None:
 @pytest.mark.parametrize("manifest", ["tags: [a, a]", "tags: [a, b, a]"])
 def test_a_repeated_item_is_reported(manifest: str) -> None:
     (problem,) = validate(parse_yaml(DATASET % manifest, file="m.yaml"), "manifest")
-    assert problem.message.startswith("must not repeat an item, is ['a', ")
+    assert problem.message.startswith("must not contain duplicate items, is ['a', ")
 
 
 @pytest.mark.parametrize("value", [10.0, 1e300, math.inf, math.nan, True, "1"])

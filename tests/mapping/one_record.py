@@ -13,7 +13,7 @@ Record = dict[str, Any]
 
 
 def sample_of(fields: dict[str, Any], record: Record, *, number: int = 17) -> Sample:
-    """Map one record; the input is a constant unless the fields name it."""
+    """Map one record; the input is a constant unless the fields contain it."""
     mapper = map_fields({"input": {"const": "q"}, **fields})
     ((found, sample),) = map_records([(number, record)], mapper, dataset="sales")
     assert found == number
@@ -28,7 +28,7 @@ def error_of(fields: dict[str, Any], record: Record) -> MappingError:
 
 
 def value_of(expression: Any, record: Record, *, number: int = 1) -> Any:
-    """Evaluate an expression, in metadata, which leaves its value as it is."""
+    """Evaluate an expression as metadata, which does not convert its value."""
     metadata = sample_of({"metadata": {"made": expression}}, record, number=number).metadata
     assert metadata is not None
     return metadata["made"]

@@ -1,4 +1,4 @@
-"""Values of a record become fields of a sample as Inspect's loaders do it, or are refused."""
+"""Values of a record become fields of a sample as in Inspect's loaders, or are an error."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_value_becomes_a_field(to_field: Callable[[Any], Any], value: Any, res
         (coerce.to_sandbox, 5, "field sandbox: must be a string, or a list of two: type and configuration file, value: 5"),
     ],
 )  # fmt: skip
-def test_a_value_that_fits_no_field_is_refused(
+def test_an_invalid_value_is_a_mapping_error(
     to_field: Callable[[Any], Any], value: Any, message: str
 ) -> None:
     with pytest.raises(MappingError) as caught:
@@ -101,9 +101,7 @@ def test_a_value_that_fits_no_field_is_refused(
 
 @pytest.mark.parametrize("to_field", [coerce.to_metadata, coerce.to_files, coerce.to_sandbox])
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" + "9" * 5000 + "]", "[1"], ids=lambda t: t[:2])
-def test_json_that_can_not_be_parsed_is_a_mapping_error(
-    to_field: Callable[[Any], Any], text: str
-) -> None:
+def test_invalid_json_is_a_mapping_error(to_field: Callable[[Any], Any], text: str) -> None:
     with pytest.raises(MappingError):
         to_field(text)
 
@@ -126,7 +124,7 @@ def test_messages_have_the_keys_of_their_roles() -> None:
     assert (tool.tool_call_id, tool.function) == ("c", "f")
 
 
-def test_messages_have_the_same_ids_everywhere() -> None:
+def test_message_ids_are_deterministic() -> None:
     conversation = [{"role": "user", "content": "Hello"}, {"role": "user", "content": "Hello"}]
     first, second = (coerce.to_input(conversation) for _ in range(2))
     assert first == second
@@ -150,12 +148,12 @@ def test_messages_have_the_same_ids_everywhere() -> None:
         ([{"role": "user", "content": {1}}], "input[0]", "not a message: a value of type set can't be stored"),
     ],
 )  # fmt: skip
-def test_an_invalid_message_is_named_by_its_index(messages: Any, place: str, message: str) -> None:
+def test_error_of_an_invalid_message_has_its_index(messages: Any, place: str, message: str) -> None:
     with pytest.raises(MappingError) as caught:
         coerce.to_input(messages)
     assert (caught.value.field, caught.value.message) == (place, message)
 
 
-def test_a_message_of_the_wrong_content_is_a_mapping_error() -> None:
+def test_invalid_message_content_is_a_mapping_error() -> None:
     with pytest.raises(MappingError, match=r"^field input\[0\]: not a message: "):
         coerce.to_input([{"role": "user", "content": date(2024, 1, 2)}])

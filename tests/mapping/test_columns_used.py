@@ -1,4 +1,4 @@
-"""The columns that expressions, conditions and metadata depend on, and the record's number."""
+"""Which columns expressions, conditions and metadata read, and whether they read the row number."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_expression_depends_on_every_column_in_it(raw: Any, columns: str) -> 
         {"if": {"value": {"hash": "*"}, "equals": "x"}, "then": "a"},
     ],
 )
-def test_a_hash_of_everything_depends_on_the_whole_record(raw: Any) -> None:
+def test_hash_without_fields_depends_on_the_whole_record(raw: Any) -> None:
     assert expression_dependencies(parse_expression(raw)) is None
 
 
@@ -61,7 +61,7 @@ def test_a_hash_of_everything_depends_on_the_whole_record(raw: Any) -> None:
         ({"any": [{"value": "a", "equals": 1}, {"not": {"value": "b", "empty": True}}]}, "a b"),
     ],
 )
-def test_a_condition_depends_on_what_it_compares(raw: Any, columns: str) -> None:
+def test_condition_depends_on_the_columns_it_compares(raw: Any, columns: str) -> None:
     assert condition_dependencies(parse_condition(raw)) == frozenset(columns.split())
 
 
@@ -107,12 +107,12 @@ NUMBER = {"row_number": 1}
         {"messages": [{"role": "user", "content": {"template": "{n}", "with": {"n": NUMBER}}}]},
     ],
 )
-def test_the_number_of_a_record_is_seen_wherever_it_is_read(raw: Any) -> None:
+def test_nested_use_of_the_row_number_is_detected(raw: Any) -> None:
     assert uses_row_number(parse_expression(raw))
     assert uses_row_number(parse_condition({"all": [{"value": raw, "empty": True}]}))
 
 
 @pytest.mark.parametrize("raw", ["q", {"const": 1}, {"hash": "*"}, {"from": "q", "do": "str"}])
-def test_what_does_not_read_the_number_is_seen(raw: Any) -> None:
+def test_expressions_without_the_row_number_are_detected(raw: Any) -> None:
     assert not uses_row_number(parse_expression(raw))
     assert not uses_row_number(parse_condition({"value": raw, "equals": "x"}))

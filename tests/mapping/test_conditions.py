@@ -1,4 +1,4 @@
-"""Conditions of `where`, `if` and operations: what holds, and which operands are refused."""
+"""Conditions of `where`, `if` and operations: their results, and invalid operands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def holds(raw: Any, record: dict[str, Any]) -> bool:
         *[(0, False), (False, False), (" ", False), ([None], False), ({"a": None}, False)],
     ],
 )
-def test_empty_is_missing_null_or_without_items(value: Any, empty: bool) -> None:
+def test_missing_null_and_zero_length_values_are_empty(value: Any, empty: bool) -> None:
     assert is_empty(value) is empty
     assert compile_comparisons(parse_comparisons({"empty": True}))(value) is empty
     assert compile_comparisons(parse_comparisons({"empty": False}))(value) is not empty
@@ -48,7 +48,7 @@ def test_empty_is_missing_null_or_without_items(value: Any, empty: bool) -> None
         (Decimal("sNaN"), 1, False),
     ],
 )
-def test_equality_tells_booleans_from_numbers(left: Any, right: Any, same: bool) -> None:
+def test_booleans_do_not_equal_numbers(left: Any, right: Any, same: bool) -> None:
     assert equal(left, right) is same
 
 
@@ -70,7 +70,7 @@ def test_equality_tells_booleans_from_numbers(left: Any, right: Any, same: bool)
         ({"at_least": 1, "less": 3, "not_equals": 2}, [1, 1.5], [2, 3, 0]),
     ],
 )
-def test_comparisons_hold_for_some_values(
+def test_comparisons_of_values(
     comparisons: dict[str, Any], holding: list[Any], others: list[Any]
 ) -> None:
     test = compile_comparisons(parse_comparisons(comparisons))
@@ -135,6 +135,6 @@ def test_later_conditions_are_not_evaluated_once_one_decides() -> None:
     assert not holds([{"not": IS_X}, unordered], {"a": "x"})
 
 
-def test_comparisons_without_a_value_are_no_condition() -> None:
+def test_condition_without_a_value_is_invalid() -> None:
     with pytest.raises(ValueError, match=r"^a condition needs `value`$"):
         compile_condition(Comparisons((("equals", 1),)), compile_expression)

@@ -1,4 +1,4 @@
-"""Mappers written in Python: how they are imported, how they fail, what their digest covers."""
+"""Mappers written in Python: import, errors, and what their digest covers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WriteFiles = Callable[[dict[str, str]], None]
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WriteFiles]:
-    """Write source files into a folder of `sys.path`; what they define is forgotten afterwards."""
+    """Write source files into a folder of `sys.path`, and unload their modules afterwards."""
     before = set(sys.modules)
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -62,7 +62,7 @@ def test_a_mapper_is_imported_and_called(write: WriteFiles) -> None:
         ("evals_exit:f", "can't import the mapper evals_exit:f: SystemExit: 3"),
     ],
 )
-def test_a_mapper_that_can_not_be_imported_is_a_mapping_error(
+def test_failed_import_of_a_mapper_is_a_mapping_error(
     write: WriteFiles, name: str, message: str
 ) -> None:
     write({"evals_bad.py": "X = 1\n", "evals_exit.py": "raise SystemExit(3)\n"})
@@ -80,7 +80,7 @@ def test_a_mapper_that_can_not_be_imported_is_a_mapping_error(
         ("raise MappingError('too odd', field='id')", "field id: too odd"),
     ],
 )
-def test_what_a_mapper_raises_is_a_mapping_error(
+def test_any_exception_of_a_mapper_is_a_mapping_error(
     write: WriteFiles, body: str, message: str
 ) -> None:
     source = f"from registry import MappingError\n\ndef f(record):\n    {body}\n"
@@ -90,7 +90,7 @@ def test_what_a_mapper_raises_is_a_mapping_error(
     assert str(caught.value) == message
 
 
-def test_the_digest_of_a_single_module_is_that_of_its_bytes(write: WriteFiles) -> None:
+def test_digest_of_a_single_module_is_the_digest_of_its_bytes(write: WriteFiles) -> None:
     write({"evals_one.py": "f = print\n", "evals_other.py": "x = 1\n"})
     digest = hashlib.sha256(b"f = print\n").hexdigest()
     assert mapper_digest("evals_one:f") == f"sha256:{digest}"
@@ -123,7 +123,7 @@ def test_the_digest_of_a_package_changes_when_a_module_is_renamed(
     assert mapper_digest(MAPPER_OF_PACKAGE) != before
 
 
-def test_the_digest_ignores_what_is_no_source_of_the_package(write: WriteFiles) -> None:
+def test_digest_ignores_files_that_are_not_source(write: WriteFiles) -> None:
     write(PACKAGE)
     before = mapper_digest(MAPPER_OF_PACKAGE)
     write(
@@ -145,7 +145,7 @@ def digest_in_a_new_process(folder: Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def test_the_digest_does_not_depend_on_where_the_package_lies(
+def test_digest_does_not_depend_on_the_path_of_the_package(
     write: WriteFiles, tmp_path: Path
 ) -> None:
     write(PACKAGE)
@@ -153,7 +153,7 @@ def test_the_digest_does_not_depend_on_where_the_package_lies(
     assert digest_in_a_new_process(tmp_path / "elsewhere") == mapper_digest(MAPPER_OF_PACKAGE)
 
 
-def test_a_namespace_package_has_a_digest_of_all_its_folders(
+def test_digest_of_a_namespace_package_covers_all_its_folders(
     write: WriteFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path / "second")
@@ -171,7 +171,7 @@ def test_a_namespace_package_has_a_digest_of_all_its_folders(
         ("time:sleep", "'time' has no source files in a folder: install it unpacked to use the"),
     ],
 )
-def test_source_that_is_not_in_a_folder_has_no_digest(
+def test_package_without_source_files_has_no_digest(
     write: WriteFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
     with zipfile.ZipFile(tmp_path / "evals.zip", "w") as archive:

@@ -1,4 +1,4 @@
-"""Expressions of the field language evaluated on one record."""
+"""Expressions of the field language, evaluated for one record."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def test_lists_are_flattened_one_level() -> None:
     ]  # fmt: skip
 
 
-def test_a_column_of_a_list_must_be_there() -> None:
+def test_missing_column_in_a_list_is_an_error() -> None:
     error = error_of({"choices": ["A", "B"]}, {"A": "a", "b": "b"})
     assert str(error) == ("sales: record 17, field choices: no column 'B' (did you mean 'b'?)")
 
 
-def test_constants_are_as_written_and_not_shared() -> None:
+def test_constants_are_copied_for_each_sample() -> None:
     mapper = map_fields({"input": {"const": "q"}, "metadata": {"c": {"const": {"a": [1, None]}}}})
     first, second = mapper({}), mapper({})
     assert first.metadata == {"c": {"a": [1, None]}}
@@ -35,7 +35,7 @@ def test_constants_are_as_written_and_not_shared() -> None:
     assert second.metadata == {"c": {"a": [1, None]}}
 
 
-def test_objects_are_maps_of_expressions() -> None:
+def test_object_evaluates_each_of_its_values() -> None:
     expression = {"object": {"a": "x", "b": {"const": 1}, "c": "nowhere"}}
     assert value_of(expression, {"x": [1]}) == {"a": [1], "b": 1, "c": None}
 
@@ -59,12 +59,12 @@ def md5(*texts: str) -> str:
         ({"hash": ["u"]}, md5("é")),
     ],
 )
-def test_a_hash_is_that_of_the_texts_joined_with_nul(expression: Any, result: str) -> None:
+def test_hash_is_computed_from_strings_joined_with_nul(expression: Any, result: str) -> None:
     record = {"u": "é", "q": "What?", "c": ["a", "b"], "n": None, "i": 7}
     assert sample_of({"id": expression}, record).id == result
 
 
-def test_a_hash_needs_its_columns() -> None:
+def test_hash_of_a_missing_column_is_an_error() -> None:
     error = error_of({"id": {"hash": ["q", "choice"]}}, {"q": 1, "choices": 2})
     assert str(error) == (
         "sales: record 17, field id: no column 'choice' (did you mean 'choices'?)"
@@ -86,7 +86,7 @@ def test_a_hash_needs_its_columns() -> None:
         ("{a b}", "spaced"),
     ],
 )
-def test_templates_put_columns_into_text(template: str, text: str) -> None:
+def test_templates_insert_columns(template: str, text: str) -> None:
     record = {
         "q": "Who",
         "n": {"m": 2},
@@ -100,7 +100,7 @@ def test_templates_put_columns_into_text(template: str, text: str) -> None:
     assert value_of({"template": template}, record) == text
 
 
-def test_with_names_expressions_before_columns() -> None:
+def test_names_under_with_take_precedence_over_columns() -> None:
     expression = {
         "template": "{q}: {listed}",
         "with": {"q": {"const": "mine"}, "listed": {"from": "l", "do": [{"join": ", "}]}},
@@ -119,12 +119,12 @@ def test_with_names_expressions_before_columns() -> None:
         ),
     ],
 )
-def test_a_template_that_can_not_be_filled_is_refused(template: str, message: str) -> None:
+def test_template_with_an_invalid_value_is_an_error(template: str, message: str) -> None:
     error = error_of({"input": {"template": template}}, {"q": "a", "none": None, "l": [1]})
     assert str(error) == f"sales: record 17, field input: {message}"
 
 
-def test_if_takes_one_expression_or_another() -> None:
+def test_if_evaluates_one_of_two_expressions() -> None:
     expression = {"if": {"value": "kind", "equals": "x"}, "then": "a", "else": {"const": "b"}}
     assert value_of(expression, {"kind": "x", "a": 1}) == 1
     assert value_of(expression, {"kind": "y", "a": 1}) == "b"
@@ -139,7 +139,7 @@ def test_a_row_has_the_number_of_its_record() -> None:
     assert map_fields({"input": {"const": "q"}, "id": {"row_number": 1}}).map(Row({}, 9)).id == 9
 
 
-def test_messages_are_made_of_expressions() -> None:
+def test_messages_evaluate_their_parts() -> None:
     turns = [
         {"role": "system", "content": "nowhere"},
         {"role": "user", "content": [{"text": "q"}, {"image": "pic"}, {"audio": "none"}]},
@@ -166,7 +166,7 @@ def test_the_content_of_a_message_is_a_string(part: Any, value: Any, message: st
     assert (error.message, error.value) == (message, value)
 
 
-def test_media_have_the_format_that_inspect_asks_for() -> None:
+def test_media_have_the_format_that_inspect_requires() -> None:
     parts = [{"audio": "a"}, {"video": "v"}, {"document": "d"}]
     turns = {"messages": [{"role": "user", "content": parts}]}
     assert value_of(turns, {"a": "x", "v": "y", "d": "z"}) == [
@@ -189,7 +189,7 @@ def test_a_pipe_applies_its_operations_in_order() -> None:
     assert value_of({"from": "x"}, {"x": [1]}) == [1]
 
 
-def test_a_pipe_needs_its_column_unless_its_first_operation_takes_a_missing_one() -> None:
+def test_pipe_requires_its_column_unless_the_first_operation_accepts_missing() -> None:
     assert value_of({"from": "x", "do": [{"default": "d"}, "upper"]}, {}) == "D"
     error = error_of({"target": {"from": "x", "do": ["upper", {"default": "d"}]}}, {"y": 1})
     assert error.message == "no column 'x' (columns: y)"

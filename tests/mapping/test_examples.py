@@ -1,4 +1,4 @@
-"""Worked records of public datasets come out as they should, field by field."""
+"""Records of public datasets map to the expected samples, field by field."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def catalog() -> Catalog:
 
 @pytest.mark.skipif(not FILE.is_file(), reason="the worked records are not on this machine")
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_a_worked_record_becomes_the_expected_sample(name: str, catalog: Catalog) -> None:
+def test_example_record_maps_to_the_expected_sample(name: str, catalog: Catalog) -> None:
     example = EXAMPLES[name]
     mapper = FieldMapper(catalog.resolve(example["catalog_name"]).fields)
     sample = mapper.map(Row(example["record"])).model_dump()

@@ -1,4 +1,4 @@
-"""A manifest's `fields` map a record to a sample; what does not fit is an error with its place."""
+"""The `fields` of a manifest map a record to a sample; errors name field, record and dataset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from registry.mapping.row import Row
 from tests.mapping.one_record import Record, error_of, sample_of
 
 
-def test_a_field_that_is_left_out_reads_the_column_of_its_name() -> None:
+def test_omitted_field_reads_the_column_of_its_name() -> None:
     record = {
         "input": "q",
         "target": "B",
@@ -45,11 +45,11 @@ def test_null_leaves_a_field_empty() -> None:
 @pytest.mark.parametrize(
     "field", ["target", "choices", "id", "metadata", "files", "sandbox", "setup"]
 )
-def test_a_missing_column_is_no_value_as_with_the_loaders(field: str) -> None:
+def test_missing_column_is_an_empty_field_as_in_the_loaders(field: str) -> None:
     assert sample_of({field: "nowhere"}, {"a": 1}) == Sample(input="q")
 
 
-def test_a_missing_input_has_the_nearest_column() -> None:
+def test_error_of_a_missing_input_suggests_the_closest_column() -> None:
     error = error_of({"input": "qestion"}, {"id": 1, "question": "?"})
     assert str(error) == (
         "sales: record 17, field input: no column 'qestion' (did you mean 'question'?)"
@@ -73,20 +73,18 @@ def test_an_input_must_not_be_empty(value: Any) -> None:
         (None, None),
     ],
 )
-def test_of_a_list_of_choices_only_whitespace_at_its_end_is_left_out(
-    choices: Any, result: Any
-) -> None:
+def test_only_trailing_whitespace_choices_of_a_list_are_dropped(choices: Any, result: Any) -> None:
     assert sample_of({"choices": "x"}, {"x": choices}).choices == result
 
 
-def test_a_value_that_is_not_coerced_names_its_field() -> None:
+def test_error_of_an_invalid_value_has_its_field() -> None:
     error = error_of({"id": "x"}, {"x": 1.5})
     assert str(error) == (
         "sales: record 17, field id: an id must be an integer or a string, value: 1.5"
     )
 
 
-def test_the_number_of_a_record_is_the_first_unless_given() -> None:
+def test_record_number_defaults_to_one() -> None:
     mapper = map_fields({"input": {"const": "q"}, "id": {"row_number": 1}})
     assert mapper({}).id == 1
     assert mapper.map(Row({}, 9)).id == 9
@@ -108,7 +106,7 @@ def test_the_values_of_a_sample_need_no_validation() -> None:
         ({"const": ["x", None]}, ["x", None]),
     ],
 )
-def test_a_null_in_a_list_that_the_manifest_makes_is_an_error(
+def test_null_in_a_list_built_by_the_manifest_is_an_error(
     field: str, expression: Any, listed: Any
 ) -> None:
     error = error_of({field: expression}, {"a": "x", "n": None, "l": ["x", None, "y"]})
@@ -119,7 +117,7 @@ def test_a_null_in_a_list_that_the_manifest_makes_is_an_error(
 @pytest.mark.parametrize(
     "expression", [["a", "n"], {"from": ["a", "n"], "do": []}], ids=["list", "pipe"]
 )
-def test_drop_null_leaves_nulls_out(expression: Any) -> None:
+def test_drop_null_removes_nulls(expression: Any) -> None:
     fields = {"choices": {"from": expression, "do": ["drop_null"]}}
     assert sample_of(fields, {"a": "x", "n": None}).choices == ["x"]
 
@@ -145,7 +143,7 @@ def test_drop_null_leaves_nulls_out(expression: Any) -> None:
         ({"*": "n", "x": "a"}, {"x": 1}),
     ],
 )
-def test_metadata_is_a_list_a_map_a_column_or_the_record(metadata: Any, result: Any) -> None:
+def test_metadata_is_a_list_a_mapping_a_column_or_the_record(metadata: Any, result: Any) -> None:
     record = {"a": 1, "b": {"c": 2}, "j": '{"k": [1]}', "n": None}
     assert sample_of({"metadata": metadata}, record).metadata == result
 
@@ -178,7 +176,7 @@ def test_an_error_in_metadata_names_the_key() -> None:
     )
 
 
-def test_long_values_are_cut_in_the_middle() -> None:
+def test_long_values_are_shortened_in_the_middle() -> None:
     error = error_of({"target": {"from": "x", "do": ["letter"]}}, {"x": "a" * 50_000 + "z"})
     assert len(str(error)) < 250
     assert str(error).endswith("aaz'")
@@ -215,17 +213,17 @@ def test_an_unknown_field_is_a_type_error() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"target": 5}, "field target: 5 is not an expression; write a constant as {const: 5}"),
-        ({"metadata": {"a": None}}, "field metadata.a: None is not an expression; write a constant as {const: None}"),
-        ({"target": {"const": 1, "do": []}}, "field target: unknown key 'do' beside 'const'"),
-        ({"target": {"hash": ["q"], "lenght": 8}}, "field target: unknown key 'lenght' beside 'hash' (did you mean 'length'?)"),
-        ({"target": {"from": "q", "do": [{"a": 1, "b": 2}]}}, "field target: {'a': 1, 'b': 2} is not an operation; write a name, or {name: argument}"),
-        ({"target": {"template": "{q"}}, "field target: `{` in a template names no column; write a literal brace twice"),
-        ({"target": {"template": "{}"}}, "field target: `{}` in a template names no column; write a literal brace twice"),
+        ({"target": 5}, "field target: 5 is not an expression (write a constant as {const: 5})"),
+        ({"metadata": {"a": None}}, "field metadata.a: None is not an expression (write a constant as {const: None})"),
+        ({"target": {"const": 1, "do": []}}, "field target: unknown key 'do' next to 'const'"),
+        ({"target": {"hash": ["q"], "lenght": 8}}, "field target: unknown key 'lenght' next to 'hash' (did you mean 'length'?)"),
+        ({"target": {"from": "q", "do": [{"a": 1, "b": 2}]}}, "field target: {'a': 1, 'b': 2} is not an operation (write a name, or {name: argument})"),
+        ({"target": {"template": "{q"}}, "field target: `{` in a template names no column (write a literal brace twice)"),
+        ({"target": {"template": "{}"}}, "field target: `{}` in a template names no column (write a literal brace twice)"),
         ({"target": {"template": "{?q}a"}}, "field target: `{?q}` is not closed by `{/}`"),
         ({"target": {"template": "a{/}"}}, "field target: `{/}` closes no section of the template"),
         ({"target": {"if": {"value": "q", "equals": 1}}}, "field target: `if` needs `then`"),
-        ({"target": {"if": {"equals": 1}, "then": "q"}}, "field target: a condition has `value` with comparisons, or one of all, any, not"),
+        ({"target": {"if": {"equals": 1}, "then": "q"}}, "field target: a condition must have `value` and comparisons, or one of all, any, not"),
         ({"target": {"if": {"value": "q", "regex": "("}, "then": "q"}}, "field target: not a regular expression: missing ), unterminated subpattern at position 0"),
         ({"target": {"row_number": "a"}}, "field target: `row_number` (the first number) and `width` take integers"),
         ({"input": {"messages": []}}, "field input: `messages` takes a list of {role, content}"),
@@ -266,14 +264,14 @@ def test_metadata_of_the_wrong_type_is_refused() -> None:
         {"target": {"row_number": 1, "width": 10**9}},
     ],
 )
-def test_what_the_schema_would_refuse_is_refused_in_python_too(fields: dict[str, Any]) -> None:
+def test_fields_invalid_by_the_schema_are_invalid_in_python(fields: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^field "):
         map_fields({"input": "q", **fields})
 
 
 @pytest.mark.parametrize("bug", [TypeError, AttributeError])
 @pytest.mark.parametrize("function", ["parse_expression", "compile_expression"])
-def test_a_bug_while_compiling_valid_fields_is_not_blamed_on_them(
+def test_bug_while_compiling_valid_fields_is_not_reported_as_invalid_fields(
     monkeypatch: pytest.MonkeyPatch, function: str, bug: type[Exception]
 ) -> None:
     def fail(_: Any) -> None:
@@ -307,7 +305,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from(FIELD_NAMES), VALUES))
-def test_any_record_is_a_sample_or_a_mapping_error(record: Record) -> None:
+def test_any_record_maps_to_a_sample_or_a_mapping_error(record: Record) -> None:
     try:
         samples = list(map_records([(1, record)], map_fields({}), dataset="d"))
     except MappingError:

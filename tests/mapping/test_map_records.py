@@ -15,7 +15,7 @@ from tests.mapping.one_record import Record
 # --- functions ---
 
 
-def test_an_error_of_a_function_has_the_place_of_its_record() -> None:
+def test_error_of_a_function_has_the_record_number() -> None:
     def to_sample(record: Record) -> Sample:
         if record["id"] == 2:
             raise MappingError("is odd", field="target", value=record)
@@ -28,7 +28,7 @@ def test_an_error_of_a_function_has_the_place_of_its_record() -> None:
     assert str(caught.value) == "sales: record 2, field target: is odd, value: {'id': 2}"
 
 
-def test_a_function_that_makes_no_sample_is_a_mapping_error() -> None:
+def test_function_that_creates_an_invalid_sample_is_a_mapping_error() -> None:
     mapped = map_records([(3, {"a": 1})], lambda record: Sample(input=record), dataset="sales")  # type: ignore[arg-type]
     with pytest.raises(MappingError, match=r"^sales: record 3: not a sample: ") as caught:
         next(mapped)
@@ -48,7 +48,9 @@ def test_a_function_that_makes_no_sample_is_a_mapping_error() -> None:
         ([[Sample(input="q")]], "a list with a list{rule}, value: "),
     ],
 )
-def test_a_function_that_returns_no_sample_is_a_mapping_error(result: Any, returned: str) -> None:
+def test_function_that_does_not_return_a_sample_is_a_mapping_error(
+    result: Any, returned: str
+) -> None:
     mapped = map_records([(3, {"a": 1})], lambda _: result, dataset="sales")
     with pytest.raises(MappingError) as caught:
         list(mapped)
@@ -61,7 +63,7 @@ class _OwnSample(Sample):
 
 
 @pytest.mark.parametrize("kind", [Sample, _OwnSample, theirs.Sample])
-def test_a_function_may_give_any_class_of_sample_alone_or_in_a_list(kind: Any) -> None:
+def test_function_may_return_any_sample_class_or_a_list_of_it(kind: Any) -> None:
     for made in (kind(input="q"), [kind(input="q"), kind(input="r")], []):
         several = made if isinstance(made, list) else [made]
         mapped = map_records([(3, {"a": 1})], lambda _, made=made: made, dataset="sales")  # type: ignore[misc]
@@ -71,7 +73,7 @@ def test_a_function_may_give_any_class_of_sample_alone_or_in_a_list(kind: Any) -
 # --- the field language ---
 
 
-def test_a_field_mapper_knows_the_numbers_of_records() -> None:
+def test_field_mapper_gets_the_record_numbers() -> None:
     mapper = map_fields({"input": {"const": "q"}, "id": {"row_number": 1}})
     records: list[tuple[int, Record]] = [(4, {}), (9, {})]
     mapped = list(map_records(records, mapper, dataset="sales"))
@@ -80,7 +82,7 @@ def test_a_field_mapper_knows_the_numbers_of_records() -> None:
     assert [(number, Sample(**fields)) for number, fields in values] == mapped
 
 
-def test_samples_before_an_error_are_given_out() -> None:
+def test_samples_before_an_error_are_yielded() -> None:
     mapped = map_values([(1, {"input": "q"}), (2, {})], map_fields({}), dataset="sales")
     assert next(mapped)[0] == 1
     with pytest.raises(MappingError) as caught:
@@ -91,14 +93,14 @@ def test_samples_before_an_error_are_given_out() -> None:
 # --- `sample_fields` of the loaders ---
 
 
-def test_a_function_stays_the_mapper_that_it_is() -> None:
+def test_record_mapper_returns_a_function_unchanged() -> None:
     def to_sample(record: Record) -> Sample:
         return Sample(input="q")
 
     assert record_mapper(to_sample) is to_sample
 
 
-def test_without_fields_the_columns_have_the_names_of_the_fields() -> None:
+def test_default_columns_have_the_names_of_the_fields() -> None:
     record = {"input": "q", "target": 1, "choices": "a,b", "id": 1.0, "metadata": '{"k": 1}'}
     expected = Sample(input="q", target="1", choices=["a", "b"], id=1, metadata={"k": 1})
     assert record_mapper(None)(record) == expected
@@ -131,7 +133,7 @@ def test_a_model_validates_the_metadata(record: Record) -> None:
     assert sample.metadata == {"topic": "x", "level": 1}
 
 
-def test_metadata_that_the_model_refuses_is_a_mapping_error() -> None:
+def test_metadata_invalid_for_the_model_is_a_mapping_error() -> None:
     with pytest.raises(MappingError, match="Could not parse metadata into Info") as caught:
         record_mapper(FieldSpec(metadata=Info))({"input": "q", "level": "high"})
     assert caught.value.field == "metadata"

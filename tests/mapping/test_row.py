@@ -39,7 +39,7 @@ def test_a_column_is_its_exact_name_then_a_dotted_path(
 
 
 @pytest.mark.parametrize("name", ["b", "a.c", "a.b.c", "l.0", ".", "a.", ".a", "A"])
-def test_a_path_that_leads_nowhere_is_missing(name: str) -> None:
+def test_path_without_a_value_is_missing(name: str) -> None:
     record = {"a": {"b": 1}, "l": [1]}
     assert get_column(record, name) is MISSING
     assert value_of(name, record) is None

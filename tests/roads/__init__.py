@@ -1,1 +1,1 @@
-"""Generated sources, and what both roads make of them."""
+"""Generated sources, and the results of both pipelines."""

@@ -1,4 +1,4 @@
-"""CSV: mostly sound files, and some with one of the faults that they have."""
+"""Generated CSV: mostly valid, some with a typical fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Field specs as manifests write them, over the columns that the generated files have."""
+"""Field specs as in manifests, over the columns of the generated files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from registry.mapping.operations import OPERATIONS
 __all__ = ["COLUMNS", "dataset_keys"]
 
 COLUMNS = ("q", "a", "b", "n", "m")
-"""Columns that most files have; what they hold differs from file to file."""
+"""Columns of most files; their values differ from file to file."""
 
 _names = st.sampled_from([*COLUMNS * 4, "none", "m.x", "m.x.y", "k", "m.x.y.z"])
 _literals = st.sampled_from(["x", "", "é", 1, 0, -1, 2.5, True, None, ["x"], [1], {"x": 1}, "1"])

@@ -1,4 +1,4 @@
-"""JSON Lines: mostly sound ones, and some with one of the faults that they have."""
+"""Generated JSON Lines: mostly valid, some with a typical fault."""
 
 from __future__ import annotations
 

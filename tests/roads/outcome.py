@@ -1,4 +1,4 @@
-"""What a build ends in by each road: samples, or an error, in a form that can be compared."""
+"""The result of a build by each pipeline: samples or an error, in comparable form."""
 
 from __future__ import annotations
 

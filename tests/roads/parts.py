@@ -1,4 +1,4 @@
-"""What files of all forms have in common: texts, chances, and the faults of bytes."""
+"""Shared by generated files of all formats: strings, probabilities and invalid bytes."""
 
 from __future__ import annotations
 

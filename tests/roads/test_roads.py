@@ -1,4 +1,4 @@
-"""Both roads from records to samples end in the same: by whole columns, and record by record."""
+"""The columnar and the row pipeline return the same samples or the same error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.roads.json_files import json_cases
 from tests.roads.outcome import Case, Outcome, roads_of
 
 CASES = 700
-"""Files of each form that are tried."""
+"""Number of files to test of each format."""
 
 
 def by_both(case: Case) -> tuple[Outcome, int]:
@@ -33,7 +33,7 @@ def by_both(case: Case) -> tuple[Outcome, int]:
     [(json_cases, CASES // 7), (csv_cases, CASES // 7), (arrow_cases, CASES // 4)],
     ids=["json", "csv", "arrow"],
 )
-def test_both_roads_give_the_same_samples_or_the_same_error(cases: Any, least: int) -> None:
+def test_both_pipelines_return_the_same_samples_or_the_same_error(cases: Any, least: int) -> None:
     ends: list[bool] = []
 
     @settings(
@@ -95,7 +95,7 @@ def test_a_list_of_no_expressions_is_an_empty_list(name: str) -> None:
     assert (rows, [value_of(sample, name) for sample in outcome.samples]) == (1, [("list",)])
 
 
-def test_a_header_that_is_no_utf8_is_the_same_error() -> None:
+def test_a_header_that_is_not_utf8_is_the_same_error() -> None:
     outcome, rows = by_both(csv_case(b"q,\xff\nx,1\n", {"input": "q"}))
     assert rows == 0
     assert outcome.error is not None
@@ -109,7 +109,7 @@ def test_a_number_of_more_digits_than_python_reads_is_an_error_in_any_column() -
     assert "d.jsonl:71: not JSON: Exceeds the limit" in outcome.error[1]
 
 
-def test_a_long_text_of_digits_is_no_long_number() -> None:
+def test_a_long_str_of_digits_is_not_a_number() -> None:
     data = json.dumps({"q": "1" * 5000}).encode()
     outcome, rows = by_both(json_case(data, {"input": "q"}))
     assert (len(outcome.samples), rows) == (1, 0)
@@ -141,7 +141,7 @@ def test_a_letter_of_a_number_beyond_64_bits_is_the_same_error() -> None:
 
 
 @pytest.mark.parametrize("start", [2**62, 2**63 - 1, 2**63, 2**70, -(2**63), -(2**70)])
-def test_row_numbers_begin_anywhere(start: int) -> None:
+def test_row_numbers_may_start_anywhere(start: int) -> None:
     fields = {"input": "q", "id": {"row_number": start}, "metadata": {"n": {"row_number": start}}}
     outcome, _ = by_both(csv_case(b"q\nx\ny\n", fields))
     assert (outcome.error is None) == (-(2**63) <= start < 2**63 - 1)
@@ -172,7 +172,7 @@ def test_half_a_surrogate_pair_in_the_manifest_is_the_same_error(target: Any) ->
     assert "record 1, field target: contains half of a surrogate pair" in outcome.error[1]
 
 
-def test_half_a_surrogate_pair_in_a_condition_holds_of_nothing() -> None:
+def test_half_a_surrogate_pair_in_a_condition_matches_nothing() -> None:
     where = {"value": "q", "equals": HALF}
     outcome, _ = by_both(csv_case(b"q\nx\n", {"input": "q"}, where=where))
     assert outcome == Outcome()
@@ -188,13 +188,13 @@ def test_rows_of_any_type_can_be_left_out() -> None:
 @pytest.mark.parametrize(
     "where", [{"value": "q", "equals": "no"}, {"value": "none", "equals": "x"}]
 )
-def test_a_condition_that_holds_of_nothing_gives_no_samples(where: Any) -> None:
+def test_a_condition_that_matches_nothing_returns_no_samples(where: Any) -> None:
     fields = {"input": "q", "choices": ["q"], "id": "q", "metadata": ["q", "none"]}
     outcome, rows = by_both(csv_case(b"q\nx\ny\n", fields, where=where))
     assert (outcome, rows) == (Outcome(), 2)
 
 
-def test_a_date_beyond_what_python_holds_is_an_error_of_the_file() -> None:
+def test_a_date_out_of_range_for_python_is_an_error_of_the_file() -> None:
     table = pa.table({"q": ["x"], "d": pa.array([3_000_000], pa.date32())})
     outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["d"]}))
     assert outcome.error is not None
@@ -227,7 +227,7 @@ def test_text_that_is_not_utf8_is_an_error_of_the_file() -> None:
     assert "d.parquet: row 2, column 'q': a string that is not UTF-8" in str(outcome.error)
 
 
-def test_damage_within_a_parquet_file_is_an_error_of_the_file() -> None:
+def test_a_damaged_parquet_file_is_an_error() -> None:
     case = parquet_case(pa.table({"q": ["x", "y"]}), {"input": "q"})
     data = case.data[:20] + b"\xff" * 20 + case.data[40:]
     outcome, _ = by_both(Case(data, case.name, case.source, case.keys))
@@ -248,7 +248,7 @@ LINES = [
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 100])
 @pytest.mark.parametrize("block", [8, 20, 40, 1000])
 @pytest.mark.parametrize("metadata", [["a"], None])
-def test_the_first_record_that_fails_is_named_wherever_a_chunk_begins(
+def test_the_first_record_that_fails_is_named_independent_of_chunks(
     rows: int, block: int, metadata: Any
 ) -> None:
     data = "\n".join(map(json.dumps, LINES)).encode()
@@ -263,7 +263,7 @@ def test_the_first_record_that_fails_is_named_wherever_a_chunk_begins(
 @pytest.mark.parametrize("bad", [{"q": None}, {"q": HALF}, 5])
 @given(limit=st.integers(0, 4))
 @settings(deadline=None, max_examples=10)
-def test_what_is_wrong_behind_the_limit_does_not_matter(bad: Any, rows: int, limit: int) -> None:
+def test_errors_beyond_the_limit_do_not_matter(bad: Any, rows: int, limit: int) -> None:
     lines = [{"q": "1"}, {"q": "2"}, {"q": "3"}, bad]
     data = "\n".join(map(json.dumps, lines)).encode()
     outcome, _ = by_both(
@@ -274,7 +274,7 @@ def test_what_is_wrong_behind_the_limit_does_not_matter(bad: Any, rows: int, lim
     )
 
 
-def test_only_nesting_in_a_column_that_nobody_asks_for_is_let_pass_by_column() -> None:
+def test_only_nesting_in_an_unused_column_is_accepted_by_the_columnar_pipeline() -> None:
     deep = b'{"q": "x", "other": ' + b"[" * 5000 + b"]" * 5000 + b"}"
     found, wanted, rows = roads_of(json_case(b'{"q": "x"}\n' * 70 + deep, {"input": "q"}))
     assert (len(found.samples), rows) == (71, 71)

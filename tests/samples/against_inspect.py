@@ -1,4 +1,4 @@
-"""Comparing our models with those of Inspect AI."""
+"""Compare our models with those of Inspect AI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONLY_THEIRS = {"description", "checkpoint"}
 
 
 def dump(value: Any) -> Any:
-    """Return a model as data, without random ids and what only Inspect has."""
+    """Return a model as data, without random ids and fields that only Inspect has."""
     data = value.model_dump(exclude=ONLY_THEIRS)
     for message in data["input"] if isinstance(data.get("input"), list) else [data]:
         message.pop("id", None)
@@ -24,7 +24,7 @@ def dump(value: Any) -> Any:
 
 
 def attempt(make: Any, *arguments: Any, **named: Any) -> Any:
-    """Return the data of what is made, or "refused"."""
+    """Return the created model as data, or "refused"."""
     try:
         return dump(make(*arguments, **named))
     except ValueError:

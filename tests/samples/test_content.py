@@ -1,4 +1,4 @@
-"""Parts of messages take, refuse and return what Inspect AI's do."""
+"""Parts of messages accept, reject and return the same as Inspect AI's."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CONTENTS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "parts"), CONTENTS)
-def test_content_takes_and_refuses_what_inspects_does(kind: str, parts: dict[str, Any]) -> None:
+def test_content_accepts_and_rejects_the_same_as_inspect(kind: str, parts: dict[str, Any]) -> None:
     ours, theirs = both(f"Content{kind}")
     assert attempt(ours, **parts) == attempt(theirs, **dict(parts))
 
@@ -75,7 +75,7 @@ DOCUMENTS = [
 
 @pytest.mark.parametrize("given_parts", [{}, {"filename": "mine.x"}, {"mime_type": "text/mine"}])
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_a_document_knows_its_name_and_type_as_in_inspect(
+def test_document_derives_name_and_type_as_in_inspect(
     document: str, given_parts: dict[str, str]
 ) -> None:
     parts = {"document": document, **given_parts}
@@ -106,12 +106,12 @@ pieces = st.sampled_from(
 
 @settings(deadline=None, max_examples=150)
 @given(document=st.lists(pieces, min_size=1, max_size=6).map("".join))
-def test_a_document_of_any_form_knows_its_name_and_type_as_in_inspect(document: str) -> None:
+def test_any_document_derives_name_and_type_as_in_inspect(document: str) -> None:
     ours, theirs = both("ContentDocument")
     assert dump(ours(document=document)) == dump(theirs(document=document))
 
 
-def test_making_a_document_leaves_the_data_that_it_is_made_of_alone() -> None:
+def test_creating_a_document_does_not_change_its_data() -> None:
     data = {"document": "a.pdf"}
     registry.ContentDocument.model_validate(data)
     assert data == {"document": "a.pdf"}

@@ -1,4 +1,4 @@
-"""Datasets in memory and over an Arrow file behave alike, as Inspect's."""
+"""Datasets in memory and over an Arrow file behave like Inspect's."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_an_empty_dataset_has_no_sample(make: Callable[..., Dataset], index: Any
 
 @kinds
 @pytest.mark.parametrize("index", ["0", 1.0, None, (0, 1), np.float64(1)])
-def test_what_is_no_integer_is_no_index(make: Callable[..., Dataset], index: Any) -> None:
+def test_only_integers_are_indexes(make: Callable[..., Dataset], index: Any) -> None:
     with pytest.raises(TypeError):
         make(of_ours(MCQ))[index]
 
@@ -167,11 +167,11 @@ def test_a_long_arrow_dataset_is_read_in_order() -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """Something done to a dataset."""
+    """An operation on a dataset."""
 
     name: str
     do: Callable[[Any], Any]
-    """Returns another dataset, or None where it works in place."""
+    """Returns a new dataset, or None if it works in place."""
 
     def __repr__(self) -> str:
         return self.name
@@ -229,7 +229,9 @@ def question_parts(draw: st.DrawFn) -> Parts:
 
 @settings(deadline=None, max_examples=150)
 @given(parts=st.lists(question_parts(), max_size=9), todo=st.lists(steps, max_size=5))
-def test_any_steps_leave_equal_samples_in_equal_order(parts: list[Parts], todo: list[Step]) -> None:
+def test_any_operations_give_equal_samples_in_equal_order(
+    parts: list[Parts], todo: list[Step]
+) -> None:
     numbered = [{**part, "id": str(number)} for number, part in enumerate(parts)]
     expected: Any = of_inspect(numbered)
     datasets: list[Any] = [make(of_ours(numbered)) for make in KINDS.values()]
@@ -258,7 +260,7 @@ def test_sort_keeps_the_order_of_equal_keys(make: Callable[..., Dataset]) -> Non
 
 
 @kinds
-def test_sort_takes_the_text_of_conversations_as_their_length(make: Callable[..., Dataset]) -> None:
+def test_sort_key_of_a_conversation_is_the_length_of_its_text(make: Callable[..., Dataset]) -> None:
     picture: list[Content] = [
         ContentText(text="12"),
         ContentImage(image="x" * 99),
@@ -275,7 +277,7 @@ def test_sort_takes_the_text_of_conversations_as_their_length(make: Callable[...
 
 
 @kinds
-def test_an_unseeded_shuffle_takes_the_global_random_state(make: Callable[..., Dataset]) -> None:
+def test_unseeded_shuffle_uses_the_global_random_state(make: Callable[..., Dataset]) -> None:
     dataset, expected = make(of_ours(MCQ)), of_inspect(MCQ)
     for shuffled in (dataset, expected):
         random.seed(11)
@@ -285,7 +287,7 @@ def test_an_unseeded_shuffle_takes_the_global_random_state(make: Callable[..., D
 
 
 @kinds
-def test_an_unseeded_shuffle_of_choices_leaves_the_answer_right(
+def test_unseeded_shuffle_of_choices_keeps_the_answer_correct(
     make: Callable[..., Dataset],
 ) -> None:
     choices = [f"choice {n}" for n in range(30)]
@@ -302,7 +304,7 @@ def test_an_unseeded_shuffle_of_choices_leaves_the_answer_right(
 
 
 @kinds
-def test_samples_without_choices_use_nothing_of_the_random_state(
+def test_samples_without_choices_do_not_advance_the_random_state(
     make: Callable[..., Dataset],
 ) -> None:
     with_choices = [part for part in MCQ if "choices" in part]
@@ -317,7 +319,7 @@ BAD_TARGETS = ["", "C", "Z", "AA", "0", "1", "A ", "maybe", "²", "½", "一", "
 
 @kinds
 @pytest.mark.parametrize("target", [*BAD_TARGETS, *([target] for target in BAD_TARGETS)])
-def test_a_target_that_is_no_letter_is_an_error_that_names_the_sample(
+def test_error_of_an_invalid_target_names_the_sample(
     make: Callable[..., Dataset], target: str | list[str]
 ) -> None:
     fine = Sample("a", choices=["x", "y"], target="B")
@@ -329,7 +331,7 @@ def test_a_target_that_is_no_letter_is_an_error_that_names_the_sample(
 
 
 @kinds
-def test_a_refused_shuffle_of_choices_leaves_the_sample_readable(
+def test_failed_shuffle_of_choices_leaves_the_sample_readable(
     make: Callable[..., Dataset],
 ) -> None:
     bad = Sample("b", choices=["x", "y"], target="Z")
@@ -340,7 +342,7 @@ def test_a_refused_shuffle_of_choices_leaves_the_sample_readable(
     assert len(list(dataset)) == 2
 
 
-def test_a_view_whose_choices_do_not_fit_is_refused_at_once() -> None:
+def test_view_with_an_invalid_target_is_an_error_at_once() -> None:
     samples = [Sample("a", choices=["x", "y"], target="B"), Sample("b", choices=["x"], target="B")]
     file = file_of(samples)
     rows = np.array([1, 0])
@@ -369,7 +371,7 @@ def rich_sample() -> Sample:
 
 
 def change(sample: Sample) -> None:
-    """Change everything in a sample that can be changed."""
+    """Change every mutable part of a sample."""
     assert isinstance(sample.input, list)
     assert isinstance(sample.target, list)
     assert isinstance(sample.input[0].content, list)
@@ -398,7 +400,7 @@ CHILDREN: dict[str, Callable[[Dataset], Dataset]] = {
 
 @kinds
 @pytest.mark.parametrize("child", CHILDREN.values(), ids=CHILDREN)
-def test_parent_and_child_share_nothing_that_changes(
+def test_parent_and_child_share_no_mutable_state(
     make: Callable[..., Dataset], child: Callable[[Dataset], Dataset]
 ) -> None:
     for changed_first in (True, False):
@@ -416,7 +418,7 @@ def test_parent_and_child_share_nothing_that_changes(
 
 @kinds
 @pytest.mark.parametrize("child", CHILDREN.values(), ids=CHILDREN)
-def test_choices_of_parent_and_child_are_shuffled_apart(
+def test_choices_of_parent_and_child_are_shuffled_independently(
     make: Callable[..., Dataset], child: Callable[[Dataset], Dataset]
 ) -> None:
     dataset = make([rich_sample(), rich_sample()])
@@ -433,7 +435,7 @@ def test_choices_of_parent_and_child_are_shuffled_apart(
     assert as_texts(part) == of_part
 
 
-def test_a_memory_dataset_leaves_the_list_that_it_was_given_alone() -> None:
+def test_memory_dataset_does_not_change_its_argument() -> None:
     samples = of_ours(MCQ)
     dataset = MemoryDataset(samples)
     dataset.shuffle(1)
@@ -442,14 +444,14 @@ def test_a_memory_dataset_leaves_the_list_that_it_was_given_alone() -> None:
     assert len(dataset) == 8
 
 
-def test_an_arrow_dataset_builds_a_sample_anew_each_time() -> None:
+def test_arrow_dataset_creates_a_new_sample_on_each_access() -> None:
     dataset = over_arrow([rich_sample()])
     change(dataset[0])
     assert dataset[0] == rich_sample()
 
 
 @kinds
-def test_filter_takes_a_name_or_keeps_it(make: Callable[..., Dataset]) -> None:
+def test_filter_has_an_optional_name(make: Callable[..., Dataset]) -> None:
     dataset = make(of_ours(MCQ))
     dataset.shuffle(1)
     few = dataset.filter(lambda sample: not sample.choices, name="few")

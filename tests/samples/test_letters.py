@@ -9,7 +9,7 @@ from registry.samples.letters import index_of, letter_of
 
 
 @pytest.mark.parametrize("index", [0, 1, 25, 26, 27, 100, 1000])
-def test_a_letter_and_its_index_are_those_of_inspect(index: int) -> None:
+def test_letters_and_indexes_equal_inspects(index: int) -> None:
     letter = letter_of(index)
     assert letter == answer_character(index)
     assert index_of(letter) == answer_index(letter) == index

@@ -1,4 +1,4 @@
-"""Chat messages take, refuse and return what Inspect AI's do."""
+"""Chat messages accept, reject and return the same as Inspect AI's."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_metadata_is_read_as_a_frozen_model(holder: str, metadata: dict[str, Any
         ({"subject": "a", "level": "b"}, Topic, "Could not parse metadata into Topic: "),
     ],
 )
-def test_metadata_that_does_not_fit_is_refused_in_inspects_words(
+def test_errors_of_invalid_metadata_are_inspects(
     holder: str, metadata: Any, model: type[BaseModel], message: str
 ) -> None:
     messages = []
@@ -124,7 +124,7 @@ def test_text_is_read_and_replaced_as_in_inspect(role: str, content: Any, text: 
     assert ours.text == text
 
 
-def test_replacing_the_text_leaves_a_list_that_others_hold_alone() -> None:
+def test_replacing_the_text_does_not_change_a_shared_list() -> None:
     content: list[registry.Content] = [registry.ContentText(text="a")]
     message = registry.ChatMessageUser(content=content)
     held_by_others = message.content
@@ -133,7 +133,7 @@ def test_replacing_the_text_leaves_a_list_that_others_hold_alone() -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_messages_have_their_role_and_an_id_of_their_own(role: str) -> None:
+def test_messages_have_their_role_and_a_unique_id(role: str) -> None:
     make, _ = both(f"ChatMessage{role}")
     first, second = make(content="x"), make(content="x")
     assert first.role == role.lower()
@@ -167,6 +167,6 @@ MESSAGES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("role", "parts"), MESSAGES)
-def test_a_message_takes_and_refuses_what_inspects_does(role: str, parts: dict[str, Any]) -> None:
+def test_messages_accept_and_reject_the_same_as_inspect(role: str, parts: dict[str, Any]) -> None:
     ours, theirs = both(f"ChatMessage{role}")
     assert attempt(ours, **parts) == attempt(theirs, **parts)

@@ -1,4 +1,4 @@
-"""Samples, and the signatures of the API, are those that Inspect AI documents."""
+"""Samples and signatures are those that the documentation of Inspect AI lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.samples.against_inspect import attempt, both, dump
 # ---------------------------------------------------------------- signatures
 
 NEEDED = inspect.Parameter.empty
-"""In place of a default: the argument must be given."""
+"""The default of a required argument."""
 
 _MAPPING = [("sample_fields", None), ("auto_id", False)]
 _ORDER = [("shuffle", False), ("seed", None), ("shuffle_choices", None), ("limit", None)]
@@ -107,7 +107,7 @@ def test_signatures_are_the_documented_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_arguments_by_position_mean_what_they_mean_in_inspect(name: str) -> None:
+def test_positional_arguments_are_those_of_inspect(name: str) -> None:
     theirs = inspect.signature(getattr(their_dataset, name)).parameters.values()
     by_position = [each.name for each in theirs if each.kind == KINDS[0]]
     documented = [argument for argument, _ in SIGNATURES[name] if argument != "kwargs"]
@@ -186,12 +186,12 @@ def test_every_documented_name_is_exported() -> None:
     ],
     ids=repr,
 )
-def test_a_sample_takes_and_refuses_what_inspects_does(parts: dict[str, Any]) -> None:
+def test_samples_accept_and_reject_the_same_as_inspect(parts: dict[str, Any]) -> None:
     ours, theirs = both("Sample")
     assert attempt(ours, **parts) == attempt(theirs, **parts)
 
 
-def test_samples_are_made_by_position_too() -> None:
+def test_samples_accept_positional_arguments() -> None:
     arguments = ("in", ["a"], "A", 1, {"m": 1}, ("docker", "c.yaml"), {"f": "x"}, "setup")
     ours, theirs = both("Sample")
     assert dump(ours(*arguments)) == dump(theirs(*arguments))
@@ -203,7 +203,7 @@ def test_an_unknown_argument_of_a_sample_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("sandbox", [None, "docker", ("docker", "compose.yaml")])
-def test_a_sample_survives_its_own_data_and_json(sandbox: Any) -> None:
+def test_sample_round_trips_through_its_data_and_json(sandbox: Any) -> None:
     message = registry.ChatMessageUser(content=[registry.ContentImage(image="a.png")], id="m")
     sample = Sample([message], ["a"], ["A"], 1, {"m": [1]}, sandbox, {"f": "x"}, "s")
     assert Sample.model_validate(sample.model_dump()) == sample
@@ -243,7 +243,7 @@ def test_a_sandbox_as_data_may_have_more_keys() -> None:
 
 
 @pytest.mark.parametrize("arguments", [("docker",), ("docker", "c.yaml"), ("docker", Compose())])
-def test_a_sandbox_spec_is_kept_as_it_is(arguments: tuple[Any, ...]) -> None:
+def test_sandbox_spec_is_unchanged(arguments: tuple[Any, ...]) -> None:
     spec = SandboxEnvironmentSpec(*arguments)
     assert Sample("x", sandbox=spec).sandbox == spec
     assert dump(spec) == dump(their_util.SandboxEnvironmentSpec(*arguments))
@@ -266,7 +266,7 @@ IMAGE = {"type": "image", "image": "a.png"}
         [{"role": "user", "content": [ONE, IMAGE, TWO]}],
     ],
 )
-def test_the_length_of_an_input_is_that_of_its_text(prompt: Any) -> None:
+def test_input_length_is_the_length_of_its_text(prompt: Any) -> None:
     from inspect_ai.dataset._dataset import sample_input_len as their_length
 
     ours, theirs = both("Sample")

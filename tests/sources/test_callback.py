@@ -14,7 +14,7 @@ def test_each_change_of_the_value_is_reported() -> None:
     assert seen == [Progress("fetch", 4, 10), Progress("fetch", 10, 10)]
 
 
-def test_a_size_that_only_the_server_knows_is_taken_from_it() -> None:
+def test_an_unknown_size_is_taken_from_the_server() -> None:
     seen: list[Progress] = []
     counter = Counter(seen.append, None)
     counter.set_size(7)

@@ -29,12 +29,12 @@ def folder(tmp_path: Path) -> Path:
         ("none.csv", ["none.csv"]),
     ],
 )
-def test_a_local_glob_gives_names_in_order(folder: Path, path: str, expected: list[str]) -> None:
+def test_a_local_glob_returns_sorted_names(folder: Path, path: str, expected: list[str]) -> None:
     found = expand(str(folder / path), FilesystemPool({}))
     assert found == [str(folder / name) for name in expected]
 
 
-def test_a_query_of_a_web_address_is_no_glob() -> None:
+def test_a_url_with_a_query_is_not_a_glob() -> None:
     url = "https://host/[x]*.csv?a=b"
     assert expand(url, FilesystemPool({})) == [url]
 
@@ -44,7 +44,7 @@ def test_a_glob_that_matches_nothing_is_an_error(folder: Path) -> None:
         expand(str(folder / "*.tsv"), FilesystemPool({}))
 
 
-def test_offline_a_remote_glob_is_what_it_was(s3: S3, tmp_path: Path) -> None:
+def test_offline_a_remote_glob_has_its_last_expansion(s3: S3, tmp_path: Path) -> None:
     s3.bucket("bucket")
     names = [s3.put("bucket", name, b"x") for name in ("2.csv", "1.csv")]
     cache, pool = Cache(tmp_path / "cache"), FilesystemPool({})
@@ -57,7 +57,7 @@ def test_offline_a_remote_glob_is_what_it_was(s3: S3, tmp_path: Path) -> None:
     assert expand_or_recall(["s3://bucket/*.csv"], pool, offline) == found
 
 
-def test_a_file_system_is_made_once_and_only_with_its_secrets(
+def test_a_file_system_is_created_once_with_its_secrets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pool = FilesystemPool({"key": {"env": "QA_KEY"}, "secret": "s"})

@@ -1,4 +1,4 @@
-"""Files are pinned by their digests, which are remembered by what tells versions apart."""
+"""Files are pinned by their digests, which are cached by file state or validators."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def locked(context: SourceContext, pinned: SourcePin, **changes: Any) -> SourceC
     return SourceContext(cache=context.cache, lock=lock)
 
 
-def test_the_identity_is_of_bytes_and_suffixes_and_not_of_places(
+def test_the_identity_depends_on_bytes_and_suffixes_but_not_on_folders(
     tmp_path: Path, context: SourceContext
 ) -> None:
     a, b = write(tmp_path / "a.csv", "x"), write(tmp_path / "b.csv", "x")
@@ -76,7 +76,7 @@ def test_a_digest_is_remembered_until_the_file_changes(
     assert hashed == [path, path]
 
 
-def test_an_unknown_digest_is_an_error_where_no_file_may_be_read(
+def test_an_unknown_digest_is_an_error_if_files_may_not_be_read(
     tmp_path: Path, context: SourceContext
 ) -> None:
     path = write(tmp_path / "a.csv", "x")
@@ -86,7 +86,7 @@ def test_an_unknown_digest_is_an_error_where_no_file_may_be_read(
     assert pin_files([path], {}, SourceContext(cache=context.cache, whole=False)).files
 
 
-def test_files_know_the_glob_they_come_of(tmp_path: Path, context: SourceContext) -> None:
+def test_files_record_the_glob_that_matched_them(tmp_path: Path, context: SourceContext) -> None:
     for name in "ba":
         write(tmp_path / f"{name}.csv", name)
     glob, single = str(tmp_path / "*.csv"), str(tmp_path / "a.csv")
@@ -133,7 +133,7 @@ def test_a_remote_file_is_downloaded_once_and_taken_from_the_lock_without_a_requ
 
 def test_offline_an_unknown_file_is_an_error(https: Https, context: SourceContext) -> None:
     offline = SourceContext(cache=context.cache, offline=True)
-    message = r"a\.csv\?…: not in the cache, and requests are switched off \(offline\); run `python"
+    message = r"a\.csv\?…: not in the cache, and requests are disabled \(offline; run `python"
     with pytest.raises(OfflineError, match=message):
         pin_files([https.put("/a.csv", b"x") + "?sig=1"], {}, offline)
     with pytest.raises(OfflineError):
@@ -163,7 +163,7 @@ def test_own_credentials_are_not_sent_to_an_endpoint_of_a_manifest(
             look(paths, options, context)
 
 
-def test_small_and_racy_files_are_not_worth_a_probe(
+def test_small_and_racy_files_are_not_probed(
     tmp_path: Path, context: SourceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "a.csv", "x")
@@ -182,7 +182,7 @@ def test_small_and_racy_files_are_not_worth_a_probe(
     ("etag", "pinned_etag", "proven"),
     [('"1"', '"1"', True), ('"2"', '"1"', False), ('W/"1"', 'W/"1"', False), ('"1"', None, False)],
 )
-def test_a_probe_counts_if_it_proves_the_pinned_bytes(
+def test_a_probe_is_valid_only_if_it_proves_the_pinned_bytes(
     https: Https, context: SourceContext, etag: str, pinned_etag: str | None, proven: bool
 ) -> None:
     body = b"x" * (1 << 21)

@@ -1,4 +1,4 @@
-"""Errors of file systems become ours: what, where and what to do, without secrets."""
+"""Errors of file systems are translated: what, where and what to do, without secrets."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ def test_no_secret_is_in_a_message_or_a_traceback() -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "x"), ValueError("x"), KeyError("x")])
-def test_what_is_not_the_sources_fault_stays(error: Exception) -> None:
+def test_errors_that_are_not_of_the_source_are_not_translated(error: Exception) -> None:
     with pytest.raises(type(error)) as caught, source_errors(URL):
         raise error
     assert caught.value is error
 
 
 @pytest.mark.parametrize("error", [TypeError("x"), AttributeError("x"), ValueError("x")])
-def test_options_that_make_no_sense_are_an_error_of_the_source(error: Exception) -> None:
-    message = r"a\.csv: the location or its fs_options make no sense: \w+: x"
+def test_invalid_options_are_a_source_error(error: Exception) -> None:
+    message = r"a\.csv: invalid location or fs_options: \w+: x"
     with pytest.raises(SourceError, match=message), option_errors(URL):
         raise error
     ours = AccessError("ours")
@@ -119,7 +119,7 @@ def test_secrets_are_read_from_the_environment(
             read_secrets(options, location=URL)
 
 
-def test_the_status_is_that_of_the_error_or_of_its_causes() -> None:
+def test_the_status_is_taken_from_the_error_or_its_causes() -> None:
     outer = OSError("x")
     outer.__cause__ = client_error(500)
     assert status_of(outer) == 500
@@ -128,7 +128,7 @@ def test_the_status_is_that_of_the_error_or_of_its_causes() -> None:
     assert status_of(OSError("x")) is None
 
 
-def test_a_location_is_opened_wherever_it_is(tmp_path: Path, https: Https) -> None:
+def test_local_and_remote_locations_are_opened(tmp_path: Path, https: Https) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     url = https.put("/a", b"abc")
@@ -144,6 +144,6 @@ def test_errors_of_locations_have_no_secrets() -> None:
     offline, changed = offline_error(SECRET), changed_error(SECRET)
     assert isinstance(offline, OfflineError)
     assert str(offline).startswith(
-        "https://host/a.csv?…: not in the cache, and requests are switched"
+        "https://host/a.csv?…: not in the cache, and requests are disabled"
     )
     assert str(changed) == "https://host/a.csv?…: changed while it was read (try again)"

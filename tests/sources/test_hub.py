@@ -1,4 +1,4 @@
-"""What `datasets` reads is pinned by a commit, or by the bytes of its files."""
+"""Hub sources are pinned by a commit, or by the bytes of their files."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_locked_repository_is_not_looked_up(hub: HubEmulator, cache: Cache) ->
     assert hub.requests == []
 
 
-def test_what_changes_the_records_changes_the_identity(cache: Cache) -> None:
+def test_the_identity_changes_with_everything_that_changes_the_records(cache: Cache) -> None:
     context, commit = SourceContext(cache=cache), "a" * 40
     sources = [
         source(revision=commit),
@@ -130,9 +130,7 @@ def test_a_builder_is_pinned_by_the_bytes_of_its_files(folder: Path, cache: Cach
     assert [file.location for file in pinned.files] == files[:1]
 
 
-def test_a_probe_is_of_repositories_whose_records_are_not_cached(
-    folder: Path, cache: Cache
-) -> None:
+def test_only_repositories_without_cached_records_are_probed(folder: Path, cache: Cache) -> None:
     context, commit = SourceContext(cache=cache), "a" * 40
     probed = HubReader(source(revision=commit)).probe(context)
     assert probed is not None

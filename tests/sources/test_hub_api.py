@@ -1,4 +1,4 @@
-"""Requests to the Hub, and what its errors tell the user."""
+"""Requests to the Hub, and the messages of its errors."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ SOURCE = HfSource(path="org/api", split="test")
 LINES = {"test.jsonl": b'{"q": 1}\n'}
 
 
-def test_a_revision_is_a_commit(hub: HubEmulator) -> None:
+def test_a_revision_is_resolved_to_a_commit(hub: HubEmulator) -> None:
     commit = hub.commit("org/api", LINES)
     assert request_commit(SOURCE, None) == commit
     assert request_commit(SOURCE, "main") == commit
     assert request_commit(SOURCE, commit) == commit
 
 
-def test_a_revision_that_is_not_there_is_an_error(hub: HubEmulator) -> None:
+def test_a_missing_revision_is_an_error(hub: HubEmulator) -> None:
     hub.commit("org/api", LINES)
     source = HfSource(path="org/api", split="test", revision="v9")
     with pytest.raises(SourceError, match=r"^org/api: no revision 'v9'$"):
         request_commit(source, "v9")
 
 
-def test_a_repository_that_is_not_there_may_be_private(hub: HubEmulator) -> None:
+def test_a_missing_repository_may_be_private(hub: HubEmulator) -> None:
     with pytest.raises(AccessError, match="no such dataset, or a private one"):
         request_commit(HfSource(path="org/nowhere", split="test"), None)
 
@@ -68,7 +68,7 @@ def test_a_status_says_what_to_do(
         (DatasetNotFoundError("gone"), SourceError, "org/api: DatasetNotFoundError: gone"),
     ],
 )
-def test_errors_of_datasets_are_ours(
+def test_errors_of_datasets_are_translated(
     raised: Exception, expected: type[SourceError], message: str
 ) -> None:
     with pytest.raises(expected, match=message) as caught, hub_errors(SOURCE):

@@ -1,4 +1,4 @@
-"""Downloads through `datasets`: its switches, and the records that come of it."""
+"""Downloads through `datasets`: its settings, and the records."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def loud(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("loud")
-def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_switches() -> None:
+def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_settings() -> None:
     first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
     seen: dict[str, list[bool]] = {}
 
@@ -72,7 +72,7 @@ def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_switches() -
 
 
 @pytest.mark.usefixtures("loud")
-def test_an_error_restores_the_switches_and_what_was_off_stays_off(
+def test_an_error_restores_the_settings_and_disabled_ones_stay_disabled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     datasets.disable_progress_bars()
@@ -95,7 +95,7 @@ def rows_of(file: SourceBytes) -> list[dict[str, Any]]:
     return rows
 
 
-def test_records_are_downloaded_once_and_built_anew_on_refresh(
+def test_records_are_downloaded_once_and_rebuilt_on_refresh(
     hub: HubEmulator, context: SourceContext
 ) -> None:
     commit = hub.commit("org/once", {"test.jsonl": b'{"q": 1}\n'})
@@ -110,7 +110,7 @@ def test_records_are_downloaded_once_and_built_anew_on_refresh(
     assert hub.requests != []
 
 
-def test_first_rows_are_those_of_parquet_files_only(
+def test_first_rows_are_read_only_from_parquet_files(
     hub: HubEmulator, context: SourceContext
 ) -> None:
     commit = hub.commit("org/part", {"data/test-00000-of-00001.parquet": parquet(50)})
@@ -130,7 +130,7 @@ def test_offline_records_that_are_not_cached_are_an_error(context: SourceContext
         fetch_hub(source, SourcePin({}, revision="1" * 40), offline)
 
 
-def test_a_stream_and_globs_by_split_are_refused(
+def test_a_stream_and_globs_by_split_are_errors(
     hub: HubEmulator, context: SourceContext, tmp_path: Path
 ) -> None:
     commit = hub.commit("org/stream", {"test.jsonl": b'{"q": 1}\n'})

@@ -1,4 +1,4 @@
-"""The bytes of pinned files, and that they are the pinned ones."""
+"""The bytes of pinned files are compared with their pins."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def content(file: SourceBytes) -> bytes:
         return opened.read()
 
 
-def test_a_local_file_is_read_from_where_it_is(tmp_path: Path, context: SourceContext) -> None:
+def test_a_local_file_is_read_in_place(tmp_path: Path, context: SourceContext) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"abc")
     (file,) = fetch_files({}, pin_files([str(path)], {}, context), context)
     assert (file.local_path, content(file)) == (str(path), b"abc")
 
 
-def test_a_local_file_that_is_not_the_pinned_one_is_an_error(
+def test_a_local_file_that_differs_from_its_pin_is_an_error(
     tmp_path: Path, context: SourceContext
 ) -> None:
     path = tmp_path / "a.csv"
@@ -68,7 +68,7 @@ def test_remote_bytes_come_from_the_blobs_and_damaged_ones_are_replaced(
     assert blob.read_bytes() == b"abc"
 
 
-def test_other_bytes_than_the_pinned_ones_never_enter_the_blobs(
+def test_bytes_that_differ_from_the_pin_never_enter_the_blobs(
     https: Https, context: SourceContext
 ) -> None:
     url = https.put("/a.csv", b"abc", etag="1")
@@ -89,7 +89,7 @@ def test_a_probed_file_is_read_from_its_server(https: Https, context: SourceCont
         fetch_files({}, probed, SourceContext(cache=context.cache, offline=True))
 
 
-def test_loaders_read_straight_from_where_files_are(tmp_path: Path, https: Https) -> None:
+def test_loaders_read_files_at_their_location(tmp_path: Path, https: Https) -> None:
     for name in "ba":
         (tmp_path / f"{name}.csv").write_text(name, encoding="utf-8")
     opened = open_files([str(tmp_path / "*.csv"), https.put("/c.csv", b"c")], {})

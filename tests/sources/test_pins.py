@@ -1,4 +1,4 @@
-"""What a source held, as a key of the cache."""
+"""Pins of sources as keys of the cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from registry.cache import Cache
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 
 
-def test_the_digest_is_of_the_identity_and_not_of_where_files_are() -> None:
+def test_the_digest_depends_on_the_identity_but_not_on_locations() -> None:
     here = SourcePin({"files": [["0", ".csv"]]}, (PinnedFile("/a.csv", "0", 1),))
     there = SourcePin({"files": [["0", ".csv"]]}, (PinnedFile("/b.csv", "0", 1),))
     assert here.digest == there.digest

@@ -1,4 +1,4 @@
-"""Remote files: known by their validators, downloaded by one, complete or not at all."""
+"""Remote files: identified by validators, downloaded by one process, complete or not at all."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_file_without_validators_is_downloaded_each_time(https: Https, cache: 
         assert methods(https) == ["HEAD", "GET"]
 
 
-def test_nothing_is_downloaded_where_no_whole_file_may_be_read(https: Https, cache: Cache) -> None:
+def test_nothing_is_downloaded_if_whole_files_may_not_be_read(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"1", etag="1")
     for offline in (False, True):
         with pytest.raises(UnknownDigestError):
@@ -75,7 +75,7 @@ def test_one_of_several_threads_downloads(https: Https, cache: Cache) -> None:
 @pytest.mark.parametrize(
     ("body", "etag", "probed"), [(LARGE, "1", True), (LARGE[1:], "1", False), (LARGE, "", False)]
 )
-def test_a_probe_is_of_large_files_with_validators(
+def test_only_large_files_with_validators_are_probed(
     https: Https, cache: Cache, body: bytes, etag: str, probed: bool
 ) -> None:
     url = https.put("/a", body, etag=etag)
@@ -84,7 +84,7 @@ def test_a_probe_is_of_large_files_with_validators(
     assert probe_remote(url, POOL, SourceContext(cache=cache, offline=True)) == state
 
 
-def test_a_transfer_of_another_length_is_an_error(https: Https, cache: Cache) -> None:
+def test_a_transfer_of_the_wrong_length_is_an_error(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"123")
     with pytest.raises(SourceError, match=r"/a: the transfer gave 3 of 4 bytes \(try again\)"):
         download(url, POOL, 4, SourceContext(cache=cache))
@@ -98,7 +98,7 @@ def test_a_download_reports_its_progress(https: Https, cache: Cache) -> None:
     assert (seen[-1].done, seen[-1].total) == (3, 3)
 
 
-def test_bytes_of_another_digest_are_an_error_of_the_lock_if_there_is_one(cache: Cache) -> None:
+def test_a_digest_mismatch_is_a_lock_error_if_there_is_a_lock(cache: Cache) -> None:
     pinned = PinnedFile("https://host/a?sig=1", "0" * 64, 1)
     changed = digest_mismatch(pinned, "1" * 64, SourceContext(cache=cache))
     assert str(changed) == "https://host/a?…: changed while it was read (try again)"
@@ -108,7 +108,7 @@ def test_bytes_of_another_digest_are_an_error_of_the_lock_if_there_is_one(cache:
     assert "sig" not in str(error)
 
 
-def test_what_a_server_said_is_kept_with_the_file() -> None:
+def test_etag_and_version_id_are_stored_with_the_file() -> None:
     state = {"size": 1, "validators": {"etag": "e", "VersionId": "v", "mtime": "1"}}
     file = validated("s3://b/a", {"state": state, "sha256": "0" * 64, "size": 1})
     assert (file.etag, file.version_id) == ("e", "v")

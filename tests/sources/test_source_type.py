@@ -181,7 +181,7 @@ def test_it_is_locked_synced_and_opened_cold_and_warm(run: Run, root: Path) -> N
     assert inputs("both", root, frozen=True) == ["one", "# two", "three", "four"]
 
 
-def test_a_changed_file_is_refused_by_its_pin_and_built_anew_without(run: Run, root: Path) -> None:
+def test_a_changed_file_is_an_error_with_a_pin_and_rebuilt_without(run: Run, root: Path) -> None:
     assert inputs("sayings", root) == ["one", "three", "four"]
     assert run("lock", "--root", root)[0] == 0
     (root / "data" / "b.txt").write_text("five\n", encoding="utf-8")
@@ -191,13 +191,13 @@ def test_a_changed_file_is_refused_by_its_pin_and_built_anew_without(run: Run, r
     assert inputs("sayings", root) == ["one", "three", "five"]
 
 
-def test_views_count_and_shuffle_it_as_any_file(root: Path) -> None:
+def test_views_count_and_shuffle_it_like_any_file(root: Path) -> None:
     assert inputs("sayings", root, limit=1) == ["one"]
     shuffled = inputs("sayings", root, shuffle=True, seed=3)
     assert sorted(shuffled) == ["four", "one", "three"]
 
 
-def test_another_file_of_its_suffix_can_stand_in(root: Path) -> None:
+def test_a_file_with_its_suffix_can_replace_it(root: Path) -> None:
     (root / "other.txt").write_text("six\n", encoding="utf-8")
     assert inputs("sayings", root, source=str(root / "other.txt")) == ["six"]
 
@@ -226,7 +226,7 @@ def test_diff_compares_two_states_of_it(run: Run, root: Path, tmp_path: Path) ->
 # --- The table and the protocol ---
 
 
-def test_every_row_has_a_reader_that_keeps_the_protocol() -> None:
+def test_every_row_has_a_reader_that_implements_the_protocol() -> None:
     readers: list[SourceType] = [  # mypy holds these to the protocol
         files.FileReader(CsvSource(path=("x",))),
         hub.HubReader(HfSource(path="a/b", split="test")),

@@ -1,4 +1,4 @@
-"""Samples files made of samples."""
+"""Samples files for tests."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def batch(
     choices: bool = True,
     metadata_types: dict[str, MetadataType] | None = None,
 ) -> pa.RecordBatch:
-    """Return a sample a number, with as many choices as the number modulo 3."""
+    """Return a sample for each number, with `number % 3` choices."""
     chosen = METADATA_TYPES if metadata_types is None else metadata_types
     fields: dict[str, list[Any]] = {
         "input": [f"q{number}" for number in numbers],
@@ -83,6 +83,6 @@ def written(
 
 
 def values_of(file: SampleFile, rows: Iterable[int], name: str) -> list[Any]:
-    """Return the values that rows have in one column."""
+    """Return the values of rows in one column."""
     parts = file.read(np.array(list(rows)))
     return [value for count, part in parts for value in part.get(name, [None] * count)]

@@ -1,4 +1,4 @@
-"""What makes a dataset quick: nothing is read before it is asked for, and each thing once."""
+"""Datasets are fast: they read nothing before it is needed, and nothing twice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Calls = dict[str, int]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
-    """Count batches read, rows read and samples built."""
+    """Count batches read, rows read and samples created."""
     found = {"batch": 0, "read": 0, "rows": 0, "sample": 0}
     batch, read, make = SampleFile.batch, SampleFile.read, sample_rows._make
 
@@ -64,7 +64,7 @@ def rows_of(start: int, count: int) -> pa.RecordBatch:
 
 
 def file_of(path: Path, count: int, batch: int) -> SampleFile:
-    """Write samples numbered from 0, so many in each batch."""
+    """Write samples numbered from 0, with a given number in each batch."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_writer, "_BATCH_ROWS", 0)
         with SampleWriter(path, schema_of({}), lambda one: None) as writer:
@@ -132,7 +132,7 @@ def test_a_build_by_column_parses_only_the_first_lines_one_by_one(
 COUNT = 1_000_000
 
 
-def test_a_view_of_a_million_rows_is_opened_without_looking_at_them(
+def test_view_of_a_million_rows_is_opened_without_reading_them(
     tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, cache = file_of(tmp_path / "samples.arrow", COUNT, 1 << 17), Cache(tmp_path / "cache")
@@ -153,7 +153,7 @@ def test_a_view_of_a_million_rows_is_opened_without_looking_at_them(
     assert calls["rows"] == calls["sample"] == 3
 
 
-def test_a_part_of_a_view_reads_nothing(tmp_path: Path, calls: Calls) -> None:
+def test_slice_of_a_view_reads_nothing(tmp_path: Path, calls: Calls) -> None:
     dataset = dataset_of(file_of(tmp_path / "samples.arrow", 1000, 100))
     calls.update(dict.fromkeys(calls, 0))
     part = dataset[100:900:3]
@@ -162,7 +162,7 @@ def test_a_part_of_a_view_reads_nothing(tmp_path: Path, calls: Calls) -> None:
     assert part[1].id == 103
 
 
-def test_access_to_one_sample_touches_one_batch(tmp_path: Path) -> None:
+def test_access_to_one_sample_reads_one_batch(tmp_path: Path) -> None:
     places = list(range(1000))
     random.Random(0).shuffle(places)
     for place in places[:50]:
@@ -214,7 +214,7 @@ def test_the_first_sample_of_an_iteration_reads_one_part(
     assert (calls["read"], calls["rows"], calls["sample"]) == (1, 10, 1)
 
 
-def test_iteration_reads_fewer_of_long_samples(
+def test_iteration_reads_fewer_long_samples_at_a_time(
     tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = file_of(tmp_path / "samples.arrow", 1000, 100)
@@ -226,7 +226,7 @@ def test_iteration_reads_fewer_of_long_samples(
     assert len(list(dataset_of(file)[:5])) == 5
 
 
-def test_a_shuffled_iteration_takes_each_batch_once_a_part(
+def test_shuffled_iteration_reads_each_batch_once_per_part(
     tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arrow_dataset, "_FIRST_ROWS", 500)

@@ -1,4 +1,4 @@
-"""Conversations come back from JSON with the fields that were set, and no others set."""
+"""Conversations round-trip through JSON, including which fields were set."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ conversations = pytest.mark.parametrize("messages", CONVERSATIONS.values(), ids=
 
 
 @conversations
-def test_a_conversation_comes_back(messages: list[ChatMessage]) -> None:
+def test_conversation_round_trips(messages: list[ChatMessage]) -> None:
     found = conversation_from_json(conversation_to_json(messages))
     assert found == messages
     assert list(map(repr, found)) == list(map(repr, messages))
 
 
 @conversations
-def test_its_messages_dump_alike(messages: list[ChatMessage]) -> None:
+def test_restored_messages_dump_like_the_originals(messages: list[ChatMessage]) -> None:
     found = conversation_from_json(conversation_to_json(messages))
     for options in ({}, {"exclude_unset": True}, {"exclude_defaults": True}):
         dumped = [message.model_dump(**options) for message in found]  # type: ignore[arg-type]
         assert dumped == [message.model_dump(**options) for message in messages]  # type: ignore[arg-type]
 
 
-def test_only_what_was_set_is_written() -> None:
+def test_only_fields_that_were_set_are_written() -> None:
     data = json.loads(conversation_to_json([ChatMessageUser(content="?", id="a")]))
     assert data == [{"id": "a", "role": "user", "content": "?", "unset": "role"}]
 
 
-def test_a_role_that_was_set_is_set_again() -> None:
+def test_role_that_was_set_is_restored_as_set() -> None:
     message = ChatMessageUser.model_validate({"role": "user", "content": "?", "id": "a"})
     (found,) = conversation_from_json(conversation_to_json([message]))
     assert found.model_fields_set == message.model_fields_set == {"role", "content", "id"}
@@ -72,7 +72,7 @@ def test_metadata_may_have_keys_of_messages(metadata: dict[str, Any]) -> None:
     assert conversation_from_json(conversation_to_json([message])) == [message]
 
 
-def test_an_id_that_was_drawn_stays() -> None:
+def test_random_id_is_kept() -> None:
     message = ChatMessageUser(content="?")
     (found,) = conversation_from_json(conversation_to_json([message]))
     assert found.id == message.id

@@ -1,4 +1,4 @@
-"""Digests of samples: fixed values, and what changes them."""
+"""Digests of samples: fixed values, and which changes affect them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def test_the_digest_of_a_sample_is_that_of_its_canonical_json() -> None:
+def test_digest_of_a_sample_is_the_digest_of_its_canonical_json() -> None:
     fields = {
         "input": "q",
         "choices": ["a", "b"],
@@ -35,7 +35,7 @@ def test_the_digest_of_a_sample_is_that_of_its_canonical_json() -> None:
     assert sample_digest(FULL).hex() == sha256(canonical_json(fields))
 
 
-def test_fields_that_are_none_do_not_count() -> None:
+def test_none_fields_do_not_change_the_digest() -> None:
     assert sample_digest(Sample("q")).hex() == sha256(b'{"input":"q","target":""}')
 
 
@@ -57,7 +57,7 @@ def test_every_field_changes_the_digest(change: dict[str, Any]) -> None:
     assert sample_digest(FULL.model_copy(update=change)) != sample_digest(FULL)
 
 
-def test_ids_of_messages_do_not_count_and_their_content_does() -> None:
+def test_message_content_changes_the_digest_but_ids_do_not() -> None:
     def digest(text: str, name: str | None) -> bytes:
         content: Any = [ContentText(text=text)]
         return sample_digest(Sample([ChatMessageUser(content=content, id=name)]))

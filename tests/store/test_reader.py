@@ -29,7 +29,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleFile:
 
 
 @pytest.mark.parametrize("rows", [[9], [0, 9], range(10), [7, 0, 7, 3, 9, 9, 1, 4]])
-def test_values_are_made_of_some_rows_at_a_time(
+def test_values_are_converted_in_small_groups_of_rows(
     file: SampleFile, monkeypatch: pytest.MonkeyPatch, rows: Iterable[int]
 ) -> None:
     monkeypatch.setattr(sample_file, "_VALUE_ROWS", 3)
@@ -58,7 +58,7 @@ def four_batches(tmp_path_factory: pytest.TempPathFactory) -> SampleFile:
 
 @settings(deadline=None, max_examples=200)
 @given(rows=st.lists(st.integers(0, 9), min_size=1, max_size=15))
-def test_rows_are_read_in_the_order_asked_for(four_batches: SampleFile, rows: list[int]) -> None:
+def test_rows_are_read_in_the_requested_order(four_batches: SampleFile, rows: list[int]) -> None:
     wanted = pa.Table.from_batches(PARTS).take(pa.array(rows))
     for name in ("id_number", "input", "metadata_values", "choices"):
         assert values_of(four_batches, rows, name) == wanted[name].to_pylist()
@@ -72,7 +72,7 @@ def test_a_single_row_is_a_slice_of_its_batch(
     assert values_of(file, [row], "id_number") == [row]
 
 
-def test_columns_without_a_value_are_left_out(file: SampleFile) -> None:
+def test_columns_without_a_value_are_omitted(file: SampleFile) -> None:
     ((count, part),) = file.read(np.array([0, 3]))
     assert (count, set(part)) == (2, {"input", "target", "id_number", "metadata_values"})
 
@@ -95,7 +95,7 @@ def test_a_file_without_choices_has_empty_ranges(tmp_path: Path) -> None:
     )
 
 
-def test_metadata_comes_in_the_order_of_the_file(file: SampleFile) -> None:
+def test_metadata_has_the_order_of_the_file(file: SampleFile) -> None:
     assert list(file.metadata()) == [{"n": number, "any": [number]} for number in range(10)]
 
 
@@ -108,7 +108,7 @@ def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 7, 100, -1])
-def test_a_damaged_file_is_an_error_with_what_to_do(tmp_path: Path, cut: int) -> None:
+def test_damaged_file_is_an_error_with_a_hint(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "samples.arrow"
     writer = written(path, [batch([1])])
     path.write_bytes(path.read_bytes()[:cut])
@@ -117,13 +117,13 @@ def test_a_damaged_file_is_an_error_with_what_to_do(tmp_path: Path, cut: int) ->
         SampleFile(path, writer.batches)
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_missing_file_is_an_error(tmp_path: Path) -> None:
     assert not is_readable(tmp_path / "samples.arrow")
     with pytest.raises(CacheError, match="can't be read"):
         SampleFile(tmp_path / "samples.arrow", [])
 
 
-def test_an_arrow_file_of_other_columns_is_no_samples_file(tmp_path: Path) -> None:
+def test_arrow_file_with_other_columns_is_not_a_samples_file(tmp_path: Path) -> None:
     path = tmp_path / "other.arrow"
     table = pa.table({"input": ["x"]})
     with pa.ipc.new_file(str(path), table.schema) as writer:

@@ -1,4 +1,4 @@
-"""A sample made of a row, without validation, is in every respect the one that was validated."""
+"""A sample created from a row without validation equals the validated one in every respect."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ forms = pytest.mark.parametrize("parts", FORMS.values(), ids=FORMS)
 
 
 def made_of(*samples: Sample, kinds: dict[str, MetadataType] | None = None) -> list[Sample]:
-    """Return samples made of the rows of others."""
+    """Return samples created from the rows of others."""
     parts = [fields_of(sample) for sample in samples]
     fields = {name: [part[name] for part in parts] for name in FIELDS}
     batch = batch_of(fields, range(1, len(parts) + 1), kinds or {})
@@ -115,7 +115,7 @@ def made_of(*samples: Sample, kinds: dict[str, MetadataType] | None = None) -> l
 
 @pytest.fixture
 def pair(parts: dict[str, Any]) -> tuple[Sample, Sample]:
-    """Give a sample that was made of a row, and the one that was validated."""
+    """Return a sample created from a row, and the validated one."""
     validated = Sample(**parts)
     (made,) = made_of(validated)
     return made, validated
@@ -125,7 +125,7 @@ Pair = tuple[Sample, Sample]
 
 
 @forms
-def test_it_equals_the_validated_one(pair: Pair) -> None:
+def test_it_equals_the_validated_sample(pair: Pair) -> None:
     made, validated = pair
     assert made == validated
     assert validated == made
@@ -151,7 +151,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 @forms
-def test_it_is_dumped_alike(pair: Pair) -> None:
+def test_it_dumps_like_the_validated_sample(pair: Pair) -> None:
     made, validated = pair
     assert made.model_dump() == validated.model_dump()
     assert list(made.model_dump()) == list(validated.model_dump())
@@ -165,7 +165,7 @@ def test_it_is_dumped_alike(pair: Pair) -> None:
 
 
 def set_in(value: Any) -> Any:
-    """Return what was set of the models that a value holds, at every level."""
+    """Return which fields were set in the models of a value, at every level."""
     if isinstance(value, list | tuple):
         return list(map(set_in, value))
     if isinstance(value, BaseModel):
@@ -174,7 +174,7 @@ def set_in(value: Any) -> Any:
 
 
 @forms
-def test_the_same_was_set_of_its_messages_and_their_contents(pair: Pair) -> None:
+def test_its_messages_have_the_same_fields_set(pair: Pair) -> None:
     made, validated = pair
     assert set_in(made) == set_in(validated)
 
@@ -204,7 +204,9 @@ COPIES: dict[str, Callable[[Sample], Sample]] = {
 
 @forms
 @pytest.mark.parametrize("make", COPIES.values(), ids=COPIES)
-def test_a_copy_is_that_of_the_validated_one(pair: Pair, make: Callable[[Sample], Sample]) -> None:
+def test_copy_equals_that_of_the_validated_sample(
+    pair: Pair, make: Callable[[Sample], Sample]
+) -> None:
     made, validated = map(make, pair)
     assert made == validated
     assert repr(made) == repr(validated)
@@ -222,7 +224,7 @@ def test_a_deep_copy_shares_nothing(pair: Pair) -> None:
 
 
 @forms
-def test_it_is_changed_alike(pair: Pair) -> None:
+def test_it_changes_like_the_validated_sample(pair: Pair) -> None:
     for sample in pair:
         sample.id, sample.metadata = 5, {"new": 1}
         del sample.setup
@@ -237,7 +239,7 @@ def test_it_is_changed_alike(pair: Pair) -> None:
 
 
 @forms
-def test_it_is_hashed_no_more_than_the_validated_one(pair: Pair) -> None:
+def test_it_is_unhashable_like_the_validated_sample(pair: Pair) -> None:
     for sample in pair:
         with pytest.raises(TypeError, match="unhashable type: 'Sample'"):
             hash(sample)
@@ -253,14 +255,14 @@ def test_samples_share_neither_values_nor_sets() -> None:
     assert second.id is None
 
 
-def test_forms_stand_beside_each_other() -> None:
+def test_rows_may_have_different_forms() -> None:
     samples = [Sample(**parts) for parts in FORMS.values()]
     made = made_of(*samples)
     assert made == samples
     assert list(map(repr, made)) == list(map(repr, samples))
 
 
-def test_values_of_a_kind_have_columns_of_their_own() -> None:
+def test_each_form_of_a_value_has_its_own_column() -> None:
     kinds: dict[str, MetadataType] = {
         "str": "str", "str_list": "str_list", "int": "int", "float": "float", "bool": "bool", "json": "json",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Samples come back from Arrow rows as they were, or are refused by name."""
+"""Samples round-trip through Arrow rows, or are an error that names their field."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ plain = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
     max_leaves=4,
 )
-"""What JSON has."""
+"""Values of JSON."""
 zones = st.integers(-1439, 1439).map(lambda minutes: dt.timezone(dt.timedelta(minutes=minutes)))
 clocks = st.one_of(
     st.datetimes(), st.datetimes(timezones=zones), st.times(), st.times(timezones=zones)
@@ -191,9 +191,7 @@ def assert_equal(found: Any, expected: Any) -> None:
 
 @settings(deadline=None, max_examples=150)
 @given(samples=st.lists(samples_of_any_form, max_size=3))
-def test_any_sample_comes_back_from_a_file_as_it_was(
-    samples_file: Path, samples: list[Sample]
-) -> None:
+def test_any_sample_round_trips_through_a_file(samples_file: Path, samples: list[Sample]) -> None:
     assert_equal(through_file(samples, samples_file), samples)
 
 
@@ -225,7 +223,7 @@ def test_any_sample_comes_back_from_a_file_as_it_was(
         {"sandbox": ""},
     ],
 )
-def test_none_empty_and_missing_stay_apart(samples_file: Path, parts: Parts) -> None:
+def test_none_empty_and_missing_remain_distinct(samples_file: Path, parts: Parts) -> None:
     prompts: tuple[str | list[ChatMessage], ...] = ("", [], "x")
     for prompt in prompts:
         sample = Sample(prompt, **parts)
@@ -246,7 +244,7 @@ class Level(enum.IntEnum):
     ids=repr,
 )
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_value_of_a_subclass_comes_back_equal(
+def test_value_of_a_subclass_is_restored_as_equal(
     samples_file: Path, value: Any, nested: bool
 ) -> None:
     data = {"value": [{"value": value}] if nested else value}
@@ -274,21 +272,21 @@ class Settings(BaseModel):
         ({"sandbox": SandboxEnvironmentSpec("docker", Settings())}, "sandbox"),
     ],
 )
-def test_what_has_no_form_in_a_file_is_refused_by_name(parts: Parts, field: str) -> None:
+def test_value_that_can_not_be_stored_is_an_error_with_its_field(parts: Parts, field: str) -> None:
     with pytest.raises(MappingError) as raised:
         rows_of([Sample("x", **parts)], {})
     assert raised.value.field == field
 
 
 @pytest.mark.parametrize("field", ["input", "target", "id", "setup"])
-def test_half_a_surrogate_pair_is_refused_by_name(field: str) -> None:
+def test_lone_surrogate_is_an_error_with_its_field(field: str) -> None:
     # The model refuses it too, unless a value is set or built without validation.
     sample = Sample("x").model_copy(update={field: "\ud800"})
     with pytest.raises(MappingError, match=f"field {field}: contains half of a surrogate pair"):
         rows_of([sample], {})
 
 
-def test_metadata_that_is_nested_too_deeply_is_refused_by_name() -> None:
+def test_metadata_nested_too_deeply_is_an_error_with_its_field() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
@@ -369,7 +367,7 @@ def test_columns_that_a_file_omits_are_null() -> None:
         (pa.schema([pa.field("question", pa.large_string())]), False),
     ],
 )
-def test_whether_columns_are_those_of_samples(schema: pa.Schema, expected: bool) -> None:
+def test_has_sample_columns(schema: pa.Schema, expected: bool) -> None:
     assert has_sample_columns(schema) is expected
 
 

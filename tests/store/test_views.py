@@ -44,7 +44,7 @@ def fits(sample: Sample) -> bool:
 
 @settings(deadline=None)
 @given(some_samples, st.randoms(use_true_random=False))
-def test_the_first_sample_of_a_view_whose_target_does_not_fit_is_found(
+def test_first_sample_with_an_invalid_target_is_found(
     samples: list[Sample], rng: random.Random
 ) -> None:
     order = rng.sample(range(len(samples)), len(samples))
@@ -54,7 +54,7 @@ def test_the_first_sample_of_a_view_whose_target_does_not_fit_is_found(
     assert found == (bad[0] if bad else None)
 
 
-def test_choices_are_drawn_alike_however_many_rows_are_taken_at_once(
+def test_choice_orders_do_not_depend_on_the_chunk_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     samples = [Sample("q", choices=["x"] * (row % 4) or None, target="A") for row in range(50)]
@@ -79,7 +79,7 @@ def test_orders_are_those_of_the_loaders(count: int) -> None:
     assert row_order(count, "hub", 3).tolist() == hub.tolist()
 
 
-def test_an_order_of_the_hub_without_a_seed_is_drawn_as_by_datasets() -> None:
+def test_unseeded_hub_order_is_that_of_datasets() -> None:
     import datasets
 
     rows = datasets.Dataset.from_dict({"n": list(range(50))})
@@ -162,7 +162,7 @@ def test_a_stored_view_is_the_computed_one(
     assert [first.rows is None, first.choices is None] == [seed is None for seed in seeds]
 
 
-def test_every_argument_makes_another_view(file: SampleFile, cache_dir: Path) -> None:
+def test_every_argument_changes_the_view(file: SampleFile, cache_dir: Path) -> None:
     cache = Cache(cache_dir)
     others: list[dict[str, Any]] = [
         {},
@@ -188,7 +188,7 @@ def test_a_damaged_view_is_quarantined_and_computed_again(
     assert len(list((cache_dir / "v1" / "quarantine").iterdir())) == 1
 
 
-def test_a_view_needs_no_cache_that_can_be_written(file: SampleFile, tmp_path: Path) -> None:
+def test_view_does_not_need_a_writable_cache(file: SampleFile, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     (blocked / "v1").mkdir(parents=True)
     (blocked / "v1" / "tmp").write_bytes(b"")

@@ -1,4 +1,4 @@
-"""The samples file as it is written: small batches combined, empty columns omitted."""
+"""Samples files: small batches are combined, empty columns omitted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from registry.store.writer import SampleWriter
 from tests.store.samples_file import METADATA_TYPES, batch, values_of, written
 
 
-def test_a_writer_tells_rows_and_choices_of_each_batch(
+def test_writer_counts_rows_and_choices_of_each_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
@@ -38,7 +38,7 @@ def test_a_writer_tells_rows_and_choices_of_each_batch(
 @pytest.mark.parametrize(
     ("most", "batches"), [(1, [1] * 7), (2, [2, 2, 2, 1]), (3, [3, 3, 1]), (100, [7])]
 )
-def test_small_batches_are_put_together(
+def test_small_batches_are_combined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, batches: list[int]
 ) -> None:
     monkeypatch.setattr(sample_writer, "_BATCH_ROWS", most)
@@ -48,16 +48,14 @@ def test_small_batches_are_put_together(
     assert values_of(file, range(7), "id_number") == list(range(7))
 
 
-def test_batches_of_many_bytes_are_not_put_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_batches_are_not_combined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample_writer, "_BATCH_BYTES", 1)
     writer = written(tmp_path / "samples.arrow", [batch([1]), batch([2])])
     assert writer.batches == [[1, 1], [1, 2]]
 
 
 @pytest.mark.parametrize("without", [0, 1, 3])
-def test_columns_that_have_values_only_later_are_there_for_all_rows(
+def test_columns_with_late_first_values_are_in_all_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: int
 ) -> None:
     monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
@@ -75,7 +73,7 @@ def test_columns_that_have_values_only_later_are_there_for_all_rows(
     assert file.full_batch(0).schema.names == schema_of(METADATA_TYPES).names
 
 
-def test_a_file_that_an_error_ends_is_left_unfinished(tmp_path: Path) -> None:
+def test_file_is_incomplete_after_an_error(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -87,7 +85,7 @@ def test_a_file_that_an_error_ends_is_left_unfinished(tmp_path: Path) -> None:
     assert not is_readable(path)
 
 
-def test_an_error_of_the_thread_that_writes_is_raised(tmp_path: Path) -> None:
+def test_error_in_the_writing_thread_is_raised(tmp_path: Path) -> None:
     def fail(one: pa.RecordBatch) -> None:
         raise RuntimeError("watched")
 

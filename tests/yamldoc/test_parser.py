@@ -90,15 +90,15 @@ def test_duplicate_keys_are_reported_all_at_once() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("1: x", "m.yaml:1:1 $: a key must be a string, this is 1 (quote it)"),
-        ("a:\n  true: x", "m.yaml:2:3 $: a key must be a string, this is True (quote it)"),
+        ("1: x", "m.yaml:1:1 $: a key must be a string, is 1 (quote it)"),
+        ("a:\n  true: x", "m.yaml:2:3 $: a key must be a string, is True (quote it)"),
         (
             "? [a]\n: x",
-            "m.yaml:1:3 $: a key must be a string, this is a list or mapping (quote it)",
+            "m.yaml:1:3 $: a key must be a string, is a list or mapping (quote it)",
         ),
         (
             "? {a: 1}\n: x",
-            "m.yaml:1:3 $: a key must be a string, this is a list or mapping (quote it)",
+            "m.yaml:1:3 $: a key must be a string, is a list or mapping (quote it)",
         ),
     ],
 )

@@ -1,7 +1,7 @@
-"""Arrow arrays made from numpy arrays and constants, without importing pandas.
+"""Convert between numpy and Arrow arrays without importing pandas.
 
-`pa.array`, `pa.scalar` and `to_numpy` import pandas where it is installed, which takes longer than
-everything else in opening a dataset; the functions here do not.
+`pa.array`, `pa.scalar` and `to_numpy` import pandas if it is installed, which takes longer than
+everything else in opening a dataset. The functions here do not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
     "to_numpy_int64",
 ]
 
-# Fits in the processor's cache, see `byte_positions`.
+# Small enough for the processor's cache; see `byte_positions`.
 _SCAN_BYTES = 1 << 16
 
 
@@ -58,11 +58,11 @@ def string_scalar(text: str) -> pa.Scalar:
 def list_offsets(column: pa.Array) -> NDArray[np.int64]:
     """Return the offsets of a large_list, large_string or large_binary array.
 
-    Row `i` has the items (or bytes) from `offsets[i]` to `offsets[i + 1]`; so there is one offset
-    more than rows.
+    Row `i` has the items (or bytes) from `offsets[i]` to `offsets[i + 1]`, so there is one more
+    offset than there are rows.
     """
     buffer = column.buffers()[1]
-    if buffer is None:  # an array of nulls only may have no offsets
+    if buffer is None:  # an array of nulls may have no offsets
         return np.zeros(len(column) + 1, np.int64)
     return np.frombuffer(buffer, np.int64, len(column) + 1, 8 * column.offset)
 
@@ -74,10 +74,10 @@ def ranges(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def starts_with_visible_ascii(column: pa.Array) -> NDArray[np.bool_]:
-    """Return for each row of a large_string array whether its first byte is a visible character.
+    """Return for each row of a large_string array whether its first byte is visible ASCII.
 
-    Where it is, the string is not whitespace; where it is not (UTF-8 beyond ASCII, whitespace, an
-    empty string, a null), the caller has to look at the whole string.
+    If so, the string is not whitespace. If not (a character beyond ASCII, whitespace, an empty
+    string, a null), the caller must check the whole string.
     """
     offsets = list_offsets(column)
     first_bytes = np.zeros(len(column), np.uint8)
@@ -90,7 +90,7 @@ def starts_with_visible_ascii(column: pa.Array) -> NDArray[np.bool_]:
 
 def contains_literal(data: pa.Buffer | bytes, literal: str) -> bool:
     """Return whether bytes contain a literal, which must have no regex metacharacters."""
-    import pyarrow.compute as pc  # as slow to import as all the rest, and only builds need it
+    import pyarrow.compute as pc  # slow to import, and only builds need it
 
     ends = pa.py_buffer(np.array([0, len(data)], np.int64))
     array = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(data)])
@@ -101,8 +101,8 @@ def contains_literal(data: pa.Buffer | bytes, literal: str) -> bool:
 def byte_positions(character: str, data: bytes | bytearray) -> NDArray[np.int64]:
     """Return the positions of an ASCII character in bytes."""
     codes = np.frombuffer(data, np.uint8)
-    # In parts that stay in the processor's cache: one bool per byte of all of `data` would be
-    # memory that was never touched before, and paging it in takes longer than the scan.
+    # In parts that fit in the processor's cache: a bool for each byte of `data` would be new
+    # memory, and touching it for the first time takes longer than the search.
     parts = [
         np.flatnonzero(codes[start : start + _SCAN_BYTES] == ord(character)) + start
         for start in range(0, len(codes), _SCAN_BYTES)

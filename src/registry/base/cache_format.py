@@ -1,4 +1,4 @@
-"""Version of the cache's files: it names their folder and is part of every fingerprint."""
+"""Version of the cache's files, which names their folder and is part of every fingerprint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 __all__ = ["CACHE_FORMAT", "versioned_folder"]
 
 CACHE_FORMAT = 1
-"""Raised whenever older entries can't be read or would be wrong; they are then never found."""
+"""Increment it when older entries can't be read or would be wrong; they are then never found."""
 
 
 def versioned_folder(cache_dir: Path) -> Path:

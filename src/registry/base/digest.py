@@ -1,4 +1,4 @@
-"""Values as JSON without loss, and their digests.
+"""Convert values to JSON without loss, and compute their digests.
 
 JSON has strings, numbers, booleans, null, arrays and objects. Any other type of Python or Parquet
 is written as an object with one key that starts with `$`, from which it is restored exactly.
@@ -21,7 +21,8 @@ __all__ = ["canonical_json", "decode_value", "digest_of", "encode_value", "from_
 
 _PLAIN = (str, int, bool, type(None))
 
-# Subclasses before their bases: a datetime is a date too.
+# Subclasses before their bases: a datetime is also a date. Only NaN and infinities are tagged
+# floats, as JSON lacks them.
 _TAGGED: tuple[tuple[type, str, Callable[[Any], Any], Callable[[Any], Any]], ...] = (
     (float, "$float", float.__repr__, float),
     (datetime, "$datetime", datetime.isoformat, datetime.fromisoformat),
@@ -59,7 +60,8 @@ def encode_value(value: Any) -> Any:
         return {"$dict": [[encode_value(key), encode_value(item)] for key, item in value.items()]}
     for tagged, tag, encode, _ in _TAGGED:
         if isinstance(value, tagged):
-            # pyarrow returns pandas' subclasses of datetime and timedelta for nanoseconds.
+            # For nanoseconds, pyarrow returns pandas' subclasses of datetime and timedelta, whose
+            # `isoformat` would be restored without them.
             if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):
                 raise TypeError("a time finer than microseconds can't be stored")
             return {tag: encode(value)}
@@ -72,7 +74,7 @@ def encode_value(value: Any) -> Any:
 
 
 def decode_value(data: Any) -> Any:
-    """Return the value of which `encode_value` made the data."""
+    """Return the value that `encode_value` encoded."""
     if isinstance(data, list):
         return [decode_value(item) for item in data]
     if not isinstance(data, dict):
@@ -88,24 +90,24 @@ def decode_value(data: Any) -> Any:
     return {key: decode_value(item) for key, item in data.items()}
 
 
-# Made once: `json.dumps` with options makes a new encoder for each call.
+# Created once: `json.dumps` with options creates a new encoder on each call.
 _IN_ORDER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def to_json(value: Any) -> str:
-    """Return `value` as a JSON string that `from_json` reads; keys stay in their order."""
+    """Return `value` as a JSON string for `from_json`; keys keep their order."""
     return _IN_ORDER.encode(encode_value(value))
 
 
 def from_json(text: str) -> Any:
-    """Return the value of which `to_json` made the string."""
+    """Return the value that `to_json` wrote."""
     return decode_value(json.loads(text))
 
 
 def canonical_json(value: Any) -> bytes:
     """Return `value` as canonical JSON: keys sorted, no whitespace, UTF-8."""
-    # A lone surrogate, which JSON allows in a string, has no UTF-8; it must have a digest too.
+    # A lone surrogate, which JSON allows in a string, has no UTF-8, but must have a digest too.
     return _SORTED.encode(encode_value(value)).encode("utf-8", "surrogatepass")
 
 

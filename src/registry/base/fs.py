@@ -1,4 +1,4 @@
-"""Files and folders that appear complete or not at all, and locks that save duplicate work."""
+"""Write files and folders atomically, and lock files to avoid duplicate work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _CHUNK = 1 << 20
-# What renaming a folder to one that exists raises; which one depends on the platform.
+# Errors of renaming a folder to an existing one; which of them depends on the platform.
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
 _DISK_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -59,7 +59,7 @@ class HashedFile(io.RawIOBase):
         self._digest = hashlib.sha256()
 
     def writable(self) -> bool:
-        """Return true."""
+        """Return True."""
         return True
 
     def write(self, data: Any, /) -> int:
@@ -88,12 +88,12 @@ class HashedFile(io.RawIOBase):
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Yield a new private folder under `parent`; it is removed at the end with its content.
+    """Yield a new private folder under `parent`, and remove it with its content at the end.
 
     Raises:
-        CacheError: the folder can't be made, or the disk is full or broken.
+        CacheError: the folder can't be created, or the disk is full or broken.
     """
-    import shutil  # a warm open writes nothing
+    import shutil  # not needed to open a cached dataset
 
     folder = parent / uuid.uuid4().hex
     try:
@@ -117,7 +117,7 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        # "x" never opens something that is there already, such as a symbolic link of another user.
+        # "x" never opens an existing file, such as a symbolic link of another user.
         with temporary.open("xb") as file:
             write(file)
             file.flush()
@@ -129,7 +129,7 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def publish_folder(folder: Path, target: Path) -> None:
-    """Move a finished `folder` to `target`; an entry that another process put there first stays."""
+    """Move a finished `folder` to `target`, unless another process published it first."""
     for path in folder.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -144,7 +144,7 @@ def publish_folder(folder: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable: only a sync of the folder itself does."""
+    """Make renames in a folder durable, which needs a sync of the folder itself."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -156,8 +156,8 @@ def _sync_folder(folder: Path) -> None:
 def lock(path: Path) -> Iterator[None]:
     """Hold the lock file at `path`, so that one process does the work and others wait for it.
 
-    Correctness never depends on it: where locking fails (a file system without locks, a read-only
-    cache), the work is done without, at worst twice.
+    Correctness never depends on it: if locking fails (a file system without locks, a read-only
+    cache), the work is done without a lock, at worst twice.
     """
     from filelock import FileLock
 

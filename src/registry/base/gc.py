@@ -1,4 +1,4 @@
-"""Pause the garbage collector while many short-lived records are made."""
+"""Pause the garbage collector while many short-lived records are created."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["gc_paused"]
 
 @contextlib.contextmanager
 def gc_paused() -> Iterator[None]:
-    """Disable the cyclic garbage collector; it is left alone where it is disabled already."""
+    """Disable the cyclic garbage collector, and enable it again unless it was off before."""
     if not gc.isenabled():
         yield
         return
-    # Records and their values have no cycles, but there are so many of them that the collector's
-    # search for cycles took a fifth of the time of a build by records.
+    # Records and their values have no cycles, but there are so many that searching them for cycles
+    # took a fifth of the time of a build by records.
     gc.disable()
     try:
         yield

@@ -1,4 +1,4 @@
-"""The files that a local path stands for: one definition for pinning and for comparing."""
+"""List the files of a local path; one definition for both pinning and `diff`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["local_files"]
 
 
 def local_files(path: str) -> list[str]:
-    """Return the file at a path, those in a folder, or those that a glob matches, sorted.
+    """Return the file at a path, all files in a folder, or those that a glob matches, sorted.
 
-    Files and folders directly in a folder whose names start with a dot are left out, as a glob
-    leaves them out: `.git` and `.DS_Store` change without a change of the data.
+    Files and folders directly in a folder whose names start with a dot are skipped, as by a glob:
+    `.git` and `.DS_Store` change even if the data does not.
     """
     if os.path.isfile(path):
         return [path]

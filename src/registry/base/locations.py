@@ -1,4 +1,4 @@
-"""Paths and URLs: their protocol, their suffixes, and how to show them without secrets."""
+"""Inspect paths and URLs: protocol, suffixes, and a form without secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WEB = ("http", "https")
 
 
 def protocol_of(location: str) -> str:
-    """Return the protocol of a URL, `file` for a path."""
+    """Return the protocol of a URL, or `file` for a path."""
     return location.partition("://")[0] if "://" in location else "file"
 
 
@@ -41,7 +41,7 @@ def local_path(location: str) -> str:
 def public_location(location: str) -> str:
     """Return a location for messages and pins: a URL without user, password and query.
 
-    Only of http(s) is `?` the start of a query; in an S3 key it is a character like any other.
+    `?` starts a query only with http(s); in an S3 key it is an ordinary character.
     """
     if is_local(location):
         return location
@@ -57,18 +57,18 @@ def has_secret(location: str) -> bool:
 
 
 def _path_of(location: str) -> str:
-    """Return the path that names the file, in lower case."""
+    """Return the path in a location, in lower case, for its suffixes."""
     is_web = protocol_of(location) in _WEB
     return (urlsplit(location).path if is_web else location).lower()
 
 
 def packed_suffix(location: str) -> str:
-    """Return the suffix of a compressed file, `.gz` of `x.csv.gz`; otherwise an empty string."""
+    """Return the suffix of a compressed file, such as `.gz` for `x.csv.gz`; otherwise ""."""
     suffix = os.path.splitext(_path_of(location))[1]
     return suffix if suffix in PACKED_SUFFIXES else ""
 
 
 def unpacked_suffix(location: str) -> str:
-    """Return the suffix before any compression suffix: `.jsonl` of `x.jsonl.gz?sig=…`."""
+    """Return the suffix before any compression suffix, such as `.jsonl` for `x.jsonl.gz?sig=…`."""
     path = _path_of(location).removesuffix(packed_suffix(location))
     return os.path.splitext(path)[1]

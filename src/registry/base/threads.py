@@ -1,4 +1,4 @@
-"""Work on many datasets, some at a time, that ends soon after its caller stops."""
+"""Work on many datasets in threads that end soon after their caller stops."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_jobs(
     """
     stopped = threading.Event()
 
-    # A thread can't be interrupted from outside; its reports are where it can be ended.
+    # A thread can't be interrupted from outside, but an exception of `report` ends its work.
     def report_or_stop(name: str, progress: Progress) -> None:
         if stopped.is_set():
             raise _StoppedError

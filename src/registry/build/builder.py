@@ -2,7 +2,7 @@
 
     fetch → columnar pipeline, then row pipeline → write → duplicate ids → subsample → expectations
 
-Both pipelines end in the same rows; tests/roads holds them to each other.
+Both pipelines must produce the same rows; tests/roads compares them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from registry.build.subsample import select
 from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError
 from registry.progress import Progress, Report
-from registry.sources import fetch
 from registry.sources.source_type import reader_of
 from registry.store.reader import SampleFile
 from registry.store.schema import MetadataTypeMismatchError
@@ -51,7 +50,7 @@ class BuildResult:
     rows: int
     """Number of samples."""
     batches: list[list[int]]
-    """Rows and choices of each batch, as `SampleFile` takes them."""
+    """Numbers of rows and choices of each batch, for `SampleFile`."""
     columns: list[str]
     """Columns with at least one value."""
     repeated: frozenset[str | int]
@@ -74,25 +73,25 @@ def build(
 
     Args:
         spec: The dataset.
-        pins: What its sources hold.
+        pins: Versions of its sources.
         context: How they may be read.
-        folder: An empty folder of the caller's own.
-        limit: Samples at most, None for all. No more of the sources is read than they need.
+        folder: An empty folder.
+        limit: Maximum number of samples, None for all. No more of the sources is read than needed.
 
     Raises:
-        SourceError: a source can't be read, or is not what was pinned.
-        DecodeError: a file is not what its type says.
-        MappingError: a record does not become a sample, or an id is repeated.
-        ExpectationError: the samples are not as `expect` says.
+        SourceError: a source can't be read, or differs from its pin.
+        DecodeError: a file is invalid for its type.
+        MappingError: a record can't be mapped to a sample, or an id is repeated.
+        ExpectationError: the samples differ from what `expect` says.
     """
     json_keys: JsonKeys = frozenset()
     while True:
         try:
             return _build_once(spec, pins, context, folder, limit, json_keys)
         except MetadataTypeMismatchError as error:
-            # A later batch has metadata of another type. Its key is stored as JSON in the next
+            # A later batch has metadata of a different type. Its key is stored as JSON in the next
             # attempt; a second mismatch means mixed data, and all metadata becomes JSON at once
-            # instead of one more attempt for each key.
+            # instead of one attempt per key.
             json_keys = None if json_keys or error.key is None else frozenset({error.key})
             for path in folder.iterdir():
                 path.unlink()
@@ -110,7 +109,7 @@ def _build_once(
     if limit is not None:
         batches = _first_rows(batches, limit)
     result = _write(batches, folder / "mapped.arrow", context.report)
-    # Steps that need every sample read the file just written, batch by batch: memory stays flat.
+    # Steps that need all samples read the written file batch by batch, so memory use is constant.
     rule = spec.duplicate_rule
     if result.repeated and rule != "keep":
         own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
@@ -129,16 +128,16 @@ def _build_once(
 def _mapped_batches(
     spec: DatasetSpec, pins: Pins, context: SourceContext, json_keys: JsonKeys, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all samples in the order of the sources."""
+    """Yield the rows of all samples in source order."""
     pipeline = compile_pipeline(spec, pins, context, json_keys=json_keys, limit=limit)
     state = PipelineState()
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
-        for file in fetch(source, pinned, context, rows=limit):
+        for file in reader_of(source).fetch(pinned, context, rows=limit):
             start = state.next_record
             with contextlib.suppress(NotColumnarError, DecodeError):
                 yield from columnar_pipeline(file, source, pipeline, state)
                 continue
-            # The row pipeline maps the rest, or words what is wrong with it.
+            # The row pipeline maps the rest, or raises the precise error.
             skip = state.next_record - start
             yield from row_pipeline(file, source, pipeline, state, skip=skip)
 
@@ -151,7 +150,6 @@ def _first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.Re
 
 
 def _write(batches: Iterable[pa.RecordBatch], path: Path, report: Report) -> BuildResult:
-    """Write rows to a new file."""
     remaining = iter(batches)
     first = next(remaining, None)
     schema = samples_schema({}) if first is None else first.schema
@@ -169,22 +167,22 @@ def _write(batches: Iterable[pa.RecordBatch], path: Path, report: Report) -> Bui
 def records_of(
     source: Source, pinned: SourcePin, context: SourceContext
 ) -> Iterator[DatasetRecord]:
-    """Yield the records of a pinned source, file after file."""
-    files = fetch(source, pinned, context)
-    return chain.from_iterable(reader_of(source).decode(file) for file in files)
+    """Yield the records of a pinned source, file by file."""
+    reader = reader_of(source)
+    return chain.from_iterable(map(reader.decode, reader.fetch(pinned, context)))
 
 
 def samples_in_order(
     spec: DatasetSpec, pins: Pins, context: SourceContext
 ) -> Iterator[tuple[int, Sample]]:
-    """Return the samples in the source's order, one at a time, with their records' numbers.
+    """Return an iterator over the samples in source order, with the numbers of their records.
 
     Raises:
-        ManifestError: at once, where the mapping does not compile.
+        ManifestError: the mapping does not compile; raised before the first sample.
     """
     pipeline, state = compile_pipeline(spec, pins, context), PipelineState()
     return chain.from_iterable(
         map_file_samples(file, source, pipeline, state)
         for source, pinned in zip(spec.sources, pins.sources, strict=True)
-        for file in fetch(source, pinned, context)
+        for file in reader_of(source).fetch(pinned, context)
     )

@@ -1,4 +1,4 @@
-"""Record batches of a file → rows of samples, for as long as columns hold exactly its records."""
+"""Record batches of a file → rows of samples, while columns represent the records exactly."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["columnar_pipeline"]
 def columnar_pipeline(
     file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the samples of a file; `state` says how many of its records are mapped.
+    """Yield the rows of the samples of a file; `state` counts the mapped records.
 
     Raises:
-        NotColumnarError: the row pipeline has to map the records that follow.
-        DecodeError: the file is damaged from there on.
+        NotColumnarError: the row pipeline has to map the remaining records.
+        DecodeError: the remaining part of the file is invalid.
     """
     mapper = pipeline.columnar
     if mapper is None:
@@ -44,7 +44,7 @@ def columnar_pipeline(
             batch, metadata_types = mapper.map(view, state.metadata_types)
         may_name_files = any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)
         if pipeline.resolve is not None and may_name_files:
-            # To look for a file beside a remote source is a request for each sample.
+            # Finding a file beside a remote source takes a request per name, made record by record.
             raise NotColumnarError("files beside a remote source")
         state.next_record = end
         if batch.num_rows:

@@ -1,7 +1,7 @@
-"""Repeated ids of a samples file: detected in little memory; refused, dropped or numbered.
+"""Repeated ids of a samples file: detected in little memory; rejected, dropped or numbered.
 
-As long as ids ascend none can repeat, and nothing is stored. From the first that does not, 64 bits
-of each id are stored; only where two of these agree are the ids themselves compared.
+Ascending ids can't repeat, so nothing is stored for them. From the first batch that does not
+ascend, a 64-bit hash of each id is stored; ids are compared only if their hashes are equal.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 __all__ = ["DuplicateIdDetector", "DuplicateRule", "resolve_duplicates"]
 
 DuplicateRule = Literal["error", "drop", "suffix"]
-"""What to do with a sample whose id an earlier sample has."""
+"""What to do with a sample that has the id of an earlier sample."""
 
 Id = str | int | None
 _COLUMNS = ("id", "id_number")
-"""Columns of ids, of str and of int; one is null where the other has a value."""
+"""Columns of str and int ids; one is null where the other has a value."""
 
 
 class DuplicateIdDetector:
-    """Collects the ids of batches as they are written, to find those of more than one row."""
+    """Collects the ids of batches while they are written, to find repeated ones."""
 
     def __init__(self) -> None:
         self._last: str | int | None = None
         self._ascending = 0
-        """Number of batches before the first whose ids do not ascend."""
+        """Number of batches before the first one whose ids don't ascend."""
         self._hashes: list[NDArray[np.int64]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -50,7 +50,7 @@ class DuplicateIdDetector:
             self._hashes.append(_hashes(batch))
 
     def _ascends(self, batch: pa.RecordBatch) -> bool:
-        """Return whether the ids are all str or all int, and each is above the one before."""
+        """Return whether the ids are all str or all int, and each is greater than the last."""
         ids = (
             batch.column("id") if batch.column("id").null_count == 0 else batch.column("id_number")
         )
@@ -65,7 +65,7 @@ class DuplicateIdDetector:
         return above and bool(pc.all(higher, min_count=0).as_py())
 
     def repeated(self, file: SampleFile) -> frozenset[str | int]:
-        """Return the ids of more than one row of the file that was written."""
+        """Return the repeated ids of the written file."""
         if not self._hashes:
             return frozenset()
         # The ascending batches were not hashed while they were written.
@@ -100,16 +100,16 @@ def _hashes(batch: pa.RecordBatch) -> NDArray[np.int64]:
 def resolve_duplicates(
     file: SampleFile, repeated: frozenset[str | int], rule: DuplicateRule, *, dataset: str
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file, each with an id of its own.
+    """Yield the rows of a file with unique ids.
 
     Args:
         file: The file.
-        repeated: The ids of more than one row, from `DuplicateIdDetector.repeated`.
+        repeated: The repeated ids, from `DuplicateIdDetector.repeated`.
         rule: What to do with the second and later rows of an id.
         dataset: Name in messages.
 
     Raises:
-        MappingError: the rule is `error`; it names the record and the first one with its id.
+        MappingError: the rule is `error`; the message has the record and the first with its id.
     """
     change = {"error": _refusing, "drop": _dropping, "suffix": _numbering}[rule]
     return change(file, repeated, dataset)
@@ -163,10 +163,10 @@ def _numbering(
 
 
 class _Numbers:
-    """Appends to each repeated id the first number that makes it unique.
+    """Appends the lowest number to each repeated id that makes it unique.
 
-    Storing every id would need memory for all of a large file. Only ids that can clash are stored:
-    the repeated ones, the ones made here, and those that look like a repeated id with a number.
+    Storing every id of a large file would need too much memory. Only ids that can collide are
+    stored: repeated ones, numbered ones, and those that look like a repeated id with a number.
     """
 
     def __init__(self, repeated: frozenset[str | int]) -> None:
@@ -174,10 +174,10 @@ class _Numbers:
         self._stems = {str(one) for one in repeated}
         self._seen: set[str | int] = set()
         self._next: dict[str | int, int] = {}
-        """Id → a number; all from 2 up to it are taken."""
+        """Id → the next number to try; all lower ones, from 2, are taken."""
 
     def own(self, one: Id) -> Id:
-        """Return an id as it is if it is new, else with a number."""
+        """Return an id unchanged if it is new, else with a number."""
         if one is None:
             return None
         if one in self._seen:

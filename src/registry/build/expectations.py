@@ -29,7 +29,7 @@ Offenders = Iterator[int]
 def check_samples(
     file: SampleFile, expect: Expect, repeated: frozenset[str | int], *, dataset: str
 ) -> None:
-    """Raise an ExpectationError that counts and names the samples that fail.
+    """Raise an ExpectationError with the number and names of the samples that fail.
 
     Args:
         file: The samples.
@@ -98,10 +98,8 @@ def _targets_outside_choices(batch: pa.RecordBatch) -> Offenders:
 
 
 def _is_capital_of_choices(batch: pa.RecordBatch) -> NDArray[np.bool_]:
-    """Return which rows have a single capital letter of their choices as the target.
-
-    It reads only bytes and offsets, and settles nearly every row of a multiple-choice dataset.
-    """
+    """Return which rows have a single capital letter of their choices as the target."""
+    # Reads only bytes and offsets, and decides nearly every row of a multiple-choice dataset.
     target, choices = batch.column("target"), batch.column("choices")
     if target.null_count or choices.null_count:
         return np.zeros(batch.num_rows, bool)

@@ -1,8 +1,8 @@
-"""Files named in samples, relative to the file that the samples came from.
+"""Resolve file names in samples, relative to the data file of the dataset.
 
 A value of `files`, `setup`, a sandbox's configuration or a user message's media may be a path or
-the content itself. Only what looks like a relative path is looked up, and only beside the
-dataset's own file, so that inline content never becomes part of a request.
+the content itself. Only values that look like a relative path are resolved, and only in the folder
+of the data file, so that inline content never becomes part of a request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from registry.sources.filesystem import (
 __all__ = ["Resolve", "local_resolver", "remote_resolver", "resolve_files", "resolver"]
 
 Resolve = Callable[[str], str]
-"""Turns a value into the path or URL of a file beside the dataset, or returns it unchanged."""
+"""Returns the path or URL of a file beside the data file, or the value unchanged."""
 
 # Letters, digits and a few signs, with a folder or a suffix: `img/1.png`, `compose.yaml`.
 _PATH_LIKE = re.compile(r"(?!/)(?=.*[./])[\w.+@~-]+(/[\w.+@~-]+)*")
@@ -72,7 +72,7 @@ def resolver(location: str, options: Mapping[str, Any]) -> Resolve:
 
 
 def resolve_files(sample: Sample, resolve: Resolve) -> Sample:
-    """Resolve the file names of a sample, in place, and return it."""
+    """Resolve the file names of a sample in place, and return the sample."""
     if sample.sandbox is not None and isinstance(sample.sandbox.config, str):
         config = resolve(sample.sandbox.config)
         sample.sandbox = SandboxEnvironmentSpec(sample.sandbox.type, config)
@@ -86,7 +86,7 @@ def resolve_files(sample: Sample, resolve: Resolve) -> Sample:
 
 
 def _resolve_media(message: ChatMessage, resolve: Resolve) -> ChatMessage:
-    # Inspect resolves what a user sends, and leaves what a model or a tool said.
+    # As Inspect does: it does not resolve media in messages of a model or a tool.
     if not isinstance(message, ChatMessageUser) or isinstance(message.content, str):
         return message
     content = [

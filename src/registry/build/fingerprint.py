@@ -1,6 +1,6 @@
-"""The key of samples in the cache: a digest of all that determines them.
+"""The key of samples in the cache: a digest of everything that determines them.
 
-A change of its value makes every user build every dataset again.
+Changing the value makes every user build every dataset again.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.locations import is_local, public_location
 from registry.manifest.serialize import data_of, is_not_default
-from registry.sources import pin
 from registry.sources.pins import Pins
+from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
@@ -24,8 +24,8 @@ __all__ = ["first_fingerprint", "pin_all", "samples_fingerprint"]
 
 def pin_all(spec: DatasetSpec, context: SourceContext) -> Pins:
     """Pin every source of a dataset."""
-    side = None if spec.join is None else pin(spec.join.source, context)
-    return Pins(tuple(pin(source, context) for source in spec.sources), side)
+    side = None if spec.join is None else reader_of(spec.join.source).pin(context)
+    return Pins(tuple(reader_of(source).pin(context) for source in spec.sources), side)
 
 
 def first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
@@ -34,16 +34,20 @@ def first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
 
 
 def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
-    """Return the digest of all that determines the samples, before any view."""
+    """Return the digest of everything that determines the samples, without the view."""
     base = spec.source.base_location
-    # Names of files beside a remote source become URLs while samples are built. Beside a local
-    # source they become paths when a sample is opened, so the cache holds no path of this machine.
+    # Names of files beside a remote source become URLs during the build. Beside a local source
+    # they become paths when a sample is read, so the cache contains no path of this machine.
     remote = None if base is None or is_local(base) else public_location(base)
     mapper = None
     if spec.mapper is not None:
         from registry.mapping.custom import mapper_digest
 
         mapper = [spec.mapper, mapper_digest(spec.mapper)]
+    join = None
+    if spec.join is not None and pins.side is not None:
+        how = data_of(spec.join, without={"source"})
+        join = [how, pins.side.identity, _decoding(spec.join.source)]
     data = data_of(spec)
     return digest_of(
         {
@@ -51,7 +55,7 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
             "format": CACHE_FORMAT,
             "pins": [one.identity for one in pins.sources],
             "decode": [_decoding(source) for source in spec.sources],
-            "join": _join_identity(spec, pins),
+            "join": join,
             "mapper": mapper,
             "expect": data_of(spec.expect, without={"samples"}, keep=is_not_default),
             "on_duplicate": spec.duplicate_rule,
@@ -61,12 +65,5 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
 
 
 def _decoding(source: Source) -> dict[str, Any]:
-    """Return what determines how the bytes of a source become records."""
+    """Return the options that determine how the bytes of a source become records."""
     return data_of(source, without=source.location_keys)
-
-
-def _join_identity(spec: DatasetSpec, pins: Pins) -> list[Any] | None:
-    if spec.join is None or pins.side is None:
-        return None
-    how = data_of(spec.join, without={"source"})
-    return [how, pins.side.identity, _decoding(spec.join.source)]

@@ -1,4 +1,4 @@
-"""Open samples of the cache as a dataset, through its view."""
+"""Open cached samples as a dataset, with its view."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["finisher", "open_entry"]
 def open_entry(
     spec: DatasetSpec, entry: CacheEntry, cache: Cache, fingerprint: str
 ) -> ArrowDataset:
-    """Open an entry through the view of the dataset; its samples are read when they are used."""
+    """Open an entry with the view of the dataset; samples are read on access."""
     is_hub = all(source.shuffle_order == "hub" for source in spec.sources)
     file = SampleFile(entry.folder / "samples.arrow", entry.meta["batches"])
     view = open_view(
@@ -46,14 +46,14 @@ def open_entry(
 
 
 def finisher(spec: DatasetSpec) -> Callable[[Sample], Sample]:
-    """Return the step that turns names of files beside a local source into paths.
+    """Return a function that resolves names of files beside a local source.
 
     It runs when a sample is read, so that the cache contains no path of this machine.
     """
     base = spec.source.base_location
     if base is None or not is_local(base):
         return lambda sample: sample
-    # Imported only now: few datasets name files.
+    # Imported here, because few datasets name files.
     from registry.build.file_references import local_resolver, resolve_files
 
     return partial(resolve_files, resolve=local_resolver(base))

@@ -1,4 +1,4 @@
-"""What the row and the columnar pipeline share: the compiled mapping, and how far they are."""
+"""What the row and the columnar pipeline share: the compiled mapping and the state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from registry.errors import ManifestError, Problem
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
-from registry.sources import fetch
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["JsonKeys", "Pipeline", "PipelineState", "compile_pipeline"]
 
 JsonKeys = frozenset[str] | None
-"""Keys of the metadata whose values differ in type; None where metadata is JSON as a whole."""
+"""Metadata keys whose values differ in type; None if all metadata is stored as JSON."""
 
 _CHUNK_ROWS = 512
-"""Records whose samples are made together: few enough to stay in the processor's cache."""
+"""Records mapped at a time: few enough to stay in the CPU cache."""
 _FEW_ROWS = 4096
-"""Fewer first samples than this take the row pipeline, which reads less of a file at a time."""
+"""Below this limit the row pipeline is used, because it reads less of a file at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +46,20 @@ class Pipeline:
     transform: Transform
     """`join`, `explode` and `where`, applied to the records before they are mapped."""
     resolve: Resolve | None
-    """Resolves names of files beside a remote source; None where there is nothing to ask."""
+    """Resolves names of files beside a remote source; None if the source is local."""
     json_keys: JsonKeys
     chunk_rows: int
-    """Records that the row pipeline maps before it hands on their rows."""
+    """Number of records that the row pipeline maps at a time."""
 
 
 @dataclass
 class PipelineState:
-    """What one file leaves for the next, whichever pipeline its records took."""
+    """State that is passed from file to file, by both pipelines."""
 
     next_record: int = 1
-    """Number of the next record, counted over all files."""
+    """Number of the next record, across all files."""
     metadata_types: Mapping[str, MetadataType] | None = None
-    """Types of the metadata's values; None until the first rows have decided them."""
+    """Types of the metadata values; None until the first rows determine them."""
 
 
 def compile_pipeline(
@@ -75,19 +74,19 @@ def compile_pipeline(
 
     Args:
         spec: The dataset.
-        pins: What its sources hold; the lookup table of `join` is read from them when needed.
+        pins: Versions of its sources; the lookup table of `join` is read on first use.
         context: How they may be read.
         json_keys: Keys of the metadata that are stored as JSON.
-        limit: How many samples are wanted; None for all.
+        limit: Number of samples to build; None for all.
 
     Raises:
         ManifestError: an expression or a condition does not compile.
         AccessError: the mapper's package is not trusted.
     """
     few = limit is not None and limit < _FEW_ROWS
-    # These see one record at a time: a column has no place for what they add or call.
+    # These need one record at a time: they add records or values, or call Python code.
     rows_only = spec.mapper is not None or spec.join is not None or spec.explode is not None
-    # Fields before the condition: where both are wrong, the first problem is that of the fields.
+    # Fields first: if both are invalid, the problem of the fields is reported.
     try:
         mapper = FieldMapper(spec.fields) if spec.mapper is None else load_mapper(spec.mapper)
     except ValueError as error:
@@ -109,18 +108,19 @@ def compile_pipeline(
 
 
 def _remote_resolver(source: Source) -> Resolve | None:
-    # Names beside a local file become paths when a sample is opened: a cache entry holds no path
-    # of one machine. A URL is the same everywhere, and offline it could not be asked for again.
+    # Names beside a local file are resolved when a sample is read, so that the cache contains no
+    # path of this machine. A URL is the same everywhere, and can't be looked up again offline.
     base = source.base_location
     return None if base is None or is_local(base) else remote_resolver(base, source.fs_options)
 
 
 def _lookup_rows(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Iterator[LookupRow]:
     """Yield the records of the lookup table of `join`."""
-    assert spec.join is not None  # noqa: S101 (only a dataset with `join` asks)
+    assert spec.join is not None  # noqa: S101 (only called for a dataset with `join`)
     assert pins.side is not None  # noqa: S101 (it is pinned with the sources)
-    for file in fetch(spec.join.source, pins.side, context):
-        for number, record in enumerate(reader_of(spec.join.source).decode(file), 1):
+    reader = reader_of(spec.join.source)
+    for file in reader.fetch(pins.side, context):
+        for number, record in enumerate(reader.decode(file), 1):
             yield LookupRow(file.location, number, record)
 
 

@@ -1,4 +1,4 @@
-"""Decide how a dataset is opened: from the cache, or by building its first or all samples."""
+"""Decide how to open a dataset: from the cache, or by building its first or all samples."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.build.fingerprint import first_fingerprint, pin_all, samples_fingerprint
-from registry.sources import probe
 from registry.sources.pins import Pins, SourceContext, UnknownDigestError
+from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
     from registry.cache import CacheEntry
@@ -23,15 +23,15 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What to do to open a dataset."""
 
     scope: Literal["cached", "first", "all"]
-    """Open the entry, or build the first samples or all of them."""
+    """Open the entry, build the first samples, or build all samples."""
     pins: Pins
-    """What the sources hold; probes where only the first samples are read."""
+    """Versions of the sources; probes if only the first samples are read."""
     fingerprint: str
     """Key of the entry in the cache."""
     entry: CacheEntry | None = None
     """The samples in the cache."""
     limit: int | None = None
-    """How many samples the entry has at most, from the first; None for all."""
+    """Maximum number of samples of the entry, from the first; None for all."""
 
 
 def plan(
@@ -42,15 +42,15 @@ def plan(
     Args:
         spec: The dataset.
         context: How its sources may be read.
-        verify: Count samples in the cache only if they have their digest.
-        full: Read all samples even where the first would do.
+        verify: Use cached samples only if their digest is correct.
+        full: Read all samples even if the first ones are enough.
 
     Raises:
         SourceError: a source can't be pinned.
     """
     limit = None if full or context.refresh else first_samples(spec)
     pins = None
-    # Pinning reads whole files. Where the first samples may do, only pin what is known already.
+    # Pinning reads complete files. If the first samples may be enough, use only known digests.
     with contextlib.suppress(UnknownDigestError):
         pins = pin_all(spec, replace(context, whole=context.whole and limit is None))
     if pins is not None:
@@ -74,9 +74,9 @@ def _plan_all(spec: DatasetSpec, pins: Pins, context: SourceContext, *, verify: 
 def _plan_first(
     spec: DatasetSpec, pins: Pins | None, context: SourceContext, limit: int, *, verify: bool
 ) -> Plan | None:
-    """Decide how to open the first samples; None if they can't be read without the others."""
-    # With a complete lock a probe either proves that the bytes are the pinned ones or gives none,
-    # so the entry is that of the pins, and is found without a request.
+    """Decide how to open the first samples; None if they can't be read without the rest."""
+    # With a complete lock a probe either proves that the bytes are pinned or returns None, so the
+    # entry has the fingerprint of the pins, and is found without a request.
     locked = pins if context.lock is not None and context.lock.complete else None
     if locked is not None:
         fingerprint = first_fingerprint(spec, locked, limit)
@@ -85,7 +85,7 @@ def _plan_first(
             return Plan(
                 scope="cached", pins=locked, fingerprint=fingerprint, entry=entry, limit=limit
             )
-    found = [probe(source, context) for source in spec.sources]
+    found = [reader_of(source).probe(context) for source in spec.sources]
     probes = Pins(tuple(one for one in found if one is not None))
     if len(probes.sources) < len(found):
         return None
@@ -96,14 +96,14 @@ def _plan_first(
 
 
 def first_samples(spec: DatasetSpec) -> int | None:
-    """Return how many samples from the start of the sources make the dataset; None for all."""
+    """Return how many samples from the start of the sources are enough; None for all."""
     needs_all = (
         spec.view.shuffle
         or spec.sample is not None
         or spec.join is not None
         or spec.duplicate_rule == "drop"
     )
-    # With these, a number of samples says nothing about the number of records.
+    # With these, the number of samples does not determine the number of records.
     by_record = spec.where is not None or spec.explode is not None or spec.mapper is not None
     if needs_all or (by_record and not all(source.is_stream for source in spec.sources)):
         return None
@@ -113,7 +113,7 @@ def first_samples(spec: DatasetSpec) -> int | None:
 def find_samples(
     context: SourceContext, fingerprint: str, *, verify: bool = False
 ) -> CacheEntry | None:
-    """Return the samples in the cache; damaged ones are moved to the quarantine."""
+    """Return the cached samples, or None; a damaged entry is moved to the quarantine."""
     from registry.store.reader import is_readable
 
     entry = None if context.refresh else context.cache.find("samples", fingerprint)

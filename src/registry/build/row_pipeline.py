@@ -1,7 +1,7 @@
-"""Records of a file, one by one, → rows of samples.
+"""Records of a file, one by one → rows of samples.
 
-It maps whatever a manifest can say, and words every error; the columnar pipeline only ever gives
-the same rows sooner.
+It supports every manifest and raises every error; the columnar pipeline returns the same rows
+faster.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ def row_pipeline(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the samples of a file.
 
-    An error is raised behind the rows of the records before it, wherever a chunk begins.
+    An error is raised after the rows of all earlier records, independent of chunk boundaries.
 
     Args:
         file: The file.
         source: Its type and options.
         pipeline: The compiled mapping.
-        state: What the files before it left; it is advanced.
-        skip: Records at the start that the columnar pipeline has mapped already.
+        state: State after the previous files; it is updated.
+        skip: Number of records at the start that the columnar pipeline has mapped.
     """
     if isinstance(pipeline.mapper, FieldMapper) and pipeline.resolve is None:
-        # The fields alone: to make a Sample of them costs more than the mapping.
+        # Only the fields: constructing a Sample costs more than the mapping.
         records = _transformed(file, source, pipeline, state, skip)
         samples = map_values(records, pipeline.mapper, dataset=pipeline.dataset)
     else:
@@ -70,7 +70,7 @@ def row_pipeline(
             chunk, error = _take(samples, pipeline.chunk_rows)
             batches, mapping_error = _batches(chunk, pipeline, state)
         yield from batches
-        if mapping_error is not None:  # it is of an earlier record than what ended the chunk
+        if mapping_error is not None:  # of an earlier record than the error that ended the chunk
             raise mapping_error
         if not chunk and error is None:
             return
@@ -80,7 +80,7 @@ def row_pipeline(
 def map_file_samples(
     file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, *, skip: int = 0
 ) -> Iterator[tuple[int, Sample]]:
-    """Yield the samples of a file, each with the number of its record; as `row_pipeline`."""
+    """Yield the samples of a file with the numbers of their records; see `row_pipeline`."""
     records = _transformed(file, source, pipeline, state, skip)
     samples = map_records(records, pipeline.mapper, dataset=pipeline.dataset)
     resolve = pipeline.resolve
@@ -131,7 +131,7 @@ def _batch(
     fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
     if state.metadata_types is None:
         metadata, json_keys = fields["metadata"], pipeline.json_keys
-        # Chosen from the first rows. Keys that some of these lack make all metadata JSON.
+        # Determined by the first rows. If some of them lack a key, all metadata becomes JSON.
         state.metadata_types = {
             key: "json"
             if json_keys and key in json_keys

@@ -1,4 +1,4 @@
-"""The key `sample`: a fixed, optionally stratified subsample of a file, in the file's order."""
+"""The key `sample`: a fixed, optionally stratified subsample of a file, in file order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
                 raise no_column(key, metadata or {}).at(field="sample.stratify_by")
             strata[place] = str(value)
     shares = _shares(Counter(strata), wanted.n)
-    # Python's generator, whose sequence for a seed is the same on every version and machine.
+    # Python's generator: its sequence for a seed is the same in every version, on every machine.
     places = list(range(file.rows))
     random.Random(wanted.seed).shuffle(places)
     kept = np.zeros(file.rows, bool)
@@ -52,7 +52,7 @@ def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
 
 
 def _shares(counts: Counter[str], n: int) -> dict[str, int]:
-    """Divide `n` in proportion to the counts, by the largest remainder; ties go by name."""
+    """Divide `n` in proportion to the counts, by largest remainder; ties are broken by name."""
     total = sum(counts.values())
     if n >= total:
         return dict(counts)

@@ -1,4 +1,4 @@
-"""What happens to records before they are mapped.
+"""Transforms of records before mapping: join, explode and where.
 
 The order is fixed: decode → columns → join → explode → where → map → duplicates → sample.
 """
@@ -25,7 +25,7 @@ Numbered = tuple[int, "DatasetRecord"]
 """A record and its number in the source, from 1."""
 
 Transform = Callable[[Iterator[Numbered]], Iterator[Numbered]]
-"""Changes, adds or drops records; each keeps the number of the record that it came from."""
+"""Changes, adds or drops records; a new record has the number of the one it came from."""
 
 
 class LookupRow(NamedTuple):
@@ -38,7 +38,7 @@ class LookupRow(NamedTuple):
     record: DatasetRecord
 
     def error(self, message: str) -> DecodeError:
-        """Return the error of a record that can't be joined."""
+        """Return the error for a record that can't be joined."""
         return DecodeError(f"record {self.number} can't be joined: {message}", file=self.file)
 
 
@@ -54,10 +54,10 @@ def compile_transforms(
 
     Args:
         spec: The dataset.
-        read_lookup: Reads the lookup table of `join`; called at most once, by the first record.
+        read_lookup: Reads the lookup table of `join`; called once, for the first record.
 
     The function raises:
-        MappingError: a key, list or column is absent; it names the record.
+        MappingError: a key, list or column is missing; the message has the record.
         DecodeError: a record of the lookup table has no key, or the key of an earlier one.
 
     Raises:
@@ -98,7 +98,7 @@ def _join(
 
 
 def _index(rows: Iterable[LookupRow], name: str) -> dict[Any, LookupRow]:
-    """Return the rows of a lookup table by their keys."""
+    """Return the rows of a lookup table by key."""
     by_key: dict[Any, LookupRow] = {}
     for row in rows:
         try:
@@ -122,7 +122,7 @@ def _key(record: DatasetRecord, name: str) -> Any:
 
 
 def _hashable(key: Any) -> Any:
-    """Return a key for which a dict agrees with `equal`: True differs from 1, NaN from itself."""
+    """Return a dict key that compares as `equal` does: True differs from 1, NaN from itself."""
     return (isinstance(key, bool), key) if equal(key, key) else object()
 
 

@@ -21,11 +21,11 @@ _VERBS = {
     "sync": "Build datasets into the cache.",
     "lock": "Pin datasets, so that every machine gets the same bytes.",
     "list": "List the datasets of the catalog.",
-    "show": "Show a dataset fully resolved.",
+    "show": "Show a dataset with `extends` and defaults applied.",
     "preview": "Show the first samples of a dataset.",
     "validate": "Check manifests.",
     "diff": "Show the differences between two versions of the catalog.",
-    "add": "Inspect a source and write a manifest for it.",
+    "add": "Infer a manifest from a source.",
     "schema": "Print a JSON Schema for editors.",
     "cache": "Inspect or clear the cache.",
 }

@@ -1,4 +1,4 @@
-"""Bytes of a file → records: one module per format, one row of the table each."""
+"""Decode the bytes of a file to records: a module and a row of the table for each format."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def decode(file: SourceBytes, source: Source, *, strict: bool = True) -> Iterato
         strict: Refuse files that would lose data. The loaders are not strict, like Inspect's.
 
     Raises:
-        DecodeError: the file is not what the source's type says; it has the line where known.
+        DecodeError: the file does not have the format of the source; with its line if known.
     """
     return DECODERS[source.type](file, source, strict=strict)

@@ -1,4 +1,4 @@
-"""Parquet, and the Arrow files that the source `hf` writes → records."""
+"""Decode Parquet, and the Arrow files that the source `hf` writes, to records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator
         try:
             yield from _records(pq.ParquetFile(data).iter_batches(_BATCH_ROWS), file)
         except (pa.ArrowException, OSError) as error:
-            # An errno is of the file itself; pyarrow reports invalid content as OSErrors without.
+            # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             message = f"not a Parquet file, or a damaged one: {error}"
@@ -64,7 +64,7 @@ def _records(batches: Iterable[pa.RecordBatch], file: SourceBytes) -> Iterator[D
 
 
 def _first_undecodable(batch: pa.RecordBatch) -> tuple[int, str]:
-    """Return the first row with a string that is not UTF-8, counted from 1, and the column."""
+    """Return the number of the first row with a string that is not UTF-8, and its column."""
     for row in range(batch.num_rows):
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             try:

@@ -1,6 +1,6 @@
-"""Parquet, and the Arrow files that the source `hf` writes → columns.
+"""Decode Parquet, and the Arrow files that the source `hf` writes, to columns.
 
-Columns that are not wanted are not read, so damage inside them is not noticed.
+Unwanted columns are not read, so damage inside them is not noticed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
         try:
             parquet = pq.ParquetFile(data)
             names = _chosen(parquet.schema_arrow.names, wanted)
-            # `columns` are paths into structs: a column whose own name has a dot can't be named.
+            # pyarrow takes `columns` as paths into structs, so it can't select a dotted name.
             columns = None if any("." in name for name in names) else names
             groups = map(parquet.metadata.row_group, range(parquet.metadata.num_row_groups))
             encoded: int = sum(group.total_byte_size for group in groups)
@@ -42,20 +42,20 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
             for batch in parquet.iter_batches(rows, columns=columns):
                 decoded = _decode_dictionaries(_validated(batch.select(names)))
                 yield Frame(decoded)
-                # A string that many rows repeat is encoded once, so that only the decoded size
-                # tells how many rows fit.
+                # The encoded size is misleading, as a string that many rows repeat is encoded
+                # once. Start with few rows, and grow by the decoded size of those before.
                 fitting = _BATCH_BYTES * decoded.num_rows // max(decoded.nbytes, 1)
                 rows = min(max(1, min(4 * rows, fitting)), most)
-                parquet.reader.set_batch_size(rows)  # of the batches not yet read
+                parquet.reader.set_batch_size(rows)  # for the following batches
         except (pa.ArrowException, OSError) as error:
-            # An errno is of the file itself; pyarrow reports invalid content as OSErrors without.
+            # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise NotColumnarError("an invalid file") from error
 
 
 def _decode_dictionaries(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with the values of dictionary-encoded columns in place of the codes."""
+    """Return rows with the values of dictionary-encoded columns instead of their indices."""
     for position, column in enumerate(batch.columns):
         if pa.types.is_dictionary(column.type):
             name = batch.schema.names[position]
@@ -71,6 +71,7 @@ def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iter
         waiting: list[pa.RecordBatch] = []
         for number in range(reader.num_record_batches):
             waiting.append(reader.get_batch(number).select(names))
+            # `datasets` writes batches of 1,000 rows or fewer, too small to map efficiently.
             rows = sum(batch.num_rows for batch in waiting)
             if rows >= _BATCH_ROWS or sum(batch.nbytes for batch in waiting) >= _BATCH_BYTES:
                 yield Frame(_validated(pa.concat_batches(waiting)))
@@ -80,7 +81,7 @@ def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iter
 
 
 def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows if their strings are UTF-8, which the readers of both formats don't check."""
+    """Return the rows if their strings are UTF-8, which neither of pyarrow's readers checks."""
     try:
         batch.validate(full=True)
     except pa.ArrowInvalid as error:
@@ -89,7 +90,7 @@ def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _chosen(names: Sequence[str], wanted: Wanted) -> list[str]:
-    """Return the columns of a file that are wanted, or that a wanted path may lead into."""
+    """Return the columns of a file that are wanted, or that a wanted path may start with."""
     if len(set(names)) < len(names):
         raise NotColumnarError("a duplicate column name")
     if wanted is None:

@@ -1,4 +1,4 @@
-"""Bytes of a file in blocks of complete lines, parsed in parallel."""
+"""Split the bytes of a file into blocks of complete lines, and parse them in parallel."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["line_blocks", "parse_blocks"]
 
-# Small blocks are faster: to touch new memory for the first time takes longer than to parse it.
+# Small blocks are faster: touching new memory for the first time takes longer than parsing it.
 _BLOCK_BYTES = 1 << 22
 _MOST_BYTES = 1 << 30
+# Each block that is parsed ahead takes memory: its bytes, and the columns made of them.
 _MOST_AHEAD = 8
 
 
@@ -28,11 +29,11 @@ def line_blocks(data: IO[bytes]) -> Iterator[bytearray]:
     Raises:
         NotColumnarError: a line has more than 1 GiB.
     """
-    # Some streams, such as those of pyarrow, have `readinto` but no type that says so.
+    # Some streams, such as those of pyarrow, have `readinto`, but `IO` does not declare it.
     read_into = cast("Callable[[memoryview], int | None]", data.readinto)  # type: ignore[attr-defined]
-    rest = b""  # the start of a line whose end is not read yet
+    rest = b""  # the start of a line that is not complete yet
     while True:
-        # At least doubled while no line ends, so that a long line is not copied many times.
+        # The size doubles while no line ends, so that a long line is not copied many times.
         block = bytearray(len(rest) + max(_BLOCK_BYTES, len(rest)))
         block[: len(rest)] = rest
         filled = len(rest)
@@ -67,6 +68,6 @@ def parse_blocks(
                 if block is not None:
                     waiting.append(pool.submit(parse, block))
                 yield frame
-        finally:  # the caller may stop early
+        finally:  # the caller may stop early, which must not wait for blocks that it won't use
             for future in waiting:
                 future.cancel()

@@ -1,4 +1,4 @@
-"""CSV → records: every cell is a str, a ragged row is an error."""
+"""Decode CSV to records: every cell is a str, and a ragged row is an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["end_of_rows", "read_csv"]
 
 _LARGEST_CELL = (1 << 31) - 1
-_PRIVATE_USE = 0xE000  # start of a range of Unicode that has no characters
+_PRIVATE_USE = 0xE000  # first code point of a Unicode range without assigned characters
 
 
 class _Reader(Protocol):
@@ -30,12 +30,12 @@ class _Reader(Protocol):
 
 
 def read_csv(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
-    """Yield a dict of str per row; rows of empty or whitespace cells are skipped.
+    """Yield a dict of str per row; rows of empty or whitespace-only cells are skipped.
 
-    Strict refuses what the loaders accept: a file without a header, a duplicate column.
+    If strict, refuse a missing header and duplicate columns, which the loaders accept.
     """
     options = cast("CsvSource", source)
-    # A limit of the whole process; its default of 128 KiB is too little for long texts.
+    # The limit is global to the process; its default of 128 KiB is too low for long texts.
     csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
     with open_text(file, options.encoding) as text:
         rows = _rows(text, file, options)
@@ -69,7 +69,7 @@ def _rows(
     """Yield each row with the number of its last line; an unclosed quote is an error."""
     delimiter = options.delimiter or csv.get_dialect(options.dialect).delimiter
     end = end_of_rows()
-    # An item for the reader is a line even without a line break, as the last one may have none.
+    # No line break is needed before `end`: to the reader, each item of the iterator is a line.
     made = csv.reader(chain(lines, [end]), options.dialect, delimiter=delimiter)
     reader = cast("_Reader", made)
     first_line = 1
@@ -88,9 +88,9 @@ def _rows(
 
 
 def end_of_rows() -> str:
-    """Return a row that no file has, to add after the last line: an unclosed quote swallows it.
+    """Return a row to append to a file: if it is not read back alone, a quote is unclosed.
 
-    The csv module itself accepts a quote that is open at the end of the file.
+    The csv module itself accepts a quote that is still open at the end of the file.
     """
-    # Random, so that no file can have it, and no character of it is ever a delimiter or a quote.
+    # Random, so that no file can contain it, and without any possible delimiter or quote.
     return "".join(chr(_PRIVATE_USE + byte) for byte in os.urandom(16))

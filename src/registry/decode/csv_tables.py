@@ -1,4 +1,4 @@
-"""CSV → columns of strings."""
+"""Decode CSV to columns of strings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DELIMITERS = frozenset(",;\t|")
 
 
 def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
-    """Yield the rows of a file as columns of strings: all columns, as all of them are checked."""
+    """Yield the rows of a file as columns of strings; unwanted ones too, as all are checked."""
     options = cast("CsvSource", source)
     delimiter = options.delimiter or csv.get_dialect(options.dialect).delimiter
     if delimiter not in _DELIMITERS or options.skip_rows or not is_utf8(options.encoding):
@@ -48,6 +48,7 @@ def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterat
         end = end_of_rows()
         stream.tail = f"\n{delimiter.join([end] * len(names))}\n".encode()
         reader = _open(stream, names, delimiter, has_header=options.fieldnames is None)
+        # One batch ahead, as only the last one ends with `end`.
         following = _next_batch(reader)
         while following is not None:
             batch, following = following, _next_batch(reader)
@@ -68,7 +69,7 @@ class _WithTail(io.RawIOBase):
         self.head = data.read(_BLOCK_BYTES)
         """The first bytes."""
         self.tail = b""
-        """Bytes to add after the last line."""
+        """Bytes to append; set once the number of columns is known."""
         self._first: bytes | None = self.head
 
     def readable(self) -> bool:
@@ -85,9 +86,9 @@ class _WithTail(io.RawIOBase):
 
 
 def _header(head: bytes, delimiter: str) -> tuple[str, ...]:
-    """Return the names of the first row, as the csv module reads them."""
+    """Return the column names in the first row, as the csv module reads them."""
     try:
-        # Without a byte-order mark, and with the line ends of text mode.
+        # As in text mode: without a byte-order mark, and with LF for every line end.
         text = io.StringIO(head[:_HEADER_BYTES].decode("utf-8-sig", "ignore"), newline=None)
         names = tuple(next(csv.reader(text, "unix", delimiter=delimiter), ()))
     except csv.Error as error:
@@ -109,7 +110,7 @@ def _open(
                 block_size=_BLOCK_BYTES, column_names=None if has_header else list(names)
             ),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            # Nothing is inferred: "1", "null" and "" are strings, as in the csv module.
+            # No type is inferred: "1", "null" and "" are strings, as in the csv module.
             convert_options=pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.large_string()),
                 strings_can_be_null=False,
@@ -138,22 +139,22 @@ def _next_batch(reader: pa.csv.CSVStreamingReader) -> pa.RecordBatch | None:
 
 def _drop_whitespace_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows that have any character other than whitespace."""
-    # Almost always the first column alone shows that there are no other rows.
-    doubtful = np.flatnonzero(~starts_with_visible_ascii(batch.column(0)))
-    if len(doubtful) == 0:
+    # Nearly always the first column alone rules out every row.
+    candidates = np.flatnonzero(~starts_with_visible_ascii(batch.column(0)))
+    if len(candidates) == 0:
         return batch
     is_kept = np.ones(batch.num_rows, bool)
-    rows = batch.take(int64_array(doubtful)).to_pylist()
-    is_kept[doubtful] = [any(cell.strip() for cell in row.values()) for row in rows]
+    rows = batch.take(int64_array(candidates)).to_pylist()
+    is_kept[candidates] = [any(cell.strip() for cell in row.values()) for row in rows]
     return batch if is_kept.all() else batch.take(int64_array(np.flatnonzero(is_kept)))
 
 
 def _normalize_newlines(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with the newlines of text mode inside quoted cells too."""
+    """Return rows with LF for CRLF and CR inside cells, as text mode has it."""
     columns = []
     for column in batch.columns:
         text, offsets, data = column, list_offsets(column), column.buffers()[2]
-        # A scan of the bytes first, as the replacements would copy every column.
+        # Search the bytes first: the replacements copy the column even if there is no CR.
         if data is not None and contains_literal(data[int(offsets[0]) : int(offsets[-1])], "\r"):
             text = pc.replace_substring(text, pattern="\r\n", replacement="\n")
             text = pc.replace_substring(text, pattern="\r", replacement="\n")

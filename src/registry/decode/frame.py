@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 __all__ = ["Frame", "NotColumnarError", "Wanted"]
 
 Wanted = frozenset[str] | None
-"""Names of the columns to read, as expressions have them; None for all columns."""
+"""Names and paths of the columns to read, as the manifest writes them; None for all columns."""
 
 
 class NotColumnarError(Exception):
-    """The records can't be read as columns that hold exactly the same; the message says why."""
+    """The records can't be read as columns with exactly the same values; the message says why."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Records as columns: `to_pylist` of a column gives the records' values of that name."""
+    """Records as columns: `to_pylist` of a column returns the values of the records."""
 
     batch: pa.RecordBatch
     """One row per record."""
     null_is_value: bool = True
-    """False where a null may also mean that the record does not have the key."""
+    """False if a null may also mean that the record does not have the key."""

@@ -1,8 +1,8 @@
-"""JSON Lines → columns, in blocks that are parsed in parallel.
+"""Decode JSON Lines to columns, in blocks that are parsed in parallel.
 
-pyarrow's reader is given an explicit type for every column, so that nothing is inferred.
-What it would read differently than the `json` module is searched for, and left to the record
-reader. Columns that are not wanted only have their syntax checked, without a limit on nesting.
+pyarrow's reader is given an explicit type for every column, so that it infers nothing. Whatever it
+would read differently than the `json` module is detected, and left to the record reader. In
+unwanted columns only the syntax is checked, without a limit on nesting.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def _schema(first: bytearray, wanted: frozenset[str]) -> pa.Schema:
         raise NotColumnarError("invalid JSON") from error
     if not records or not all(isinstance(record, dict) for record in records):
         raise NotColumnarError("not JSON objects")
-    # A key that the first lines lack gets the null type, for which any value is an error.
+    # A key that the first lines lack gets the null type: any value in a later line is an error,
+    # after which records are read one by one.
     return pa.schema(
         (name, _type_of([record[name] for record in records if name in record], unknown))
         for name in sorted(wanted)
@@ -82,7 +83,7 @@ def _schema(first: bytearray, wanted: frozenset[str]) -> pa.Schema:
 
 
 def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType:
-    """Return the common type of values; `unknown` where all of them are null."""
+    """Return the common type of values; `unknown` if all of them are null."""
     types = {type(value) for value in values if value is not None}
     if not types:
         return unknown
@@ -94,8 +95,8 @@ def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType:
 
 
 def _parse(block: bytearray, schema: pa.Schema) -> Frame:
-    """Return a block of lines as columns, if that is exactly what the `json` module reads."""
-    if b"\r" in block:  # the line ends of text mode
+    """Return a block of lines as columns, if the `json` module reads exactly the same."""
+    if b"\r" in block:  # as text mode reads them
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if block.endswith(b"\n\n"):
         block = block.rstrip(b"\n")
@@ -114,8 +115,8 @@ def _parse(block: bytearray, schema: pa.Schema) -> Frame:
     if table.num_rows != lines:
         raise NotColumnarError("not one object per line")
     batch = table.combine_chunks().to_batches()[0]
-    # A float without a fraction may have been written as `1`, which is an int to Python, and one
-    # that is not finite as an integer beyond the range of floats.
+    # A float without a fraction may have been written as `1`, which Python reads as an int, and an
+    # infinite one as an integer beyond the range of floats.
     for column in batch.columns:
         values = column
         while pa.types.is_list(values.type):
@@ -130,7 +131,8 @@ def _parse(block: bytearray, schema: pa.Schema) -> Frame:
 def _count_lines(block: bytearray) -> int:
     """Return the number of lines, if each of them starts and ends like an object.
 
-    If pyarrow then finds as many rows, each line is one object, as `} {` can't be inside of one.
+    If pyarrow then finds as many rows, each line is exactly one object: two objects on a line would
+    add a row, and an object on two lines would have `}` and `{` around the line end.
     """
     data = np.frombuffer(block, np.uint8)
     ends = byte_positions("\n", block)
@@ -154,8 +156,8 @@ def _refuse_pyarrow_extensions(block: bytearray) -> None:
         raise NotColumnarError("invalid UTF-8") from error
     if contains_literal(block, "-NaN") or (contains_literal(block, "Inf") and _INF.search(block)):
         raise NotColumnarError("a number that JSON does not have")
-    # `int` refuses a long run of digits. Sampling every `step`th byte is enough to find it: a run
-    # of 2 * step digits covers two neighbouring samples and all bytes between them.
+    # Python's `int` refuses a long run of digits. Testing every `step`th byte is enough to find it:
+    # a run of 2 * step digits covers two neighboring samples and all bytes between them.
     step = sys.int_info.str_digits_check_threshold // 2
     codes = np.frombuffer(block, np.uint8)
     sampled = _are_digits(codes[::step])

@@ -1,4 +1,4 @@
-"""A file to decode: its name, and its decompressed bytes or text."""
+"""Open a file to decode as decompressed bytes or as text."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class SourceBytes:
     """A file of a source: its name for messages, and how to open its bytes."""
 
     location: str
-    """Path or URL without secrets; its suffix decides compression and form of JSON."""
+    """Path or URL without secrets; its suffix decides compression and whether JSON is by lines."""
     open: Callable[[], AbstractContextManager[IO[bytes], bool | None]]
     """Opens the bytes for reading."""
     local_path: str | None = None
-    """Path of a local file with the bytes, if there is one."""
+    """Path of a local file with these bytes, if there is one."""
 
     @classmethod
     def of_file(cls, location: str, path: Path) -> SourceBytes:
-        """Return a local file under the name `location`."""
+        """Return the local file at `path`, named `location` in messages."""
         return cls(location, lambda: path.open("rb"), str(path))
 
 
@@ -88,10 +88,10 @@ def open_text(file: SourceBytes, encoding: str) -> Iterator[io.TextIOWrapper]:
             codec = codecs.lookup(encoding)
         except LookupError:
             codec = None
-        # `lookup` also finds codecs from bytes to bytes, such as base64.
+        # `lookup` also finds codecs that convert bytes to bytes, such as base64.
         if codec is None or not getattr(codec, "_is_text_encoding", True):
             raise DecodeError(f"unknown text encoding '{encoding}'", file=file.location)
-        # With a byte-order mark or without.
+        # "utf-8-sig" accepts a byte-order mark but does not require one.
         text = io.TextIOWrapper(buffer, encoding="utf-8-sig" if codec.name == "utf-8" else encoding)
         try:
             yield text
@@ -113,7 +113,7 @@ def is_utf8(encoding: str) -> bool:
 
 
 class _Raw(io.RawIOBase):
-    """An object with `read` as the raw stream that the buffers of the io module need."""
+    """Wraps an object with `read` as the raw stream that `io.BufferedReader` requires."""
 
     def __init__(self, data: IO[bytes]) -> None:
         self._data = data
@@ -128,7 +128,8 @@ class _Raw(io.RawIOBase):
 
 
 def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:
-    """Return the first line that can't be decoded, by reading the file again."""
+    """Return the number of the first line that can't be decoded; this reads the file again."""
+    # A buffered decoder knows neither the line nor the position in the file.
     if "\n".encode(encoding) != b"\n":  # UTF-16: bytes can't be split into lines
         return None
     with open_bytes(file) as data:

@@ -1,7 +1,7 @@
-"""Bytes of a file → columns, where these hold exactly what the records do.
+"""Decode the bytes of a file to columns with exactly the same values as the records.
 
-Where they would not, `NotColumnarError` is raised, and the rest of the file, from the first record
-that no frame held, is read record by record; that also words the error of an invalid file.
+If they would differ, or the file is invalid, `NotColumnarError` is raised. The caller then reads
+the file from the first record that was in no frame record by record, which reports any error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Frame", "NotColumnarError", "Wanted", "decode_tables"]
 
-# Imported on use: each of them loads a part of pyarrow that takes time.
+# Imported on first use: each module loads a part of pyarrow, which takes time.
 TABLE_DECODERS = {
     "csv": ("csv_tables", "read_csv_tables"),
     "json": ("json_tables", "read_json_tables"),
@@ -33,10 +33,10 @@ def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator
     Args:
         file: The file.
         source: Its type and options.
-        wanted: Columns to read, None for all; those that the file lacks are left out.
+        wanted: Columns to read, None for all; columns that the file lacks are omitted.
 
     Raises:
-        NotColumnarError: what follows can't be read this way exactly.
+        NotColumnarError: the rest of the file must be read record by record.
     """
     if source.type not in TABLE_DECODERS:
         raise NotColumnarError(f"{source.type} is decoded record by record")

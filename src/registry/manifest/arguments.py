@@ -1,4 +1,4 @@
-"""Check what Python callers give in place of manifest keys: `fields` and the keys of a source."""
+"""Check the Python arguments that replace manifest keys: `fields` and the keys of a source."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Model = TypeVar("Model", bound=SourceModel)
 
 
 def check_fields(fields: Mapping[str, Any]) -> None:
-    """Check expressions by field, as under `fields:` in a manifest.
+    """Check a mapping from field to expression, as under `fields:` in a manifest.
 
     Raises:
-        ValueError: with the first problem.
+        ValueError: an expression is invalid; the message describes the first problem.
     """
     for error in schema_errors(fields, "manifest", "fields"):
         raise ValueError(f"field {error}" if error.path else f"fields: {error}")
@@ -30,17 +30,17 @@ def source_from_arguments(model: type[Model], keys: Mapping[str, Any]) -> Model:
     """Return a source with the keys that are not None.
 
     Raises:
-        ValueError: with all problems, in the schema's words.
+        ValueError: a key is invalid; the message has all problems that the schema reports.
     """
     given = {key: value for key, value in keys.items() if value is not None}
     try:
         return convert(given, model)
     except msgspec.ValidationError as error:
         source = {"type": model.type, **given}
-        # Options of a file system may be any Python objects here, which no manifest can hold.
+        # In Python, `fs_options` may contain any objects, which the schema can't describe.
         if isinstance(source.get("fs_options"), dict):
             del source["fs_options"]
         errors = schema_errors(source, "manifest", "completeSource")
         if not errors:
-            raise  # a bug: the model refuses what the schema accepts
+            raise  # a bug: the model rejects what the schema accepts
         raise ValueError("; ".join(map(str, errors))) from error

@@ -1,4 +1,4 @@
-"""Check a dataset's merged keys; `registry.rules` lists which function belongs to which rule."""
+"""Check a dataset's merged keys; `registry.rules` maps each rule to its function."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ __all__ = [
 
 
 def unseeded_shuffle(merged: Merged) -> Iterator[Finding]:
-    """Yield `shuffle` and `shuffle_choices` without a seed."""
+    """Report `shuffle` and `shuffle_choices` without a seed."""
     value = merged.value
     if value.get("shuffle") and "seed" not in value:
         message = "`shuffle` without `seed` gives a different order on every run"
         yield Finding(("shuffle",), message, "add `seed: 42`")
     if value.get("shuffle_choices") is True:
         message = "`shuffle_choices: true` gives a different order on every run"
-        yield Finding(("shuffle_choices",), message, "give the seed: `shuffle_choices: 42`")
+        yield Finding(("shuffle_choices",), message, "write the seed: `shuffle_choices: 42`")
 
 
 def seed_without_shuffle(merged: Merged) -> Iterator[Finding]:
-    """Yield a seed that nothing uses."""
+    """Report a seed that nothing uses."""
     if "seed" in merged.value and not merged.value.get("shuffle"):
         yield Finding(("seed",), "`seed` without `shuffle` does nothing", "add `shuffle: true`")
 
 
 def bad_expression(merged: Merged) -> Iterator[Finding]:
-    """Yield the expressions, and the condition, that can't be parsed."""
+    """Report the expressions, and the condition, that can't be parsed."""
     expressions: dict[tuple[str, ...], Any] = {}
     for key, raw in merged.value.get("fields", {}).items():
         if key == "metadata" and isinstance(raw, dict):
@@ -59,31 +59,32 @@ def bad_expression(merged: Merged) -> Iterator[Finding]:
 
 
 def mapper_and_fields(merged: Merged) -> Iterator[Finding]:
-    """Yield a mapper beside fields."""
+    """Report a dataset with both a mapper and fields."""
     if "mapper" in merged.value and "fields" in merged.value:
-        message = "`mapper` and `fields` exclude each other"
-        yield Finding(("mapper",), message, "remove one; null removes an inherited one")
+        message = "`mapper` and `fields` can't be combined"
+        yield Finding(("mapper",), message, "remove one; null removes an inherited key")
 
 
 def missing_key(merged: Merged) -> Iterator[Finding]:
-    """Yield that there is no source: the schema can't know what a dataset inherits."""
+    """Report a dataset without a source."""
+    # Not in the schema of a manifest, because the source may be inherited.
     if "source" not in merged.value:
         yield Finding((), "the dataset has no source", "add `source: {type: …, path: …}`")
 
 
 def missing_license(merged: Merged) -> Iterator[Finding]:
-    """Yield that no license is given."""
+    """Report a dataset without a license."""
     if _lacks(merged, "license"):
-        hint = "copy it from the page of the data: `license: mit`"
+        hint = "copy it from the dataset's homepage: `license: mit`"
         yield Finding(("license",), "no license", hint)
 
 
 def missing_description(merged: Merged) -> Iterator[Finding]:
-    """Yield that no description is given."""
+    """Report a dataset without a description."""
     if _lacks(merged, "description"):
         yield Finding(("description",), "no description", "add one plain sentence")
 
 
 def _lacks(merged: Merged, key: str) -> bool:
-    # A key that the parent lacks too is reported there, once, and not for each dependent.
+    # If the parent lacks the key too, the parent is reported, once, and not every dependent.
     return key not in merged.value and (not merged.has_parent or (key,) in merged.layers)

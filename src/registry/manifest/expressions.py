@@ -1,4 +1,4 @@
-"""The abstract syntax of the field language, and its parser: expressions and conditions."""
+"""The abstract syntax of the field language (expressions and conditions), and its parser."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Column(Struct, frozen=True):
-    """A column of the record: the exact name first, else a dotted path into it."""
+    """A column of the record: its exact name, or else a dotted path into a column."""
 
     name: str
 
@@ -73,10 +73,10 @@ class Hash(Struct, frozen=True, kw_only=True):
     """An id computed from fields: the digest of their strings joined with NUL, after `prefix_`."""
 
     fields: tuple[Expression, ...]
-    """What is hashed; empty means every column that holds a string, sorted by name."""
+    """The hashed values; empty means every column that contains a string, sorted by name."""
     prefix: Expression | None = None
     length: int | None = None
-    """Number of hex digits; None is all of them."""
+    """Number of hex digits; None means all."""
     algorithm: Literal["md5", "sha256"] = "md5"
 
 
@@ -86,11 +86,11 @@ class RowNumber(Struct, frozen=True):
     start: int = 1
     """Number of the first record."""
     width: int | None = None
-    """Digits of a string padded with zeros; None gives an int."""
+    """Width of a zero-padded string; None gives an int."""
 
 
 class If(Struct, frozen=True):
-    """One of two expressions, as a condition decides."""
+    """One of two expressions, chosen by a condition."""
 
     condition: Condition
     then: Expression
@@ -98,14 +98,14 @@ class If(Struct, frozen=True):
 
 
 class Messages(Struct, frozen=True):
-    """A conversation: roles with the expressions of their contents."""
+    """A conversation: a role and the expressions of its content for each turn."""
 
     turns: tuple[tuple[str, tuple[tuple[str, Expression], ...]], ...]
-    """Role and parts: kind (text, image, …) and expression. A turn without a value is left out."""
+    """Role and parts (kind, such as text, and expression); a turn without a value is omitted."""
 
 
 class OperationCall(Struct, frozen=True):
-    """One step of a pipe: the operation's name and its argument as the manifest states it."""
+    """One step of a pipe: the operation's name and its argument as in the manifest."""
 
     name: str
     arguments: Any = None
@@ -128,7 +128,7 @@ class Comparisons(Struct, frozen=True):
     tests: tuple[tuple[str, Any], ...]
     """Names of comparisons with their operands."""
     value: Expression | None = None
-    """What is compared; None if the context gives the value."""
+    """The compared value; None if the context supplies it."""
 
 
 class AllOf(Struct, frozen=True):
@@ -150,7 +150,7 @@ class Not(Struct, frozen=True):
 
 
 Condition = Comparisons | AllOf | AnyOf | Not
-"""What `where` and `if` require of a record."""
+"""A requirement on a record, in `where` and `if`."""
 
 COMPARISONS = (
     "equals",
@@ -170,15 +170,15 @@ _PART_KINDS = ("text", "image", "audio", "video", "document")
 
 
 def is_expression(raw: dict[str, Any]) -> bool:
-    """Return whether a mapping is an expression, by its keys."""
+    """Return whether a dict has a key that makes it an expression."""
     return any(form in raw for form in _FORMS)
 
 
 def parse_expression(raw: Any) -> Expression:
-    """Parse an expression as a manifest states it.
+    """Parse an expression of a manifest.
 
     Raises:
-        ValueError: it is not an expression; the message says why.
+        ValueError: it is invalid; the message says why.
     """
     match raw:
         case str():
@@ -213,10 +213,9 @@ def parse_expression(raw: Any) -> Expression:
 
 def _not_an_expression(raw: Any) -> ValueError:
     if not isinstance(raw, dict):
-        message = f"{raw!r} is not an expression; write a constant as {{const: {raw!r}}}"
-        return ValueError(message)
+        return ValueError(f"{raw!r} is not an expression (write a constant as {{const: {raw!r}}})")
     hint = next((hint for key in raw if (hint := did_you_mean(str(key), _FORMS))), "")
-    message = f"an expression has one of {', '.join(_FORMS)}"
+    message = f"an expression must have one of the keys {', '.join(_FORMS)}"
     return ValueError(f"{message} ({hint})" if hint else message)
 
 
@@ -234,11 +233,11 @@ def _parse_template(raw: dict[str, Any]) -> Template:
 
 def _parse_hash(raw: dict[str, Any]) -> Hash:
     _refuse_keys_beside(raw, "hash", "prefix", "length", "algorithm")
-    stated, prefix = raw["hash"], raw.get("prefix")
-    if stated == "*":
-        stated = []
+    fields, prefix = raw["hash"], raw.get("prefix")
+    if fields == "*":
+        fields = []
     return Hash(
-        fields=tuple(map(parse_expression, stated if isinstance(stated, list) else [stated])),
+        fields=tuple(map(parse_expression, fields if isinstance(fields, list) else [fields])),
         prefix=Const(prefix) if isinstance(prefix, str) else _parse_optional(prefix),
         **{key: raw[key] for key in ("length", "algorithm") if key in raw},
     )
@@ -266,7 +265,7 @@ def _parse_turns(raw: Any) -> tuple[tuple[str, tuple[tuple[str, Expression], ...
     turns = []
     for turn in raw:
         if not isinstance(turn, dict) or set(turn) != {"role", "content"}:
-            raise ValueError("a message has `role` and `content`")
+            raise ValueError("a message must have the keys `role` and `content`, and no others")
         role, content = turn["role"], turn["content"]
         if role not in _ROLES:
             raise ValueError(f"{role!r} is not one of the roles {', '.join(_ROLES)}")
@@ -282,14 +281,15 @@ def _parse_part(raw: Any) -> tuple[str, Expression]:
         ((kind, content),) = raw.items()
         if kind in _PART_KINDS:
             return kind, parse_expression(content)
-    raise ValueError(f"a part of a message is one of {', '.join(_PART_KINDS)} with an expression")
+    kinds = ", ".join(_PART_KINDS)
+    raise ValueError(f"a part of a message must be {{kind: expression}}, with a kind of {kinds}")
 
 
 def parse_operations(raw: Any) -> tuple[OperationCall, ...]:
-    """Parse the operations of a pipe: one, or a list of them.
+    """Parse the operations of a pipe: a single operation or a list.
 
     Raises:
-        ValueError: one is neither a name nor `{name: argument}`.
+        ValueError: an operation is neither a name nor `{name: argument}`.
     """
     calls = []
     for step in raw if isinstance(raw, list) else [raw]:
@@ -298,7 +298,7 @@ def parse_operations(raw: Any) -> tuple[OperationCall, ...]:
         elif isinstance(step, dict) and len(step) == 1:
             calls += [OperationCall(name, arguments) for name, arguments in step.items()]
         else:
-            raise ValueError(f"{step!r} is not an operation; write a name, or {{name: argument}}")
+            raise ValueError(f"{step!r} is not an operation (write a name, or {{name: argument}})")
     return tuple(calls)
 
 
@@ -306,15 +306,15 @@ def _refuse_keys_beside(raw: dict[str, Any], *known: str) -> None:
     for key in raw:
         if key not in known:
             hint = did_you_mean(key, known)
-            message = f"unknown key '{key}' beside '{known[0]}'"
+            message = f"unknown key '{key}' next to '{known[0]}'"
             raise ValueError(f"{message} ({hint})" if hint else message)
 
 
 def parse_condition(raw: Any) -> Condition:
-    """Parse a condition as a manifest states it; a list means that all of its items hold.
+    """Parse a condition of a manifest; all conditions in a list must hold.
 
     Raises:
-        ValueError: it is not a condition; the message says why.
+        ValueError: it is invalid; the message says why.
     """
     match raw:
         case list():
@@ -331,29 +331,30 @@ def parse_condition(raw: Any) -> Condition:
         case {"value": value, **comparisons}:
             return Comparisons(parse_comparisons(comparisons).tests, parse_expression(value))
         case dict():
-            raise ValueError("a condition has `value` with comparisons, or one of all, any, not")
+            message = "a condition must have `value` and comparisons, or one of all, any, not"
+            raise ValueError(message)
         case _:
-            message = f"{raw!r} is not a condition; write {{value: column, equals: …}}"
+            message = f"{raw!r} is not a condition (write {{value: column, equals: …}})"
             raise ValueError(message)
 
 
 def parse_comparisons(raw: Any) -> Comparisons:
-    """Parse `{equals: …, regex: …}`: comparisons of a value that the context gives.
+    """Parse `{equals: …, regex: …}`: comparisons of a value that the context supplies.
 
     Raises:
-        ValueError: there is none, or an unknown one.
+        ValueError: there is no comparison, or an unknown one.
     """
     if not isinstance(raw, dict) or not raw:
         raise ValueError(f"takes comparisons: {', '.join(COMPARISONS)}")
     for key in raw:
         if key not in COMPARISONS:
             hint = did_you_mean(str(key), COMPARISONS) or f"known: {', '.join(COMPARISONS)}"
-            raise ValueError(f"no comparison '{key}' ({hint})")
+            raise ValueError(f"unknown comparison '{key}' ({hint})")
     return Comparisons(tuple(raw.items()))
 
 
 def expression_columns(expression: Expression) -> Iterator[str]:
-    """Yield the columns that an expression reads, except those in arguments of operations."""
+    """Yield the columns that an expression reads, except in arguments of operations."""
     match expression:
         case Column(name):
             yield name

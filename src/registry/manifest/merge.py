@@ -1,4 +1,4 @@
-"""Merge the layers of a dataset (defaults, parents, own keys, overrides) with their positions."""
+"""Merge the layers of a dataset (defaults, parents, own keys, overrides), keeping positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from registry.yamldoc.reader import DataPath, Document, json_path
 
 __all__ = ["Entry", "Layer", "Merged", "index_defaults", "merge"]
 
-# Mappings that a later layer adds to; it replaces everything else.
+# Mappings that are merged key by key; every other value of a later layer replaces the earlier one.
 _DEEP: frozenset[DataPath] = frozenset(
     {
         (),
@@ -29,28 +29,28 @@ _DEEP: frozenset[DataPath] = frozenset(
 
 
 class Entry(Struct, frozen=True):
-    """One dataset as a file states it."""
+    """One dataset as written in a file."""
 
     name: str
     document: Document
     folder: Path
-    """The folder of the index, which its relative paths are relative to."""
+    """The folder of the index, to which its paths are relative."""
     defaults: Layer
-    """The defaults of the index that includes it."""
+    """The defaults of the index that includes the file."""
 
     @property
     def value(self) -> dict[str, Any]:
-        """The keys that the file states."""
+        """The dataset's keys in the file."""
         value: dict[str, Any] = self.document.value["datasets"][self.name]
         return value
 
     def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
-        """Return a problem of this entry; `path` is relative to it."""
+        """Return a problem at `path`, which is relative to this entry."""
         return self.document.problem(("datasets", self.name, *path), message, hint, rule=rule)
 
 
 class Layer(Struct, frozen=True):
-    """Some of a dataset's keys, and where they come from."""
+    """Some keys of a dataset from one place: a file or the arguments of a call."""
 
     kind: str
     """default, parent, own or override."""
@@ -60,7 +60,7 @@ class Layer(Struct, frozen=True):
     """Where the keys are in the document."""
 
     def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
-        """Return a problem of the key at `path`."""
+        """Return a problem at `path`, which is relative to this layer."""
         if self.document is not None:
             return self.document.problem((*self.base, *path), message, hint, rule=rule)
         return Problem(
@@ -83,23 +83,23 @@ class Merged(Struct, frozen=True):
 
     value: dict[str, Any]
     layers: dict[DataPath, Layer]
-    """Which layer each value comes from."""
+    """The layer that each value comes from."""
     has_parent: bool = False
-    """Whether it extends another dataset."""
+    """Whether the dataset extends another."""
 
     def layer(self, path: DataPath) -> Layer:
-        """Return the layer that the value at `path`, or the nearest part around it, comes from."""
+        """Return the layer of the value at `path`, or of the nearest value that contains it."""
         while path and path not in self.layers:
             path = path[:-1]
         return self.layers[path]
 
     def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
-        """Return a problem of the value at `path`, where it was written."""
+        """Return a problem at `path`, located where the value was written."""
         return self.layer(path).problem(path, message, hint, rule=rule)
 
 
 def merge(layers: Sequence[Layer], defaults: Layer) -> Merged:
-    """Return the layers as one, the lowest first; `defaults` has those of sources by type."""
+    """Merge layers, lowest precedence first; `defaults` has the source defaults by type."""
     has_parent = any(layer.kind == "parent" for layer in layers)
     merged = Merged({}, {(): layers[-1]}, has_parent)
     for layer in layers:
@@ -109,14 +109,12 @@ def merge(layers: Sequence[Layer], defaults: Layer) -> Merged:
 
 
 def _drop_overridden(merged: Merged, later: dict[str, Any], defaults: Layer) -> None:
-    """Drop what a later layer invalidates: a source of another type, the seed of `shuffle: false`.
-
-    Keys of a CSV source mean nothing to a Hub source, so the new source starts from the defaults
-    of its own type.
-    """
+    """Drop values that a later layer invalidates: a source of another type, an unused seed."""
     value = merged.value
     if "shuffle" in later and not later["shuffle"] and "seed" not in later:
         value.pop("seed", None)
+    # Keys of a CSV source are invalid in a Hub source, so a source of another type starts from the
+    # defaults of its own type.
     kind = (later.get("source") or {}).get("type")
     if kind is None or value.get("source", {}).get("type") == kind:
         return
@@ -139,7 +137,7 @@ def _merge_into(
             inner = value.get(key)
             value[key] = dict(inner) if isinstance(inner, dict) else {}
             _merge_into(merged, value[key], item, layer, here)
-        elif item is None and path != ("fields",):
+        elif item is None and path != ("fields",):  # a null field is not read: not its default
             value.pop(key, None)
         else:
             value[key] = item

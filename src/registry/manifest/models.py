@@ -1,7 +1,7 @@
-"""The model of a dataset: its manifest fully resolved, with a value for every key.
+"""The model of a dataset: its fully resolved manifest, with a value for every key.
 
-Structs of msgspec, because every process that opens a dataset creates these classes, and pydantic
-takes a hundred times as long to create one. Constructors check nothing; `to_spec` does.
+Every process that opens a dataset creates these classes, and pydantic takes a hundred times as
+long as msgspec to create one. Constructors check nothing; `to_spec` does.
 """
 
 from pathlib import Path
@@ -37,32 +37,32 @@ class _Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class FieldsSpec(_Model, frozen=True, kw_only=True):
-    """One expression per field, as the manifest writes it; None means that it is not read."""
+    """One expression per field, as in the manifest; None means that the field is not read."""
 
     input: Any = "input"
     target: Any = "target"
     choices: Any = "choices"
     id: Any = "id"
     metadata: Any = "metadata"
-    """A column that holds an object (spread), a list of columns, or a map of expressions."""
+    """A column of objects (whose keys are spread), a list of columns, or a dict of expressions."""
     sandbox: Any = "sandbox"
     files: Any = "files"
     setup: Any = "setup"
 
 
 class Join(_Model, frozen=True, kw_only=True):
-    """A lookup table: its record with the same key is added as one column."""
+    """A lookup table, whose matching record is added to each record as one column."""
 
     source: Source
     """The lookup table."""
     on: Text
-    """Column of the records that holds the key."""
+    """Key column of the records."""
     key: Text | None = None
-    """Column of the lookup table that holds it; None means the same name."""
+    """Key column of the lookup table; None means the same name as `on`."""
     into: Text
-    """Column that the record of the table goes into, as an object."""
+    """New column for the matching record, as an object."""
     missing: Literal["error", "null"] = "error"
-    """What to do with a record whose key is not in the table."""
+    """How to handle a record whose key is not in the table."""
 
 
 class Explode(_Model, frozen=True, kw_only=True):
@@ -71,46 +71,46 @@ class Explode(_Model, frozen=True, kw_only=True):
     column: Text
     """Column, or dotted path, of the list."""
     item: Text = "item"
-    """Column that the item goes into."""
+    """New column for the item."""
     index: Text = "index"
-    """Column that its index goes into, from 0."""
+    """New column for the item's index, from 0."""
 
 
 class Subsample(_Model, frozen=True, kw_only=True):
-    """A fixed selection of the samples, in their order."""
+    """A fixed selection of the samples, in their original order."""
 
     n: Count
-    """How many."""
+    """Number of samples."""
     seed: Count
     """Seed of the selection."""
     stratify_by: Text | None = None
-    """Key of the metadata; each value keeps its share."""
+    """Metadata key; each of its values keeps its share of the samples."""
 
 
 class Expect(_Model, frozen=True, kw_only=True):
-    """What must be true of the built samples."""
+    """Requirements on the built samples."""
 
     samples: Count | None = None
-    """How many there are, before the view's limit."""
+    """Number of samples, before the view's limit."""
     unique_ids: bool = False
     """Every sample has an id, and all ids differ."""
     target_in_choices: bool = False
-    """Every target is a letter of its sample's choices, or one of them."""
+    """Every target is the letter or the text of one of the sample's choices."""
     nonempty_targets: bool = False
-    """Every target has text that is not whitespace."""
+    """No target is empty or only whitespace."""
 
 
 class View(_Model, frozen=True, kw_only=True):
-    """Order, choice order and limit over samples."""
+    """Order, choice order and limit of the samples."""
 
     auto_id: bool = False
     """Number the samples from 1 in the order of the source."""
     shuffle: bool = False
     """Shuffle the samples with `seed`."""
     seed: Count | None = None
-    """Seed of the order."""
+    """Seed for the order of the samples."""
     shuffle_choices: Count | None = None
-    """Seed of the order of choices; None keeps it."""
+    """Seed for the order of choices; None keeps the order."""
     limit: Count | None = None
     """Maximum number of samples; None means all."""
 
@@ -122,44 +122,44 @@ class DatasetSpec(_Model, frozen=True, kw_only=True):
     description: Text | None = None
     """One plain sentence."""
     homepage: Text | None = None
-    """Where to read more."""
+    """URL of the dataset's page."""
     license: Text | None = None
-    """Licence of the data, as an SPDX identifier where there is one."""
+    """License of the data, as an SPDX identifier if there is one."""
     tags: tuple[Text, ...] = ()
-    """Words to choose datasets by."""
+    """Words to filter datasets by."""
     source: Source
     """Where the records come from."""
     concat: tuple[Source, ...] = ()
-    """Sources whose records follow each other, in place of `source` alone."""
+    """Sources whose records are concatenated, in place of `source` alone."""
     join: Join | None = None
     """A lookup table."""
     explode: Explode | None = None
-    """One record becomes several."""
+    """Turns one record into several."""
     where: Any = None
-    """Which records are used: a condition as the manifest writes it."""
+    """The condition that used records meet, as in the manifest."""
     fields: FieldsSpec = FieldsSpec()
     """How records become samples."""
     mapper: Text | None = None
-    """`package.module:function` in place of fields; the root index trusts the package."""
+    """`package.module:function` in place of fields; the root index must trust the package."""
     on_duplicate: Literal["error", "drop", "suffix"] = "error"
-    """What to do with a sample whose id is a duplicate."""
+    """How to handle a sample with a duplicate id."""
     sample: Subsample | None = None
     """A fixed selection of the samples."""
     expect: Expect = Expect()
-    """What must be true of the built samples."""
+    """Requirements on the built samples."""
     view: View = View()
     """Order, choice order and limit."""
     folder: Path
-    """What relative paths are relative to."""
+    """The folder that relative paths start from."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The sources whose records follow each other."""
+        """The sources whose records are concatenated."""
         return self.concat or (self.source,)
 
     @property
     def all_sources(self) -> tuple[Source, ...]:
-        """Every source that is read: `sources`, then the lookup table of `join`."""
+        """All sources that are read: `sources`, then the lookup table of `join`."""
         return self.sources if self.join is None else (*self.sources, self.join.source)
 
     @property
@@ -174,15 +174,15 @@ class DatasetSpec(_Model, frozen=True, kw_only=True):
 
     @property
     def duplicate_rule(self) -> Literal["error", "drop", "suffix", "keep"]:
-        """What to do with duplicate ids; `auto_id` replaces those of the source."""
+        """How to handle duplicate ids; "keep" with `auto_id`, which replaces the source's ids."""
         return "keep" if self.view.auto_id else self.on_duplicate
 
 
 def to_spec(keys: dict[str, Any]) -> DatasetSpec:
-    """Return the dataset that resolved keys describe.
+    """Return the spec for resolved keys.
 
     Raises:
-        msgspec.ValidationError: they do not fit the model; it reports the first problem only.
+        msgspec.ValidationError: a key does not match the model; only the first is reported.
     """
     return convert(keys, DatasetSpec, dec_hook=to_source)
 
@@ -191,8 +191,8 @@ class Validation(_Model, frozen=True, kw_only=True):
     """The settings of `validate` in the root index: ids of rules, or their families."""
 
     select: tuple[Text, ...] | None = None
-    """Rules that are reported; None means those that are on by default."""
+    """Rules to report; None means those that are on by default."""
     ignore: tuple[Text, ...] = ()
-    """Rules among them that are not reported."""
+    """Selected rules not to report."""
     severity: dict[Text, Severity] = {}
-    """Severities that differ from the rules' own."""
+    """Severities that replace the rules' own."""

@@ -1,4 +1,4 @@
-"""Make the relative paths of sources absolute: they are relative to the folder of the index."""
+"""Make the paths of sources absolute; in a manifest they are relative to the index's folder."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ def with_absolute_paths(
     """Return a dataset's keys with the paths of its sources made absolute.
 
     Args:
-        value: The keys as a file gives them.
-        inherited: The keys of the source that the dataset starts with.
+        value: The keys as written in a file.
+        inherited: The source keys that the dataset inherits.
         folder: The folder of the index.
     """
     changed = dict(value)
     if isinstance(value.get("source"), dict):
         changed["source"] = _absolute_source(value["source"], inherited, folder)
     if isinstance(value.get("concat"), list):
-        around = {**inherited, **changed.get("source", {})}
-        changed["concat"] = [_absolute_source(part, around, folder) for part in value["concat"]]
+        # Each part of `concat` changes some keys of `source`, such as the type.
+        source = {**inherited, **changed.get("source", {})}
+        changed["concat"] = [_absolute_source(part, source, folder) for part in value["concat"]]
     if isinstance(value.get("join"), dict):
-        side = _absolute_source(value["join"].get("source", {}), {}, folder)
-        changed["join"] = without_nulls({**value["join"], "source": without_nulls(side)})
+        lookup = _absolute_source(value["join"].get("source", {}), {}, folder)
+        changed["join"] = without_nulls({**value["join"], "source": without_nulls(lookup)})
     return changed
 
 
 def without_nulls(source: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of a source that have a value; null takes an inherited one away."""
+    """Return the keys of a source that are not null; null removes an inherited value."""
     return {key: item for key, item in source.items() if item is not None}
 
 

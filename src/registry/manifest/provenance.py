@@ -1,4 +1,4 @@
-"""Which file, line and layer each resolved value of a dataset comes from."""
+"""The file, line and layer that each resolved value of a dataset comes from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from registry.yamldoc.reader import DataPath, json_path
 
 __all__ = ["Origin", "origins_of"]
 
-# Mappings whose keys have an origin each; all others, such as an expression, are one value.
+# Mappings whose keys each have an origin; any other mapping, such as an expression, has one.
 _SPLIT: frozenset[DataPath] = frozenset(
     {
         ("source",),
@@ -34,31 +34,31 @@ _MISSING = object()
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """One resolved value and where it is stated."""
+    """One resolved value and where it is written."""
 
     key: str
-    """Dotted, as in a manifest: `source.path`, `fields.metadata.topic`."""
+    """Dotted path in a manifest: `source.path`, `fields.metadata.topic`."""
     value: Any
     """JSON data."""
     layer: str
     """default, parent, own, override, lock or bytes."""
     file: str = ""
-    """Empty if no file states it."""
+    """Empty if it is not from a file."""
     line: int = 0
-    """1-based; 0 if there is no file."""
+    """1-based; 0 if it is not from a file."""
     dataset: str = ""
-    """The dataset whose entry states it; empty if none does."""
+    """The dataset whose entry has it; empty if it is not from an entry."""
 
     @property
     def place(self) -> str:
-        """`file:line`, or `built in` for a default that no file states."""
+        """`file:line`, or `built in` for a default of the program."""
         if not self.file:
             return "built in" if self.layer == "default" else self.layer
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
 def origins_of(spec: DatasetSpec, entries: Mapping[str, Entry]) -> tuple[Origin, ...]:
-    """Return the origin of every value of a dataset of `entries`, resolved without overrides."""
+    """Return the origin of every value of a spec that was resolved without overrides."""
     merged = merged_entry(spec.name, entries)
     return tuple(_origin(path, value, merged) for path, value in _values(spec, merged))
 
@@ -78,7 +78,7 @@ def _values(spec: DatasetSpec, merged: Merged) -> Iterator[tuple[DataPath, Any]]
 
 def _split(path: DataPath, value: Any) -> Iterator[tuple[DataPath, Any]]:
     if path not in _SPLIT or not isinstance(value, dict) or not value:
-        # A manifest may state a list of one path as a str.
+        # Shown as the str that manifests use in place of a list of one path.
         is_path = path[-1] == "path" and isinstance(value, list) and len(value) == 1
         yield path, value[0] if is_path else value
         return
@@ -88,30 +88,25 @@ def _split(path: DataPath, value: Any) -> Iterator[tuple[DataPath, Any]]:
 
 def _origin(path: DataPath, value: Any, merged: Merged) -> Origin:
     key = json_path(path).removeprefix("$.")
-    layer = _layer_of(path, merged)
-    if layer is None:
-        return Origin(key=key, value=value, layer="default")
+    layer: Layer | None
+    if _at(merged.value, path) is not _MISSING:
+        layer = merged.layer(path)
+    else:  # a built-in default, unless a layer removes an inherited value with null
+        layer = merged.layers.get(path)
+        if layer is None or _at(layer.value, path) is not None:
+            return Origin(key=key, value=value, layer="default")
     dataset = str(layer.base[1]) if layer.kind in ("parent", "own") else ""
     if layer.document is None:
         return Origin(key=key, value=value, layer=layer.kind, dataset=dataset)
-    if layer.kind == "default" and path[0] == "source":  # stated below the type of the source
+    if layer.kind == "default" and path[0] == "source":  # an index has these by type of source
         path = ("source", merged.value["source"]["type"], *path[1:])
     line = layer.document.position((*layer.base, *path)).line
     file = layer.document.file
     return Origin(key=key, value=value, layer=layer.kind, file=file, line=line, dataset=dataset)
 
 
-def _layer_of(path: DataPath, merged: Merged) -> Layer | None:
-    """Return the layer that states the value, or removes an inherited one; None for built in."""
-    if _at(merged.value, path) is not _MISSING:
-        return merged.layer(path)
-    layer = merged.layers.get(path)
-    is_removed = layer is not None and _at(layer.value, path) is None
-    return layer if is_removed else None
-
-
 def _at(value: Any, path: DataPath) -> Any:
-    """Return the value at `path`; a short form, as `explode: column`, stands for its parts."""
+    """Return the value at `path`, or the short form, as in `explode: column`, that contains it."""
     for step in path:
         if isinstance(value, list) and isinstance(step, int):
             value = value[step]

@@ -1,4 +1,4 @@
-"""Resolve a dataset: apply its parents, the defaults of its index and overrides."""
+"""Resolve a dataset: merge its parents, the defaults of its index and overrides into a spec."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def resolve(
     overrides: Mapping[str, Any] | None = None,
     source: str | None = None,
 ) -> DatasetSpec:
-    """Return the dataset `name`, fully resolved.
+    """Return the fully resolved dataset `name`.
 
     Args:
         name: A name in `entries`.
         entries: All entries of the catalog.
         overrides: View arguments, and `split` and `revision` of the source.
         source: A path or URL with the same data, in place of the source's location. With it, or
-            with another split or revision, `expect` no longer applies and is left out.
+            with another split or revision, `expect` no longer applies and is dropped.
 
     Raises:
-        ManifestError: with all problems, each where its value is stated.
+        ManifestError: with all problems, each located where its value is written.
     """
     merged = merged_entry(name, entries, overrides=overrides, source=source)
     problems = list(run_checks("merged", merged, merged, blocking_only=True))
@@ -58,21 +58,24 @@ def merged_entry(
     overrides: Mapping[str, Any] | None = None,
     source: str | None = None,
 ) -> Merged:
-    """Return all layers of the dataset `name` in one, not checked yet; arguments as `resolve`'s.
+    """Return the merged, unchecked layers of the dataset `name`; arguments as for `resolve`.
 
     Raises:
         ManifestError: an ancestor does not exist, or is the dataset itself.
     """
     chain = _chain(entries[name], entries)
     defaults = chain[-1].defaults
-    layers = [_without_sources(defaults), *_own_layers(chain)]
+    # The defaults of sources depend on the type of the source: `merge` adds them.
+    value = {key: item for key, item in defaults.value.items() if key != "source"}
+    general = Layer("default", value, defaults.document, defaults.base)
+    layers = [general, *_own_layers(chain)]
     if overrides:
         layers.append(_override_layer(overrides))
     merged = merge(layers, defaults)
     if source is not None:
         merged = _with_source(merged, source)
     if source is not None or any(key in _SOURCE_KEYS for key in overrides or ()):
-        merged.value.pop("expect", None)  # it describes other data
+        merged.value.pop("expect", None)  # it describes the original data
     return merged
 
 
@@ -88,14 +91,14 @@ def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
             raise ManifestError([problem])
         if any(known.name == parent for known in chain):
             names = " → ".join([known.name for known in reversed(chain)] + [parent])
-            message = f"a cycle: {names}"
+            message = f"`extends` forms a cycle: {names}"
             raise ManifestError([chain[0].problem(("extends",), message, rule="extends-cycle")])
         chain.insert(0, entries[parent])
     return chain
 
 
 def _own_layers(chain: list[Entry]) -> Iterator[Layer]:
-    """Yield the entries' keys, the root's first; paths are relative to each one's own index."""
+    """Yield the entries' keys, the root's first, with paths resolved against each entry's index."""
     inherited: dict[str, Any] = {}
     for entry in chain:
         kind = "own" if entry is chain[-1] else "parent"
@@ -103,12 +106,6 @@ def _own_layers(chain: list[Entry]) -> Iterator[Layer]:
         value = with_absolute_paths(value, inherited, entry.folder)
         inherited = {**inherited, **value.get("source", {})}
         yield Layer(kind, value, entry.document, ("datasets", entry.name))
-
-
-def _without_sources(defaults: Layer) -> Layer:
-    """Return the defaults without those of sources, which depend on the type of the source."""
-    value = {key: item for key, item in defaults.value.items() if key != "source"}
-    return Layer("default", value, defaults.document, defaults.base)
 
 
 def _override_layer(overrides: Mapping[str, Any]) -> Layer:
@@ -123,7 +120,7 @@ def _override_layer(overrides: Mapping[str, Any]) -> Layer:
 
 
 def _with_source(merged: Merged, location: str) -> Merged:
-    """Replace the location; the suffix of a file decides its type."""
+    """Replace the source's location; the suffix of a file determines its type."""
     path = local_path(location) if is_local(location) else location
     old = merged.value.get("source", {})
     inferred = infer_source_keys(location)
@@ -131,12 +128,13 @@ def _with_source(merged: Merged, location: str) -> Merged:
         inferred = {"type": "hf"}  # `datasets` reads a folder of files
     if inferred is None:
         known = ", ".join(suffix for model in SOURCE_TYPES.values() for suffix in model.suffixes)
-        message = f"can't tell the type of {public_location(location)}"
+        message = f"can't infer the type of {public_location(location)}"
         hint = f"known suffixes: {known}"
         problem = Problem(message=message, file="source", hint=hint, rule="wrong-value")
         raise ManifestError([problem])
-    kept = old if old.get("type") == inferred["type"] else {}
-    source = {key: item for key, item in kept.items() if key not in ("path", "revision")}
+    # Keys of another type, such as `delimiter`, would be invalid for the inferred one.
+    inherited = old if old.get("type") == inferred["type"] else {}
+    source = {key: item for key, item in inherited.items() if key not in ("path", "revision")}
     value = {key: item for key, item in merged.value.items() if key != "concat"}
     layer = Layer("override", {})
     value["source"] = {**inferred, **source, "path": path}
@@ -145,7 +143,7 @@ def _with_source(merged: Merged, location: str) -> Merged:
 
 
 def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
-    """Return a source as a manifest in `folder` would have it.
+    """Return a source from the keys of a manifest in `folder`.
 
     Raises:
         ManifestError: a key is missing or invalid.
@@ -155,7 +153,7 @@ def spec_of_source(source: Mapping[str, Any], folder: Path) -> Source:
 
 
 def spec_of(entry: Entry, merged: Merged) -> DatasetSpec:
-    """Return the dataset that the merged keys of an entry describe.
+    """Return the spec for the merged keys of an entry.
 
     Raises:
         ManifestError: a key is missing or invalid.
@@ -179,25 +177,20 @@ def _spec(name: str, merged: Merged, folder: Path) -> DatasetSpec:
     try:
         return to_spec(value)
     except msgspec.ValidationError as error:
-        problems = _schema_problems(merged, parts)
+        from registry.manifest.validation import schema_errors  # only errors need it
+
+        # Each file is valid on its own, but the merged keys violate the schema.
+        problems = schema_errors(merged.value, "manifest", "dataset")
+        for number, part in enumerate(parts if not problems else ()):
+            for found in schema_errors(part, "manifest", "completeSource"):
+                problems.append(replace(found, path=("concat", number, *found.path)))
         if not problems:
-            raise  # a bug: the models refuse what the schema accepts
-        raise ManifestError(problems) from error
-
-
-def _schema_problems(merged: Merged, parts: list[dict[str, Any]]) -> list[Problem]:
-    """Return how the merged keys violate the schema, although each file on its own is valid."""
-    from registry.manifest.validation import schema_errors  # only errors need it
-
-    errors = schema_errors(merged.value, "manifest", "dataset")
-    for number, part in enumerate(parts if not errors else ()):
-        for error in schema_errors(part, "manifest", "completeSource"):
-            errors.append(replace(error, path=("concat", number, *error.path)))
-    return [error.at(merged) for error in errors]
+            raise  # a bug: the models reject what the schema accepts
+        raise ManifestError([problem.at(merged) for problem in problems]) from error
 
 
 def _normalized(value: dict[str, Any]) -> dict[str, Any]:
-    """Return keys whose source, if any, has no short forms."""
+    """Return the keys with the short forms of their source, if any, expanded."""
     if "source" not in value:
         return value
     return {**value, "source": source_model(value["source"]).normalized(value["source"])}

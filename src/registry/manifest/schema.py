@@ -1,4 +1,4 @@
-"""The JSON Schemas, and a fast decision whether a value is valid."""
+"""The JSON Schemas, and a fast check of whether a value is valid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 SchemaName = Literal["index", "lock", "manifest"]
 SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index", "lock")
 
-# jsonschema-rs has no bound of its own: 100,000 nested lists overflow its stack, which ends the
+# jsonschema-rs has no limit of its own: 100,000 nested lists overflow its stack, which crashes the
 # process. A YAML document has at most 64 levels.
 _MAX_LEVELS = 64
 _ATOMS = frozenset({str, int, bool, NoneType})
@@ -32,9 +32,10 @@ _ONLY_STR = frozenset({str})
 
 
 def schema_text(name: SchemaName) -> str:
-    """Return the text of a schema as it ships."""
+    """Return the text of a schema file."""
     package = Path(__file__).parents[1]
     shipped = package / "schemas"
+    # A wheel has the schemas inside the package, a checkout beside `src`.
     folder = shipped if shipped.is_dir() else package.parents[1] / "schemas"
     return (folder / f"{name}.schema.json").read_text(encoding="utf-8")
 
@@ -46,28 +47,28 @@ def read_schema(name: SchemaName) -> dict[str, Any]:
 
 
 def schema_uri(name: SchemaName, definition: str = "") -> str:
-    """Return what `$ref` calls a schema, or a definition in it."""
+    """Return the URI of a schema, or of a definition in it, for `$ref`."""
     pointer = f"#/$defs/{definition}" if definition else ""
     return f"https://registry.example/schemas/v1/{name}.schema.json{pointer}"
 
 
 def is_surely_valid(value: Any, name: SchemaName, definition: str) -> bool:
-    """Return whether jsonschema-rs accepts a value; False leaves the decision to jsonschema."""
+    """Return whether jsonschema-rs accepts a value; if False, jsonschema must decide."""
     accepts = _fast_validator(name, definition)
     try:
         return accepts is not None and _is_plain(value, _MAX_LEVELS) and accepts(value)
-    except ValueError:  # half of a surrogate pair can't be passed to Rust
+    except ValueError:  # a string with a lone surrogate can't be passed to Rust
         return False
 
 
 @functools.cache
 def _fast_validator(name: SchemaName, definition: str) -> Callable[[Any], bool] | None:
-    """Return the check of jsonschema-rs, None where there is no wheel of it."""
+    """Return jsonschema-rs's `is_valid`; None on platforms for which it has no wheel."""
     try:
         import jsonschema_rs
     except ImportError:
         return None
-    registry = jsonschema_rs.Registry([(schema_uri(one), read_schema(one)) for one in SCHEMAS])
+    registry = jsonschema_rs.Registry([(schema_uri(key), read_schema(key)) for key in SCHEMAS])
     schema = {"$ref": schema_uri(name, definition)}
     return jsonschema_rs.Draft202012Validator(schema, registry=registry, offline=True).is_valid
 
@@ -75,9 +76,8 @@ def _fast_validator(name: SchemaName, definition: str) -> Callable[[Any], bool] 
 def _is_plain(value: Any, levels: int) -> bool:
     """Return whether both validators see the same value: JSON data without floats such as 10.0.
 
-    To JSON Schema, and to jsonschema-rs, 10.0 is an integer; to a reader of YAML it is not.
-    jsonschema-rs also takes a tuple for a list and NaN for no number, and raises for keys that
-    are no str.
+    JSON Schema and jsonschema-rs treat 10.0 as an integer, a YAML author does not. jsonschema-rs
+    also treats a tuple as a list and NaN as not a number, and raises for a key that is not a str.
     """
     kind = type(value)
     if kind is float:

@@ -1,4 +1,4 @@
-"""Specs and pins as JSON data, for digests and for the command line."""
+"""Convert specs and pins to JSON data, for digests and for the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from registry.manifest.source import Source
 __all__ = ["Keep", "data_of", "is_not_default", "is_set", "model_defaults"]
 
 Keep = Callable[[Any, Any], bool]
-"""Decide by the value of a key, and its default, whether the data has the key."""
+"""Whether to include a key, given its value and its default."""
 
 
 @functools.cache
@@ -21,7 +21,7 @@ def model_defaults(kind: type[Struct]) -> dict[str, Any]:
     """Return the keys of a model with their defaults; NODEFAULT for required keys."""
     keys, defaults = kind.__struct_fields__, kind.__struct_defaults__
     required = (NODEFAULT,) * (len(keys) - len(defaults))
-    # msgspec has a factory in place of a default that is mutable.
+    # msgspec stores a factory in place of a mutable default.
     values = [
         getattr(default, "factory", lambda default=default: default)() for default in defaults
     ]
@@ -38,19 +38,18 @@ def is_set(value: Any, default: Any) -> bool:
     return value is not None
 
 
-def _always(value: Any, default: Any) -> bool:
-    return True
-
-
 def data_of(
-    part: Struct | Source, *, without: Collection[str] = (), keep: Keep = _always
+    part: Struct | Source,
+    *,
+    without: Collection[str] = (),
+    keep: Keep = lambda value, default: True,
 ) -> dict[str, Any]:
-    """Return a spec, a pin or a part of them as JSON data; a source's `type` comes first.
+    """Return a spec, a pin or a part of one as JSON data; a source's `type` is its first key.
 
     Args:
         part: A model.
         without: Keys of `part` itself to leave out.
-        keep: Which other keys to include, of `part` and of the models in it.
+        keep: Which other keys to include, in `part` and in nested models.
     """
     data: dict[str, Any] = {}
     model: Any = type(part)

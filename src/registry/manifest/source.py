@@ -1,4 +1,4 @@
-"""What the keys of a source say without a look at the data; a type of source overrides it."""
+"""The interface of a source: what its keys define, without reading any data."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,56 +15,56 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def is_commit(revision: str | None) -> bool:
-    """Return whether a revision of the Hub is a full commit, which never moves."""
+    """Return whether a Hub revision is a full commit hash, which always names the same data."""
     return revision is not None and _COMMIT.fullmatch(revision) is not None
 
 
 class Repository(NamedTuple):
-    """A repository and the revision of it that a source asks for."""
+    """A repository and its requested revision."""
 
     path: str
     """Its name: `owner/name`."""
     revision: str | None
-    """Commit, tag or branch; None is the default branch."""
+    """Commit, tag or branch; None means the default branch."""
 
     @property
     def location(self) -> str:
-        """What a lockfile calls it."""
+        """Its location in a lockfile."""
         return f"hf://datasets/{self.path}"
 
 
 class Source:
-    """What is known about a source without reading it; a type overrides what differs.
+    """The defaults of all source types; each type overrides what differs.
 
-    A plain class, not a Struct: msgspec would make a Struct of exactly this class, and passes what
-    it does not know to `to_source`, which looks the type up in the table.
+    A plain class, not a Struct: msgspec would decode a Struct field to exactly this class, but
+    passes a plain class to `to_source`, which looks up the type in `SOURCE_TYPES`.
     """
 
     __slots__ = ()
 
     type: ClassVar[str]
-    """Key of a manifest that tells one type of source from another."""
+    """Value of `type` in a manifest."""
     reader: ClassVar[str]
-    """`module:class` of the `SourceType` that reads it; imported when it is needed."""
+    """`module:class` of the `SourceType` that reads it; imported on first use."""
     suffixes: ClassVar[tuple[str, ...]] = ()
-    """Suffixes of files that `get_dataset(source=…)` and `add` take to be of this type."""
+    """File suffixes from which `get_dataset(source=…)` and `add` infer this type."""
     location_keys: ClassVar[frozenset[str]] = frozenset({"path", "fs_options"})
-    """Keys that say where the bytes are, and not how they become records."""
+    """Keys that define where the bytes are, not how they become records."""
     shuffle_order: ClassVar[Literal["file", "hub"]] = "file"
-    """Whose order `shuffle` gives: that of `random.shuffle`, or that of `datasets`."""
+    """The order after `shuffle`: that of `random.shuffle` (file) or of `datasets` (hub)."""
     is_stream: ClassVar[bool] = True
-    """Whether reading may stop at any record; else the number of records is fixed beforehand."""
+    """Whether reading may stop at any record; else the number of records must be known first."""
     columns_vary: ClassVar[bool] = False
-    """Whether a record may have columns that the first one lacks."""
+    """Whether a record may have columns that the first record lacks."""
 
     path: str | tuple[str, ...]
-    """Where its bytes are."""
+    """Paths or URLs of the files, or a repository."""
     columns: dict[str, Any]
-    """Columns with a constant value that each record gets."""
+    """Columns with a constant value, added to each record."""
 
     @property
     def location(self) -> str:
-        """Where the records come from, for messages: without secrets."""
+        """Where the records come from, without secrets, for messages."""
         return next((public_location(path) for path in self.paths()), self.type)
 
     @property
@@ -79,76 +79,76 @@ class Source:
 
     @property
     def builds_anew(self) -> bool:
-        """Whether its samples are built at each load that may look upstream."""
+        """Whether its samples are rebuilt on every load that may access the network."""
         return False
 
     @property
     def base_location(self) -> str | None:
-        """The file that relative names of files in samples are beside; None keeps the names."""
+        """The file whose folder relative file names in samples start from; None keeps the names."""
         return None
 
     @property
     def fs_options(self) -> dict[str, Any]:
-        """Options of the file system of its paths."""
+        """Options for the file system of its paths."""
         return {}
 
     @property
     def column_names(self) -> Sequence[str] | None:
-        """The columns of its records, where the manifest lists them."""
+        """The columns of its records; None if the manifest does not list them."""
         return None
 
     def paths(self) -> Sequence[str]:
-        """Return the files, globs and folders that it asks for; a repository has none."""
+        """Return the requested files, globs and folders; a repository has none."""
         return ()
 
     def rename_paths(self, rename: Callable[[str], Any]) -> dict[str, Any]:
-        """Return the keys that hold `paths()`, each path replaced by what `rename` returns."""
+        """Return the keys that contain `paths()`, with `rename` applied to each path."""
         return {}
 
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-        """Return the loader that reads the same records, and its arguments; None if none does.
+        """Return the Inspect loader for the same records, and its arguments; None without one.
 
         `given` has the keys that differ from their defaults, without `type`, `path`, `columns`.
         """
         return None
 
     def loader_notes(self) -> Iterator[str]:
-        """Yield what the call of the loader leaves out."""
+        """Yield what the loader call does not reproduce."""
         return iter(())
 
     @classmethod
     def infer_keys(cls, location: str) -> dict[str, Any]:
-        """Return the keys, beside `type` and `path`, that the suffix of a file implies."""
+        """Return the keys, other than `type` and `path`, implied by a file's suffix."""
         return {}
 
     @classmethod
     def repository_of(cls, keys: Mapping[str, Any]) -> Repository | None:
-        """Return the repository that keys of a manifest name, which need not be valid."""
+        """Return the repository in the keys of a manifest, which need not be valid."""
         return None
 
     @classmethod
     def absolute_paths(
         cls, keys: Mapping[str, Any], inherited: Mapping[str, Any], folder: Path
     ) -> dict[str, Any]:
-        """Return the keys that hold paths, made absolute: in manifests they are relative.
+        """Return the keys that contain paths, with the paths made absolute.
 
         Args:
-            keys: As the manifest gives them; they need not be valid.
-            inherited: Keys of the source that these change.
-            folder: What paths are relative to.
+            keys: As in the manifest; they need not be valid.
+            inherited: Keys of the source that these override.
+            folder: The folder that relative paths start from.
         """
         return {}
 
     @classmethod
     def normalized(cls, keys: dict[str, Any]) -> dict[str, Any]:
-        """Return keys of a manifest without short forms."""
+        """Return the keys of a manifest with short forms expanded."""
         return keys
 
 
 class SourceModel(
     Struct, Source, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"
 ):
-    """The keys that every type has."""
+    """The keys that all types share."""
 
     columns: dict[str, Any] = {}
-    """Columns with a constant value that each record gets."""
+    """Columns with a constant value, added to each record."""

@@ -21,10 +21,10 @@ __all__ = [
     "unpinned_revision",
 ]
 
-# Strings and not compiled patterns: `re` compiles and caches them on first use, and most datasets
-# need none of them.
+# Strings, not compiled patterns: `re` compiles and caches them on first use, and most datasets
+# need none.
 _SENSITIVE = r"(?i)(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string"
-# Also what cloud storage signs its links with, and what services call their passwords.
+# Also the parameters with which cloud storage signs links and services pass credentials.
 _SENSITIVE_QUERY = (
     rf"{_SENSITIVE}|signature|(^|[-_])sig($|[-_])|(api|access)-?key|(^|[-_])auth([-_]|$)"
 )
@@ -32,7 +32,7 @@ _WEB = ("http", "https", "ftp")
 # fsspec writes `github://owner:repository@commit/path`, which looks like a password but is not.
 _NO_PASSWORD = ("github", "gist")
 _THIS_MACHINE = r"localhost|127(\.\d+){3}|::1"
-# Locations of files in a repository, and the part that names the revision.
+# URLs of files in a repository, with the revision as a group.
 _UNDER_REVISION = (
     r"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@(?P<revision>[^/]*))?/",
     r"https?://huggingface\.co/(?:datasets/)?[^/]+/[^/]+/resolve/(?P<revision>[^/]+)/",
@@ -41,10 +41,10 @@ _UNDER_REVISION = (
 
 
 def literal_secret(merged: Merged) -> Iterator[Finding]:
-    """Yield the options that contain a secret itself and not the name of a variable."""
+    """Report options that contain a secret instead of the name of an environment variable."""
     for path, item in _options(merged.value):
         inside = path[path.index("fs_options") + 1 :]
-        # The innermost name: in `{client_kwargs: {password: [x]}}` that is 'password'.
+        # The innermost matching key: 'password' in `{client_kwargs: {password: [x]}}`.
         named = next(
             (str(key) for key in reversed(inside) if re.search(_SENSITIVE, str(key))), None
         )
@@ -54,10 +54,9 @@ def literal_secret(merged: Merged) -> Iterator[Finding]:
 
 
 def secret_in_url(merged: Merged) -> Iterator[Finding]:
-    """Yield the URLs of files that contain a password or a signature."""
+    """Report URLs of files that contain a password or a signature."""
     for path, location in _locations(merged.value):
-        # An argument given in Python is not stored in any file.
-        if merged.layer(path).document is None:
+        if merged.layer(path).document is None:  # an argument of a call is in no file
             continue
         named = next(filter(None, map(_secret_of, location.split("::"))), "")
         if named:
@@ -66,14 +65,14 @@ def secret_in_url(merged: Merged) -> Iterator[Finding]:
 
 
 def plain_http(merged: Merged) -> Iterator[Finding]:
-    """Yield the URLs, of files and of services, that are not encrypted."""
+    """Report URLs of files and services that use plain HTTP."""
     for path, text in (*_locations(merged.value), *_options(merged.value)):
         for part in text.split("::") if isinstance(text, str) else ():
             if protocol_of(part).lower() != "http":
                 continue
             try:
                 host = urlsplit(part).hostname
-            except ValueError:  # brackets around something that is not an address
+            except ValueError:  # brackets around something other than an IPv6 address
                 continue
             if host is not None and not re.fullmatch(_THIS_MACHINE, host):
                 yield Finding(path, f"plain HTTP to {host}", "use https://")
@@ -81,12 +80,12 @@ def plain_http(merged: Merged) -> Iterator[Finding]:
 
 
 def unpinned_revision(merged: Merged) -> Iterator[Finding]:
-    """Yield the Hub sources, and the files in a repository, whose revision is not a full commit."""
+    """Report Hub sources, and files in a repository, whose revision is not a full commit."""
     for path, own, keys in _effective_sources(merged.value):
         repository = source_model(keys).repository_of(keys)
         if repository is not None:
             if not is_commit(repository.revision):
-                # Without a revision, report the repository, wherever that is written.
+                # Without a revision, report the line of the repository, which may be inherited.
                 key = "path" if repository.revision is None else "revision"
                 place = path if key in own else ("source",)
                 hint = "give a full commit: `revision: <40 hex digits>`"
@@ -107,7 +106,7 @@ def _floating(revision: str | None) -> str:
 def _effective_sources(
     value: dict[str, Any],
 ) -> Iterator[tuple[DataPath, dict[str, Any], dict[str, Any]]]:
-    """Yield each source that is read: its path, its own keys, and those with `source`'s."""
+    """Yield each source that is read: its path, its own keys, and its keys with inherited ones."""
     source = value.get("source") or {}
     parts = value.get("concat") or ()
     if not parts:
@@ -119,7 +118,7 @@ def _effective_sources(
 
 
 def _sources(value: dict[str, Any]) -> Iterator[tuple[DataPath, dict[str, Any]]]:
-    """Yield every source with its own keys."""
+    """Yield the path and own keys of every source."""
     yield ("source",), value.get("source") or {}
     for index, part in enumerate(value.get("concat") or ()):
         yield ("concat", index), part
@@ -160,7 +159,7 @@ def _texts(value: Any, path: DataPath) -> Iterator[tuple[DataPath, str]]:
 
 
 def _secret_of(url: str) -> str:
-    """Name the part of a URL that is secret, or return ""; the secret itself is never shown."""
+    """Return the name of the secret part of a URL, never the secret itself; "" if there is none."""
     scheme = protocol_of(url).lower()
     authority = url.partition("://")[2].partition("/")[0]
     user, at, _ = authority.rpartition("@")

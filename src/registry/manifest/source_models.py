@@ -1,7 +1,7 @@
 """The types of sources and their keys in a manifest.
 
-A new type is a model here with its row in `SOURCE_TYPES`, a reader in a module of `sources`, and a
-definition in the schema of manifests. No other code asks which type a source has.
+A new type needs a model here, in `SOURCE_TYPES`, a reader in a module of `sources`, and a
+definition in the manifest schema. No other code depends on the type of a source.
 """
 
 import os
@@ -32,11 +32,11 @@ __all__ = [
 ]
 
 GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
-"""Paths of a Hub source that name a format of `datasets` and no repository."""
+"""Paths of a Hub source that are a generic builder of `datasets`, not a repository."""
 
 _Text = Annotated[str, Meta(min_length=1)]
 _Texts = Annotated[tuple[_Text, ...], Meta(min_length=1)]
-_REDACTED_NOTE = "put in what the URL has after `?`, or as its user"
+_REDACTED_NOTE = "add the query (after `?`) or user of the URL, which may be secret"
 
 
 class FileSource(SourceModel, frozen=True, kw_only=True):
@@ -45,9 +45,9 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
     reader = "registry.sources.files:FileReader"
 
     path: _Texts
-    """Paths, URLs or globs, read in this order; a glob's files in order of their names."""
+    """Paths, URLs or globs, read in this order; a glob's files are read in order of their names."""
     fs_options: dict[str, Any] = msgspec.field(default_factory=dict)
-    """Options of the file system; a secret is written `{env: NAME}`."""
+    """Options for the file system; write a secret as `{env: NAME}`."""
 
     @property
     def base_location(self) -> str:
@@ -59,11 +59,11 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
         return self.path
 
     def rename_paths(self, rename: Callable[[str], Any]) -> dict[str, Any]:
-        """Return `path` with other paths."""
+        """Return `path` with `rename` applied to each path."""
         return {"path": [rename(path) for path in self.path]}
 
     def loader_notes(self) -> Iterator[str]:
-        """Yield what is not in the call: secrets in URLs, and paths after the first."""
+        """Yield what the call lacks: secrets in URLs, and paths after the first."""
         if any(map(has_secret, self.path)):
             yield _REDACTED_NOTE
         if len(self.path) > 1:
@@ -81,12 +81,12 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
 
     @classmethod
     def normalized(cls, keys: dict[str, Any]) -> dict[str, Any]:
-        """Return keys in which `path` is a list."""
+        """Return the keys with a single `path` as a list."""
         return {**keys, "path": [keys["path"]]} if isinstance(keys.get("path"), str) else keys
 
 
 class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
-    """Comma-separated values; every cell is text."""
+    """Comma-separated values; every cell is a str."""
 
     type = "csv"
     suffixes = (".csv", ".tsv", ".tab")
@@ -96,11 +96,11 @@ class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
     dialect: Literal["unix", "excel", "excel-tab"] = "unix"
     """Dialect of Python's csv module."""
     delimiter: Annotated[str, Meta(min_length=1, max_length=1)] | None = None
-    """One character between cells; the dialect's own where not given."""
+    """One character between cells; None means the dialect's."""
     fieldnames: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
     """Column names of a file without a header."""
     skip_rows: Annotated[int, Meta(ge=0)] = 0
-    """Rows before the header that are skipped."""
+    """Number of rows to skip before the header."""
 
     @property
     def column_names(self) -> Sequence[str] | None:
@@ -108,21 +108,22 @@ class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
         return self.fieldnames
 
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the call of `csv_dataset`."""
+        """Return the call to `csv_dataset`."""
         options = {key: value for key, value in given.items() if key != "skip_rows"}
         return "csv_dataset", {"csv_file": public_location(self.path[0]), **options}
 
     def loader_notes(self) -> Iterator[str]:
-        """Yield what is not in the call."""
+        """Yield what the call lacks."""
         yield from super().loader_notes()
         if (self.dialect, self.delimiter) == ("excel-tab", ","):
-            yield "read commas: the loader takes its default to mean the dialect's tab"
+            # The loader can't tell an explicit comma from its default and uses the dialect's tab.
+            yield "use commas: the loader reads its default delimiter as the dialect's tab"
         if self.skip_rows:
             yield f"skip the first {self.skip_rows} rows"
 
     @classmethod
     def infer_keys(cls, location: str) -> dict[str, Any]:
-        """Return the delimiter of tab-separated values."""
+        """Return a tab as the delimiter for suffixes of tab-separated values."""
         return {"delimiter": "\t"} if unpacked_suffix(location) in (".tsv", ".tab") else {}
 
 
@@ -139,7 +140,7 @@ class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
     """Key, or dotted path, of the array of objects in a JSON object."""
 
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the call of `json_dataset`."""
+        """Return the call to `json_dataset`."""
         options = {key: value for key, value in given.items() if key != "records"}
         return "json_dataset", {"json_file": public_location(self.path[0]), **options}
 
@@ -153,12 +154,12 @@ class ParquetSource(FileSource, frozen=True, kw_only=True, tag="parquet"):
     shuffle_order = "hub"
 
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the call of `hf_dataset` with the builder for Parquet."""
+        """Return the call to `hf_dataset` with the builder for Parquet."""
         files = [public_location(path) for path in self.path]
         return "hf_dataset", {"path": "parquet", "split": "train", "data_files": files}
 
     def loader_notes(self) -> Iterator[str]:
-        """Yield what is not in the call, which has all paths."""
+        """Yield what the call lacks; it has all paths."""
         if any(map(has_secret, self.path)):
             yield _REDACTED_NOTE
 
@@ -181,13 +182,13 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
     data_dir: _Text | None = None
     """Folder within the repository."""
     data_files: str | list[str] | dict[str, str | list[str]] | None = None
-    """Files, a list of them, or a map from split to files."""
+    """A file, a list of files, or a dict from split to files."""
     revision: _Text | None = None
-    """Commit, tag or branch; a full commit pins the dataset."""
+    """Commit, tag or branch; a full commit hash pins the dataset."""
     trust: bool = False
-    """Accepted because the loaders have it: scripts of repositories are refused either way."""
+    """Only for compatibility with the loaders: a repository's scripts are never run."""
     cached: bool = True
-    """False builds anew each time the source is not pinned."""
+    """False rebuilds the samples on every load, unless the source is pinned."""
 
     @property
     def location(self) -> str:
@@ -201,7 +202,7 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
 
     @property
     def builds_anew(self) -> bool:
-        """True for `cached: false`, unless nothing can have changed."""
+        """True for `cached: false`, unless the revision is a commit, so that nothing can change."""
         return not self.cached and not is_commit(self.revision)
 
     def paths(self) -> Sequence[str]:
@@ -217,7 +218,7 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
         return {"path": rename(self.path)} if is_folder(self.path) else {}
 
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the call of `hf_dataset`."""
+        """Return the call to `hf_dataset`."""
         return "hf_dataset", {"path": self.path, **given}
 
     @classmethod
@@ -236,7 +237,7 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
         path, changed = keys.get("path"), dict[str, Any]()
         if isinstance(path, str) and is_folder(path):
             changed["path"] = _absolute(path, folder)
-        # In a repository `data_files` are relative to it, and stay as they are.
+        # The `data_files` of a repository are relative to the repository, so they are unchanged.
         builder = keys.get("path", inherited.get("path"))
         if isinstance(builder, str) and builder in GENERIC_BUILDERS and "data_files" in keys:
             absolute = _map_paths(keys["data_files"], lambda path: _absolute(path, folder))
@@ -251,18 +252,18 @@ SOURCE_TYPES: dict[str, type[Source]] = {
 
 
 def source_model(keys: Mapping[str, Any]) -> type[Source]:
-    """Return the model of keys that need not be valid: without a known type, they are of files."""
+    """Return the model for keys that need not be valid; `FileSource` if their type is unknown."""
     kind = keys.get("type")
     return SOURCE_TYPES.get(kind, FileSource) if isinstance(kind, str) else FileSource
 
 
 def to_source(expected: type, keys: Any) -> Any:
-    """Return the source that keys describe: the `dec_hook` of a model that holds sources.
+    """Convert keys to a source: the `dec_hook` of models with a field of type `Source`.
 
     Raises:
-        msgspec.ValidationError: they do not fit the model of their type.
+        msgspec.ValidationError: the keys do not match the model of their type.
     """
-    if expected is not Source:  # msgspec asks for every class it does not know, such as Path
+    if expected is not Source:  # msgspec calls this for every class that it can't decode, as Path
         return keys
     kind = keys.get("type") if isinstance(keys, dict) else None
     if not isinstance(kind, str) or kind not in SOURCE_TYPES:
@@ -271,7 +272,7 @@ def to_source(expected: type, keys: Any) -> Any:
 
 
 def infer_source_keys(location: str) -> dict[str, Any] | None:
-    """Return `type`, and what else a file's suffix implies; None for an unknown suffix."""
+    """Return `type` and other keys implied by a file's suffix; None for an unknown suffix."""
     suffix = unpacked_suffix(location)
     for name, model in SOURCE_TYPES.items():
         if suffix in model.suffixes:
@@ -280,16 +281,14 @@ def infer_source_keys(location: str) -> dict[str, Any] | None:
 
 
 def is_folder(path: str) -> bool:
-    """Return whether the path of a Hub source is a local folder and no repository.
-
-    Told by its first character alone: a folder called `owner/name` in the working directory must
-    not replace the repository of that name. No name on the Hub starts with one of these.
-    """
+    """Return whether the path of a Hub source is a local folder, not a repository."""
+    # By its first character alone: a folder `owner/name` in the working directory must not replace
+    # the repository of that name. No name on the Hub starts with one of these.
     return path.startswith((".", "/", "~"))
 
 
 def data_file_list(data_files: Any) -> list[str]:
-    """Return the paths of `data_files`, whatever form they are given in."""
+    """Return the paths in any form of `data_files`."""
     match data_files:
         case str():
             return [data_files]

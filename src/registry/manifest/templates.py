@@ -1,4 +1,4 @@
-"""Templates: strings with columns filled in, and sections that vanish if a column is empty."""
+"""Templates: strings with columns filled in, and sections omitted if a column is empty."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Placeholder", "Section", "TemplatePart", "parse_template", "template
 
 
 class Placeholder(Struct, frozen=True):
-    """A column in a template, and what stands for it if it is missing, null or empty."""
+    """A column in a template, with a default in case it is missing, null or empty."""
 
     name: str
     default: str | None = None
 
 
 class Section(Struct, frozen=True):
-    """A part of a template that vanishes if its column is missing, null or empty."""
+    """A part of a template that is omitted if its column is missing, null or empty."""
 
     name: str
     parts: tuple[TemplatePart, ...]
@@ -27,7 +27,7 @@ class Section(Struct, frozen=True):
 TemplatePart = str | Placeholder | Section
 
 
-# Sections are rendered recursively, and a manifest may come from a stranger.
+# Sections are rendered recursively, and a manifest may be hostile.
 _MAX_DEPTH = 32
 _TOKEN = re.compile(r"\{\{|\}\}|\{/\}|\{\?([^{}]+)\}|\{([^{}]*)\}|[{}]")
 
@@ -36,7 +36,7 @@ def parse_template(text: str) -> tuple[TemplatePart, ...]:
     """Return the parts of a template: `{{ }} {column} {column|default} {?column}…{/}`.
 
     Raises:
-        ValueError: a brace or a section is not closed, or names no column.
+        ValueError: a brace or a section is not closed, or lacks the name of a column.
     """
     open_sections: list[tuple[str, list[TemplatePart]]] = [("", [])]
     start = 0
@@ -60,7 +60,7 @@ def parse_template(text: str) -> tuple[TemplatePart, ...]:
             parts.append(Placeholder(name, default if bar else None))
         else:
             message = f"`{token.group()}` in a template names no column"
-            raise ValueError(f"{message}; write a literal brace twice")
+            raise ValueError(f"{message} (write a literal brace twice)")
     if len(open_sections) > 1:
         raise ValueError(f"`{{?{open_sections[-1][0]}}}` is not closed by `{{/}}`")
     return _joined([*open_sections[0][1], text[start:]])

@@ -1,4 +1,4 @@
-"""Validate documents, and values given in Python, and explain in words what is invalid."""
+"""Validate documents and values from Python against a schema, and explain each violation."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["schema_errors", "validate"]
 
-# jsonschema makes up to 25 calls per level. Where they fill the stack, a part of it that is
-# written in Rust may panic, which is no RecursionError and ends the process.
+# jsonschema makes up to 25 calls per level. If they fill the stack, its part in Rust may panic,
+# which is not a RecursionError and crashes the process.
 _MAX_LEVELS = 32
 
 _TYPE_NAMES = {
@@ -42,22 +42,22 @@ _MESSAGES = {
     "pattern": "{shown} does not match {limit}",
     "minimum": "must be {limit} or more, is {shown}",
     "maximum": "must be {limit} or less, is {shown}",
-    "uniqueItems": "must not repeat an item, is {shown}",
+    "uniqueItems": "must not contain duplicate items, is {shown}",
 }
 _NAMED = {"lock": "pin", "manifest": "dataset"}
-"""Definition of what has a name in the documents of a schema."""
+"""For each schema, the definition of the values under `datasets`, whose keys are names."""
 
 
 def validate(document: Document, name: SchemaName) -> list[Problem]:
-    """Return all problems of a document, in the order of the file."""
+    """Return all violations of a schema in a document, sorted by position."""
     problems = [error.at(document) for error in schema_errors(document.value, name)]
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
 
 
 def schema_errors(value: Any, name: SchemaName, definition: str = "") -> list[Finding]:
-    """Return how a value violates a schema, or one definition under its `$defs`."""
+    """Return the violations of a schema, or of one definition under its `$defs`, by a value."""
     # jsonschema is the reference and reports why a value is invalid, but takes 100 times as long,
-    # and its import another 0.1 s: most files are valid and never need it.
+    # plus 0.1 s to import. Most files are valid and never need it.
     if is_surely_valid(value, name, definition):
         return []
     too_deep = Finding((), "nested too deeply to be checked", rule="yaml-limit")
@@ -71,12 +71,12 @@ def schema_errors(value: Any, name: SchemaName, definition: str = "") -> list[Fi
         ]
     except RecursionError:
         return [too_deep]
-    # A key may be constrained in two places of a schema, and violate both in the same way.
+    # A key may violate two parts of a schema in the same way; report it once.
     return list(dict.fromkeys(found))
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
-    """Return whether dicts and lists are nested in more levels."""
+    """Return whether dicts and lists are nested more than `levels` deep."""
     if not isinstance(value, dict | list):
         return False
     items: Iterable[Any] = value.values() if isinstance(value, dict) else value
@@ -84,7 +84,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def _validation_errors(value: Any, name: SchemaName, definition: str) -> Iterator[ValidationError]:
-    """Yield what jsonschema reports; a dataset or pin with an invalid name is validated too."""
+    """Yield the errors of jsonschema, and those of datasets or pins with an invalid name."""
     kind: SchemaName = "lock" if name == "lock" else "manifest"
     for error in _validator(name, definition).iter_errors(value):
         yield error
@@ -102,10 +102,13 @@ def _validator(name: SchemaName, definition: str) -> Draft202012Validator:
     from referencing import Registry
     from referencing.jsonschema import DRAFT202012
 
-    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    # JSON Schema would accept 10.0 as an integer.
+    checker = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
     extend: Any = validators.extend  # it has no types
     validator: type[Draft202012Validator] = extend(Draft202012Validator, type_checker=checker)
-    # A resource that states its `$schema` would be left to the validator of that, not to ours.
+    # For a resource with a `$schema` jsonschema would use its own validator, not ours.
     schemas = {schema_uri(known): read_schema(known) for known in SCHEMAS}
     for schema in schemas.values():
         del schema["$schema"]
@@ -113,11 +116,6 @@ def _validator(name: SchemaName, definition: str) -> Draft202012Validator:
         schemas.items(), default_specification=DRAFT202012
     )
     return validator({"$ref": schema_uri(name, definition)}, registry=registry)
-
-
-def _is_integer(_: Any, value: Any) -> bool:
-    """Return whether a value is an int: JSON Schema would take 10.0 as well."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _report(error: ValidationError) -> Iterator[Finding]:
@@ -130,7 +128,7 @@ def _report(error: ValidationError) -> Iterator[Finding]:
         case "additionalProperties":
             yield from _unknown_keys(error, path)
         case "required":
-            # jsonschema makes one error for each missing key, and names it only in its message.
+            # jsonschema gives the missing key only in its message, so look for all of them here.
             schema: Any = error.schema
             for key in limit:
                 if key not in instance:
@@ -145,14 +143,15 @@ def _report(error: ValidationError) -> Iterator[Finding]:
             hint = did_you_mean(str(instance), choices)
             message = f"{shown} is not one of {', '.join(choices)}"
             yield Finding(path, message, hint, "wrong-value")
-        case "not":  # the one `not` with a message of its own: `shuffle_choices: true`
+        case "not":  # only for `shuffle_choices: true`
             message = f"{instance!r} is not allowed here"
-            yield Finding(path, message, "give a seed, such as 42", "unseeded-shuffle")
+            yield Finding(path, message, "write a seed, such as 42", "unseeded-shuffle")
         case "minLength" | "minItems" | "minProperties":
             message = f"must have at least {_counted(limit, keyword)}"
             message = "must not be empty" if limit == 1 else message
             yield Finding(path, message, rule="wrong-value")
         case "maxLength" | "maxItems" | "maxProperties":
+            # Only an operation in a pipe has a limited number of keys.
             hint = "write one operation per item" if keyword == "maxProperties" else ""
             message = f"must have at most {_counted(limit, keyword)}, is {shown}"
             yield Finding(path, message, hint, "wrong-value")
@@ -182,12 +181,12 @@ def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[Finding]:
 
 
 def _invalid_names(error: ValidationError) -> list[str]:
-    """Return the keys that fit no pattern, of a mapping whose keys are names."""
+    """Return the invalid names in a mapping whose keys are names, e.g. `datasets`."""
     if error.validator != "additionalProperties":
         return []
     schema: Any = error.schema
     instance: Any = error.instance
     patterns = schema.get("patternProperties", ())
     return [
-        key for key in instance if patterns and not any(re.search(one, key) for one in patterns)
+        key for key in instance if patterns and not any(re.search(name, key) for name in patterns)
     ]

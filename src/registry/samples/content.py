@@ -1,4 +1,4 @@
-"""Parts of a chat message: text, images, audio, video, documents, and parts by models."""
+"""Parts of a chat message, with the fields of Inspect AI's: text, media, reasoning, tools."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class ContentDocument(ContentBase):
             mime_type = mime_type or (header[1] if header else _UNKNOWN_TYPE)
             filename = f"document.{mime_type.rpartition('/')[2]}"
         else:
-            import mimetypes  # reads tables of the system
+            import mimetypes  # reads the system's tables, and documents are rare
 
             path = Path(document)
             mime_type = mime_type or mimetypes.guess_type(str(path))[0] or _UNKNOWN_TYPE

@@ -1,4 +1,4 @@
-"""Datasets: sequences of samples, and one that holds them in memory."""
+"""The interface of datasets, and a dataset in memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Dataset(Sequence[Sample], abc.ABC):
     @property
     @abc.abstractmethod
     def location(self) -> str | None:
-        """Where it comes from: an absolute path, a URL, or a Hub repository."""
+        """Origin of the data: an absolute path, a URL or a Hub repository."""
 
     @property
     @abc.abstractmethod
@@ -60,7 +60,7 @@ class Dataset(Sequence[Sample], abc.ABC):
 
         Args:
             reverse: Descending order.
-            key: What to sort by; the length of the input in characters by default.
+            key: Returns the sort key of a sample; by default the length of its input.
         """
 
     @abc.abstractmethod
@@ -68,8 +68,8 @@ class Dataset(Sequence[Sample], abc.ABC):
         """Return a dataset of the samples for which `predicate` holds.
 
         Args:
-            predicate: Takes a sample, returns whether to keep it.
-            name: Name of the new dataset; by default that of this one.
+            predicate: Returns whether to keep a sample.
+            name: Name of the new dataset; by default the name of this one.
         """
 
     @abc.abstractmethod
@@ -82,14 +82,14 @@ class Dataset(Sequence[Sample], abc.ABC):
 
     @abc.abstractmethod
     def shuffle_choices(self, seed: int | None = None) -> None:
-        """Shuffle the choices of each sample in place, and adapt the letters of the targets.
+        """Shuffle the choices of each sample in place, and update the letters of the targets.
 
         Args:
-            seed: Seed of one `random.Random` that draws for the samples in order; None seeds it
-                from the operating system.
+            seed: Seed of one `random.Random` that shuffles the choices of all samples in order;
+                None takes a seed from the operating system.
 
         Raises:
-            MappingError: a sample has choices and a target that is not a letter of them.
+            MappingError: a sample has choices and a target that is not the letter of one.
         """
 
 
@@ -101,18 +101,19 @@ def shuffle_positions(count: int, rng: random.Random) -> list[int]:
 
 
 def permute_choices(sample: Sample, positions: Sequence[int], *, where: str) -> None:
-    """Reorder a sample's choices, and adapt the letters of its target.
+    """Reorder a sample's choices, and update the letters of its target.
 
     Args:
-        sample: The sample; it is changed.
+        sample: The sample; it is changed in place.
         positions: Old positions of the choices in their new order.
-        where: The sample in messages.
+        where: Name of the sample in messages.
 
     Raises:
         MappingError: the target is not a letter of a choice.
     """
     choices = sample.choices or []
     letters = {old: letter_of(new) for new, old in enumerate(positions)}
+    # The target first: if it is invalid, the sample must stay unchanged.
     try:
         target: Any = sample.target
         if isinstance(target, list):
@@ -135,12 +136,12 @@ class MemoryDataset(Dataset):
         location: str | None = None,
         shuffled: bool = False,
     ) -> None:
-        """Make a dataset of a list.
+        """Create a dataset from a list.
 
         Args:
             samples: The samples; the list is copied, the samples in it are not.
             name: Name of the dataset.
-            location: Where it comes from.
+            location: Origin of the data.
             shuffled: Whether the order was shuffled.
         """
         self.samples = list(samples)
@@ -155,7 +156,7 @@ class MemoryDataset(Dataset):
 
     @property
     def location(self) -> str | None:
-        """Where it comes from."""
+        """Origin of the data."""
         return self._location
 
     @property
@@ -170,7 +171,7 @@ class MemoryDataset(Dataset):
     def __getitem__(self, index: slice) -> Dataset: ...
 
     def __getitem__(self, index: SupportsIndex | slice) -> Sample | Dataset:
-        """Return a sample, or a dataset with copies of several."""
+        """Return a sample, or for a slice a dataset with copies of several."""
         if isinstance(index, slice):
             return self._of(_copies(self.samples[index]))
         return self.samples[operator.index(index)]
@@ -216,5 +217,5 @@ class MemoryDataset(Dataset):
 
 
 def _copies(samples: list[Sample]) -> list[Sample]:
-    """Return deep copies: datasets share nothing that can change."""
+    """Return deep copies, so that a change in one dataset does not affect another."""
     return [sample.model_copy(deep=True) for sample in samples]

@@ -1,4 +1,4 @@
-"""Letters of choices: A for the first to Z, then 1, 2, … as in Inspect AI."""
+"""Letters of choices as in Inspect AI: A to Z, then numbers from 1."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def index_of(letter: str) -> int:
     """Return the 0-based index of a letter in either case.
 
     Raises:
-        ValueError: it is not the letter of any choice.
+        ValueError: the string is not a letter of a choice.
     """
     upper = letter.upper()
-    # Some letters have an upper case of two characters: ß.
+    # Some letters, such as ß, have two characters in upper case.
     if len(letter) == len(upper) == 1 and letter.isalpha():
         return ord(upper) - ord("A")
     if letter.isdecimal() and int(letter) > 0:

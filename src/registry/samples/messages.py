@@ -1,4 +1,4 @@
-"""Chat messages as in Inspect AI: system, user, assistant and tool."""
+"""Chat messages with the fields of Inspect AI's: system, user, assistant and tool."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Metadata = TypeVar("Metadata", bound=BaseModel)
 
 
 def metadata_as(metadata: dict[str, Any] | None, cls: type[Metadata], owner: str) -> Metadata:
-    """Return `metadata` as the frozen pydantic model `cls`; keys that it lacks are left out.
+    """Return `metadata` as the frozen pydantic model `cls`, without keys that `cls` lacks.
 
     Raises:
-        ValueError: there is no metadata, `cls` is not frozen, or the values do not fit.
+        ValueError: there is no metadata, `cls` is not frozen, or the values are invalid.
     """
-    # The messages are Inspect's: its users may match them.
+    # The error messages are Inspect's: its users may match them.
     if metadata is None:
         raise ValueError(f"{owner} does not have metadata")
     if not cls.model_config.get("frozen", False):
@@ -59,7 +59,7 @@ class ChatMessageBase(BaseModel):
     """Additional data."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Add an id if there is none."""
+        """Add a random id if the message has none."""
         if self.id is None:
             self.id = uuid.uuid4().hex
 
@@ -79,7 +79,8 @@ class ChatMessageBase(BaseModel):
         if isinstance(self.content, str):
             self.content = text
         else:
-            # The first text part is replaced and the others removed, in a new list.
+            # As in Inspect, the new text replaces the first text part, and the others are removed.
+            # In a new list, as others may refer to the old one.
             is_text = [isinstance(part, ContentText) for part in self.content]
             first = is_text.index(True) if True in is_text else len(self.content)
             rest = [part for part in self.content[first:] if not isinstance(part, ContentText)]

@@ -27,7 +27,7 @@ class SandboxEnvironmentSpec(BaseModel):
     type: str
     """Kind of sandbox, such as `docker`."""
     config: Annotated[Any, "a pydantic model, a str or None"] = None
-    """File name of the configuration, or a configuration object."""
+    """File name of the configuration, or a configuration model."""
 
     def __init__(self, type: str, config: BaseModel | str | None = None) -> None:
         super().__init__(type=type, config=config)
@@ -90,7 +90,7 @@ class Sample(BaseModel):
         Args:
             input: The prompt: a str or a conversation.
             choices: Answer choices of a multiple-choice task.
-            target: The ideal answer, or several acceptable ones; empty if there is none.
+            target: The ideal answer, or several acceptable ones; "" without one.
             id: Identifier, unique within a dataset.
             metadata: Additional data about the task.
             sandbox: A sandbox type, a pair of type and configuration file, or a spec.
@@ -110,17 +110,17 @@ class Sample(BaseModel):
             "files": files,
             "setup": setup,
         }
-        # `BaseModel.__init__` without the call: a build by records makes a sample for each of them.
+        # What `BaseModel.__init__` does, without that call: a build by records creates millions.
         self.__pydantic_validator__.validate_python(fields, self_instance=self)
 
     def metadata_as(self, metadata_cls: type[Metadata]) -> Metadata:
         """Return the metadata as the frozen pydantic model `metadata_cls`.
 
         Args:
-            metadata_cls: A pydantic model with `frozen=True`; keys that it lacks are left out.
+            metadata_cls: A pydantic model with `frozen=True`; other keys are ignored.
 
         Raises:
-            ValueError: no metadata, a model that is not frozen, or values that do not fit.
+            ValueError: no metadata, a model that is not frozen, or invalid values.
         """
         return metadata_as(self.metadata, metadata_cls, "Sample")
 
@@ -133,7 +133,7 @@ RecordToSample = Callable[[DatasetRecord], Sample | list[Sample]]
 
 
 def sample_input_len(sample: Sample) -> int:
-    """Return the length of the input in characters: the key that `Dataset.sort` uses."""
+    """Return the length of the input in characters, the default key of `Dataset.sort`."""
     if isinstance(sample.input, str):
         return len(sample.input)
     return sum(len(message.text) for message in sample.input)

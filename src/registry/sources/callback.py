@@ -1,4 +1,4 @@
-"""How far a transfer of fsspec is; a module of its own, as fsspec takes long to import."""
+"""Progress of fsspec transfers. A separate module because fsspec is slow to import."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["Counter"]
 
 
 class Counter(Callback):  # type: ignore[misc]  # fsspec has no types
-    """Passes on how many bytes fsspec has fetched."""
+    """Reports the number of bytes that fsspec has transferred."""
 
     def __init__(self, report: Report, size: int | None) -> None:
         super().__init__(size=size)
         self._report = report
 
     def call(self, hook_name: str | None = None, **kwargs: Any) -> None:
-        """Report the value; fsspec calls this at each change of it."""
+        """Report the current value; fsspec calls this on every change."""
         self._report(Progress("fetch", self.value, self.size))

@@ -1,4 +1,4 @@
-"""Paths and globs → locations of files."""
+"""Expand paths and globs to locations of files."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class FilesystemPool:
 
 
 def expand(path: str, pool: FilesystemPool) -> list[str]:
-    """Return the locations that a path or glob stands for, a glob's sorted by name.
+    """Return the locations that a path or glob matches; those of a glob are sorted by name.
 
     Raises:
-        SourceError: a glob matches nothing, or can't be used with the file system.
+        SourceError: a glob matches nothing, or the file system does not support globs.
     """
     # A local file may have a name that looks like a glob.
     if not _is_glob(path) or (is_local(path) and os.path.exists(local_path(path))):
@@ -59,7 +59,7 @@ def expand(path: str, pool: FilesystemPool) -> list[str]:
 def expand_or_recall(
     paths: Sequence[str], pool: FilesystemPool, context: SourceContext
 ) -> dict[str, list[str]]:
-    """Expand each path; offline, remote globs give what they gave when last expanded.
+    """Expand each path; offline, a remote glob has the result of its last expansion.
 
     Raises:
         OfflineError: a remote glob was never expanded.
@@ -78,5 +78,5 @@ def expand_or_recall(
 
 
 def _is_glob(path: str) -> bool:
-    # In a web address `?` starts the query, and no server can list files.
+    # In a URL `?` starts the query, and HTTP has no way to list files.
     return bool(_MAGIC.intersection(path)) and protocol_of(path) not in ("http", "https")

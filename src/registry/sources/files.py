@@ -19,6 +19,7 @@ from registry.base.locations import (
     unpacked_suffix,
 )
 from registry.errors import AccessError
+from registry.manifest.source_models import FileSource
 from registry.sources.expand import FilesystemPool, expand_or_recall
 from registry.sources.filesystem import option_errors
 from registry.sources.pins import (
@@ -39,44 +40,39 @@ from registry.sources.source_type import FormatReader
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.manifest.source_models import FileSource
 
 __all__ = ["FileReader", "pin_files", "probe_files"]
 
-# Smaller files are read whole even where the first samples would do: then all views share them.
+# Smaller files are read completely even if the first samples are enough: all views share them.
 _SMALL_LOCAL_BYTES = 1 << 26
 
 
-class FileReader(FormatReader):
-    """Reads files: local ones from where they are, remote ones from the blobs of the cache."""
-
-    def __init__(self, source: FileSource) -> None:
-        super().__init__(source)
-        self._source = source
+class FileReader(FormatReader[FileSource]):
+    """Reads files: local ones in place, remote ones from the blobs of the cache."""
 
     def pin(self, context: SourceContext) -> SourcePin:
         """Return the digests of the files."""
-        return pin_files(self._source.path, self._source.fs_options, context)
+        return pin_files(self.source.path, self.source.fs_options, context)
 
     def probe(self, context: SourceContext) -> SourcePin | None:
         """Return the sizes and validators of the files."""
-        return probe_files(self._source.path, self._source.fs_options, context)
+        return probe_files(self.source.path, self.source.fs_options, context)
 
     def fetch(
         self, pinned: SourcePin, context: SourceContext, *, rows: int | None = None
     ) -> list[SourceBytes]:
         """Return the files of a pin."""
-        from registry.sources.pinned_files import fetch_files  # not needed to open what is cached
+        from registry.sources.pinned_files import fetch_files  # not needed for cached samples
 
-        return fetch_files(self._source.fs_options, pinned, context)
+        return fetch_files(self.source.fs_options, pinned, context)
 
 
 def pin_files(
     paths: Sequence[str], options: Mapping[str, Any], context: SourceContext, *, requested: str = ""
 ) -> SourcePin:
-    """Return the digests of the files; remote ones that are not known are downloaded.
+    """Return the digests of the files. Remote files with an unknown digest are downloaded.
 
-    Files that the lockfile pins are taken from it; only local ones are compared with it now.
+    Digests that the lockfile pins are taken from it; only local files are compared with it now.
     `requested` is the folder that the paths were found in, if any.
     """
     _check_credentials(paths, options)
@@ -90,7 +86,7 @@ def pin_files(
         else:
             file = pin_remote(location, pool, context)
         files.append(replace(file, requested=requested or (path if path != location else "")))
-    # The bytes and the suffix decide what is decoded; the folder does not.
+    # Bytes and suffix determine the records. A path would make the cache differ by machine.
     forms = [unpacked_suffix(file.location) + packed_suffix(file.location) for file in files]
     pairs = [[file.sha256, form] for file, form in zip(files, forms, strict=True)]
     return SourcePin({"files": pairs}, tuple(files))
@@ -99,10 +95,10 @@ def pin_files(
 def probe_files(
     paths: Sequence[str], options: Mapping[str, Any], context: SourceContext
 ) -> SourcePin | None:
-    """Return what tells versions of the files apart without reading them.
+    """Return what distinguishes versions of the files, without reading them.
 
-    None if nothing does (a server without ETag and date, a file that was just written), and if
-    they are so small that reading them whole costs little.
+    Returns None if nothing does (a server without ETag and date, a file that was just written),
+    or if the files are so small that reading them completely costs little.
     """
     _check_credentials(paths, options)
     pool = FilesystemPool(options)
@@ -110,22 +106,23 @@ def probe_files(
     for _, location, locked in _locate(paths, pool, context):
         if locked is not None and context.cache.blob(locked.sha256 or "").exists():
             return None
-        local = _probe_local(location) if is_local(location) else None
-        state = local or (None if is_local(location) else probe_remote(location, pool, context))
+        local = is_local(location)
+        state = _probe_local(location) if local else probe_remote(location, pool, context)
         if state is None or (locked and not _has_pinned_bytes(location, state, locked, context)):
             return None
-        seen = None if local is None else FileState(*local["validators"])
+        seen = FileState(*state["validators"]) if local else None
         files.append(PinnedFile(location, "", state["size"], state=seen))
         states.append([location_key(location, options), state])
+    # Part of fingerprints: another key than "glance" would make every user build again.
     return SourcePin({"glance": states}, tuple(files))
 
 
 def _locate(
     paths: Sequence[str], pool: FilesystemPool, context: SourceContext
 ) -> Iterator[tuple[str, str, ExpectedFile | None]]:
-    """Yield each path with a location that it stands for, and what the lockfile says about that.
+    """Yield each path with every location it matches, and the pin of that location.
 
-    What the lockfile pins is not looked up: a glob stands for the files that it matched then.
+    A glob that the lockfile pins is not expanded: it means the files that it matched then.
     """
     locked = {path: context.lock.files(path) if context.lock else None for path in paths}
     found = expand_or_recall([path for path in paths if locked[path] is None], pool, context)
@@ -138,7 +135,7 @@ def _locate(
 
 
 def _pin_locked(location: str, locked: ExpectedFile, context: SourceContext) -> PinnedFile:
-    """Return what the lockfile says about a file; only a local one is compared with it now.
+    """Return the pin of a file; only a local file is compared with it now.
 
     Remote bytes are compared when they are downloaded, which a cached dataset never needs.
     """
@@ -157,6 +154,7 @@ def _pin_local(location: str, context: SourceContext) -> PinnedFile:
     path = local_path(location)
     with option_errors(location):
         state = FileState.of(path)
+        # A file written within the clock's resolution may change again without a new mtime.
         racy = state.is_racy()
         key = digest_of({"local": path})
         known = context.cache.recall(key, "state", "sha256", "racy")
@@ -180,13 +178,13 @@ def _probe_local(location: str) -> dict[str, Any] | None:
 def _has_pinned_bytes(
     location: str, state: Mapping[str, Any], locked: ExpectedFile, context: SourceContext
 ) -> bool:
-    """Return whether a probe proves that a file still has the bytes of its pin."""
+    """Return whether a probe proves that a file still has its pinned bytes."""
     if is_local(location):
         with contextlib.suppress(UnknownDigestError):
             return _pin_locked(location, locked, replace(context, whole=False)).size == locked.size
         return False
     now = validated(location, {"state": state, "sha256": "", "size": state["size"]})
-    # A weak ETag stays the same for bytes that mean the same (RFC 9110, 8.8.1).
+    # A weak ETag may stay the same when the bytes change (RFC 9110, 8.8.1).
     etag = None if (now.etag or "").startswith("W/") else now.etag
     pairs = [(etag, locked.etag), (now.version_id, locked.version_id)]
     known = [pair for pair in pairs if None not in pair]

@@ -1,4 +1,4 @@
-"""Local and remote files through fsspec, with our errors, which contain no secrets."""
+"""Access local and remote files through fsspec; errors are translated, without secrets."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ __all__ = [
     "status_of",
 ]
 
-# What remote file systems raise besides OSError: protocol → module and class names. The modules
-# are imported only when an error has to be translated.
+# Errors of remote file systems besides OSError: protocol → module and class names. The modules
+# are imported only when an error has to be translated, because they are slow to import.
 _ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "http": ("aiohttp", ("ClientError",)),
     "https": ("aiohttp", ("ClientError",)),
@@ -55,8 +55,8 @@ _CONNECTION_ERRORS = frozenset(
         "TooManyRedirects",
     }
 )
-# Options for files of which only the beginning is read. By default an S3 file requests 50 MB at a
-# time. An HTTP server need not support ranges, so its response is a stream that is closed early.
+# Options for reading only the start of a file. By default s3fs requests 50 MB at a time. An HTTP
+# server need not support ranges, so its response is a stream that is closed early.
 _IN_PARTS: dict[str, dict[str, Any]] = {
     "s3": {"block_size": 1 << 18, "cache_type": "readahead"},
     "s3a": {"block_size": 1 << 18, "cache_type": "readahead"},
@@ -93,30 +93,26 @@ def filesystem(location: str, options: Mapping[str, Any]) -> fsspec.AbstractFile
     import fsspec
 
     protocol = protocol_of(location)
+    # fsspec would answer from an old listing.
+    defaults: dict[str, Any] = {"use_listings_cache": False} if protocol in _IN_PARTS else {}
     with option_errors(location):
-        return fsspec.filesystem(
-            protocol, skip_instance_cache=True, **{**_defaults(protocol), **options}
-        )
+        if protocol in ("http", "https"):
+            import aiohttp
 
-
-def _defaults(protocol: str) -> dict[str, Any]:
-    """Return options for fresh listings, and a timeout for silence but not for the transfer."""
-    if protocol in ("http", "https"):
-        import aiohttp
-
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=_CONNECT_SECONDS, sock_read=_READ_SECONDS
-        )
-        return {"use_listings_cache": False, "client_kwargs": {"timeout": timeout}}
-    return {"use_listings_cache": False} if protocol in ("s3", "s3a") else {}
+            # Limits silence, not the transfer: aiohttp's default is five minutes for all of it.
+            timeout = aiohttp.ClientTimeout(
+                total=None, sock_connect=_CONNECT_SECONDS, sock_read=_READ_SECONDS
+            )
+            defaults["client_kwargs"] = {"timeout": timeout}
+        return fsspec.filesystem(protocol, skip_instance_cache=True, **{**defaults, **options})
 
 
 @contextlib.contextmanager
 def option_errors(location: str) -> Iterator[None]:
-    """Turn what a file system raises for invalid options or an invalid URL into a SourceError.
+    """Translate the errors of a file system for invalid options or URLs to a SourceError.
 
-    Only around the first call of a client, which is when it checks its options: later a TypeError
-    is a bug.
+    Use it only around the first call of a client, which checks the options: a later TypeError is
+    a bug.
     """
     try:
         with source_errors(location):
@@ -124,7 +120,7 @@ def option_errors(location: str) -> Iterator[None]:
     except (TypeError, AttributeError, ValueError) as error:
         if isinstance(error, RegistryError):
             raise
-        message = f"the location or its fs_options make no sense: {_redacted(error, location)}"
+        message = f"invalid location or fs_options: {_redacted(error, location)}"
         _raise_as(SourceError(f"{public_location(location)}: {message}"), error, location)
 
 
@@ -136,8 +132,8 @@ def open_location(
 
     Args:
         location: Path or URL.
-        options: Of the file system.
-        part: Only the beginning will be read, so request little at a time.
+        options: Options of the file system.
+        part: Only the start of the file will be read, so request little at a time.
     """
     with source_errors(location):
         if is_local(location):
@@ -152,7 +148,7 @@ def open_location(
 
 @contextlib.contextmanager
 def source_errors(location: str) -> Iterator[None]:
-    """Turn what a file system raises into a SourceError that names the location."""
+    """Translate the errors of a file system to a SourceError that names the location."""
     try:
         yield
     except RegistryError:
@@ -163,13 +159,11 @@ def source_errors(location: str) -> Iterator[None]:
             f"{public_location(location)}: reading {protocol}:// needs another package: {error}"
         )
         raise MissingDependencyError(message) from error
-    except (OSError, TimeoutError) as error:
+    except _error_types(location) as error:
         # s3fs raises EIO for unknown responses, which is also the errno of a broken disk.
         if is_disk_fault(error) and status_of(error) is None:
             raise
-        _raise_translated(error, location)
-    except _error_types(location) as error:
-        _raise_translated(error, location)
+        _raise_as(_translated(error, location), error, location)
     except ValueError as error:
         if not str(error).startswith("Protocol not known"):
             raise
@@ -178,18 +172,14 @@ def source_errors(location: str) -> Iterator[None]:
 
 def _error_types(location: str) -> tuple[type[Exception], ...]:
     if protocol_of(location) not in _ERRORS:
-        return ()
+        return (OSError,)
     module, names = _ERRORS[protocol_of(location)]
     loaded = importlib.import_module(module)
-    return tuple(getattr(loaded, name) for name in names)
-
-
-def _raise_translated(error: BaseException, location: str) -> NoReturn:
-    _raise_as(_translated(error, location), error, location)
+    return (OSError, *(getattr(loaded, name) for name in names))
 
 
 def _raise_as(ours: SourceError, error: BaseException, location: str) -> NoReturn:
-    # Errors of file systems contain the URL; a traceback must not show its secrets.
+    # Errors of file systems contain the URL: a traceback must not show its secrets.
     raise ours from (None if has_secret(location) else error)
 
 
@@ -213,15 +203,15 @@ def _translated(error: BaseException, location: str) -> SourceError:
 
 
 def offline_error(location: str) -> OfflineError:
-    """Return the error of a source that would need a request."""
+    """Return the error for a source that can't be read without a request."""
     return OfflineError(
-        f"{public_location(location)}: not in the cache, and requests are switched off (offline);"
-        " run `python -m registry sync` once while online"
+        f"{public_location(location)}: not in the cache, and requests are disabled (offline; run"
+        " `python -m registry sync` once while online)"
     )
 
 
 def changed_error(location: str) -> SourceError:
-    """Return the error of a file that no longer is what it was when it was pinned."""
+    """Return the error for a file that changed after it was pinned."""
     return SourceError(f"{public_location(location)}: changed while it was read (try again)")
 
 
@@ -234,16 +224,15 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def status_of(error: BaseException) -> int | None:
     """Return the HTTP status of an error of aiohttp, botocore or the Hub, or of its causes."""
-    return next((code for link in causes(error) if (code := _own_status(link))), None)
-
-
-def _own_status(error: BaseException) -> int | None:
-    response = getattr(error, "response", None)
-    if isinstance(response, dict):
-        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    else:
-        status = getattr(error, "status", None) or getattr(response, "status_code", None)
-    return status if isinstance(status, int) and status >= 400 else None
+    for link in causes(error):
+        response = getattr(link, "response", None)
+        if isinstance(response, dict):  # botocore
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        else:
+            status = getattr(link, "status", None) or getattr(response, "status_code", None)
+        if isinstance(status, int) and status >= 400:
+            return status
+    return None
 
 
 def _redacted(error: BaseException, location: str) -> str:

@@ -11,7 +11,7 @@ from registry.base.digest import digest_of
 from registry.base.local_files import local_files
 from registry.errors import DigestMismatchError, SourceError
 from registry.manifest.source import Repository, is_commit
-from registry.manifest.source_models import GENERIC_BUILDERS
+from registry.manifest.source_models import GENERIC_BUILDERS, HfSource
 from registry.sources.files import pin_files
 from registry.sources.filesystem import offline_error
 from registry.sources.hub_api import request_commit
@@ -20,28 +20,23 @@ from registry.sources.source_type import FormatReader
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
-    from registry.manifest.source_models import HfSource
 
 __all__ = ["HubReader", "pin_hub"]
 
 
-class HubReader(FormatReader):
+class HubReader(FormatReader[HfSource]):
     """Reads what `datasets` loads: a repository, a local folder, or the files of a builder."""
-
-    def __init__(self, source: HfSource) -> None:
-        super().__init__(source)
-        self._source = source
 
     def pin(self, context: SourceContext) -> SourcePin:
         """Return the commit, or the digests of the files."""
-        return pin_hub(self._source, context)
+        return pin_hub(self.source, context)
 
     def probe(self, context: SourceContext) -> SourcePin | None:
-        """Return the commit of a repository whose records are not in the cache; else None."""
-        # Of a part of a split, as in `test[:10%]`, `datasets` decides which rows come first.
-        if self._source.repository is None or not self._source.split.isidentifier():
+        """Return the commit of a repository whose records are not in the cache, else None."""
+        # `datasets` decides which rows of a slice such as `test[:10%]` are the first.
+        if self.source.repository is None or not self.source.split.isidentifier():
             return None
-        pinned = pin_hub(self._source, context)
+        pinned = pin_hub(self.source, context)
         if context.offline or context.cache.find("records", pinned.digest) is not None:
             return None
         return SourcePin({**pinned.identity, "glance": True}, revision=pinned.revision)
@@ -49,19 +44,19 @@ class HubReader(FormatReader):
     def fetch(
         self, pinned: SourcePin, context: SourceContext, *, rows: int | None = None
     ) -> list[SourceBytes]:
-        """Return the records as one Arrow file; with `rows` only so many, from the first."""
-        from registry.sources import hub_download  # not needed to open what is cached
+        """Return all records, or the first `rows`, as one Arrow file."""
+        from registry.sources import hub_download  # not needed for cached samples
 
         if rows is not None:
-            return [hub_download.fetch_hub_part(self._source, pinned, context, rows)]
-        return [hub_download.fetch_hub(self._source, pinned, context)]
+            return [hub_download.fetch_hub_part(self.source, pinned, context, rows)]
+        return [hub_download.fetch_hub(self.source, pinned, context)]
 
 
 def pin_hub(source: HfSource, context: SourceContext, **extra: Any) -> SourcePin:
-    """Pin a repository to a commit, a local folder or a builder's files to their bytes.
+    """Pin a repository to a commit, and a local folder or a builder's files to their digests.
 
-    A full commit makes no request. Any other revision is looked up; offline it is the commit that
-    it was at the last lookup. `extra` are further arguments of `load_dataset`.
+    A full commit makes no request. Any other revision is looked up; offline, the commit of the
+    last lookup is used. `extra` are further arguments of `load_dataset`.
     """
     identity: dict[str, Any] = {
         "path": source.path,
@@ -80,14 +75,13 @@ def pin_hub(source: HfSource, context: SourceContext, **extra: Any) -> SourcePin
     if repository is None:
         files = _pin_folder(source.path, context)
         names = [os.path.relpath(file.location, source.path) for file in files.files]
-        whole = {**identity, "path": names, "files": files.identity}
-        return SourcePin(whole, contents=files.files)
+        return SourcePin({**identity, "path": names, "files": files.identity}, contents=files.files)
     revision = _commit(source, repository, context)
     return SourcePin({**identity, "revision": revision}, revision=revision)
 
 
 def _pin_folder(path: str, context: SourceContext) -> SourcePin:
-    """Pin the files in a folder; `datasets` chooses among them, so all of them count."""
+    """Pin all files in a folder, because `datasets` chooses among them."""
     found = local_files(path)
     if not found:
         raise SourceError(f"{path}: the folder has no files")
@@ -97,10 +91,10 @@ def _pin_folder(path: str, context: SourceContext) -> SourcePin:
         return pin_files(found, {}, replace(context, lock=None), requested=path)
     locations = sorted(location for location, _ in pinned)
     if lock.compare and locations != found:
-        names = [
-            ", ".join(os.path.relpath(one, path) for one in all_) for all_ in (locations, found)
-        ]
-        raise DigestMismatchError(path, dataset=lock.dataset, pinned=names[0], found=names[1])
+        before, now = (
+            ", ".join(os.path.relpath(file, path) for file in files) for files in (locations, found)
+        )
+        raise DigestMismatchError(path, dataset=lock.dataset, pinned=before, found=now)
     return pin_files([path], {}, context, requested=path)
 
 

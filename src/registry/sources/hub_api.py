@@ -1,4 +1,4 @@
-"""Requests to the Hugging Face Hub, and its errors as ours."""
+"""Requests to the Hugging Face Hub, with its errors translated to ours."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TIMEOUT_SECONDS = 30.0
 
 
 def request_commit(source: HfSource, revision: str | None) -> str:
-    """Ask the Hub for the commit of a revision.
+    """Request the commit of a revision from the Hub.
 
     Raises:
-        SourceError: there is no such repository or revision, or `datasets` can't read it.
+        SourceError: no such repository or revision, or `datasets` can't read it.
     """
     from huggingface_hub import HfApi
 
@@ -39,13 +39,13 @@ def request_commit(source: HfSource, revision: str | None) -> str:
             " files with `data_files`, or with `type: json`, `csv` or `parquet`)"
         )
     if info.sha is None or (is_commit(revision) and info.sha != revision):
-        raise SourceError(f"{source.path}: asked for {revision}, the Hub answered {info.sha}")
+        raise SourceError(f"{source.path}: requested {revision}, the Hub returned {info.sha}")
     return info.sha
 
 
 @contextlib.contextmanager
 def hub_errors(source: HfSource, pinned: SourcePin | None = None) -> Iterator[None]:
-    """Turn errors of `datasets` and of the Hub's client into a SourceError that says what to do."""
+    """Translate errors of `datasets` and of the Hub's client to a SourceError."""
     import httpx2
     from datasets.exceptions import DatasetsError
     from huggingface_hub.errors import HfHubHTTPError
@@ -69,13 +69,13 @@ def _translated(error: Exception, source: HfSource) -> SourceError:
 
     kinds = {type(link) for link in causes(error)}
     where = source.path
-    if kinds & {errors.OfflineModeIsEnabled}:
+    if errors.OfflineModeIsEnabled in kinds:
         return offline_error(where)
-    if kinds & {errors.GatedRepoError}:
+    if errors.GatedRepoError in kinds:
         return AccessError(f"{where}: the dataset is gated (ask for access, then set HF_TOKEN)")
-    if kinds & {errors.RevisionNotFoundError}:
+    if errors.RevisionNotFoundError in kinds:
         return SourceError(f"{where}: no revision '{source.revision}'")
-    if kinds & {errors.RepositoryNotFoundError}:
+    if errors.RepositoryNotFoundError in kinds:
         return AccessError(f"{where}: no such dataset, or a private one (then set HF_TOKEN)")
     status = status_of(error)
     if status in (401, 403):

@@ -1,8 +1,8 @@
 """Download records of the Hugging Face Hub with the `datasets` package.
 
-The records are written to one Arrow file, addressed by the commit that was requested. Each load
-has its own download folder: in a shared one `load_dataset` may return a different revision that
-it finds there when the Hub does not answer.
+The records are written to one Arrow file, whose key has the requested commit. Each load has its
+own download folder: in a shared one, `load_dataset` may return a different revision that it finds
+there when the Hub does not answer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +48,10 @@ def fetch_hub(
 def fetch_hub_part(
     source: HfSource, pinned: SourcePin, context: SourceContext, rows: int
 ) -> SourceBytes:
-    """Return the first records of a repository of Parquet files, without reading the others.
+    """Return the first records of a repository of Parquet files, without reading the rest.
 
     Raises:
-        UnknownDigestError: its files have another format, and must be read completely.
+        UnknownDigestError: its files have a different format and must be read completely.
     """
     request_commit(source, pinned.revision)
     part = SourcePin({**pinned.identity, "rows": rows}, revision=pinned.revision)
@@ -64,7 +65,7 @@ def fetch_hub_part(
 
 
 def _write_first(source: HfSource, pinned: SourcePin, rows: int, work: Path, path: Path) -> int:
-    """Write the first rows of a repository's Parquet files, as `datasets` types them."""
+    """Write the first rows of a repository's Parquet files, with the types of `datasets`."""
     import datasets
     import pyarrow as pa
     from datasets.table import table_cast
@@ -95,7 +96,8 @@ def _write_first(source: HfSource, pinned: SourcePin, rows: int, work: Path, pat
 
 
 def _parquet_batches(locations: Iterable[str]) -> Iterator[Any]:
-    """Yield the rows of remote Parquet files; streams of `datasets` download far more."""
+    """Yield the rows of remote Parquet files."""
+    # Streams of `datasets` download far more than the first row groups.
     import pyarrow.parquet as pq
     from huggingface_hub import HfFileSystem
 
@@ -107,7 +109,7 @@ def _parquet_batches(locations: Iterable[str]) -> Iterator[Any]:
 
 def _known(pinned: SourcePin, context: SourceContext) -> CacheEntry | None:
     """Return the records in the cache if they are intact."""
-    # Hashed each time: records are only read for a build, which takes far longer.
+    # Hashed each time, because records are only read for a build, which takes far longer.
     entry = None if context.refresh else context.cache.find("records", pinned.digest)
     return entry if entry is not None and context.cache.verify("records", entry) else None
 
@@ -153,32 +155,26 @@ def _load(
             **extra,
         )
     if not isinstance(loaded, datasets.Dataset):
-        raise SourceError(f"{source.path}: a stream can't be cached (leave `streaming` out)")
+        raise SourceError(f"{source.path}: a stream can't be cached (omit `streaming`)")
     return loaded
 
 
 def _local_data_files(source: HfSource, pinned: SourcePin, context: SourceContext) -> Any:
-    """Return the data files; those of a builder are the pinned ones, downloaded."""
+    """Return the argument `data_files`; a builder's files are replaced by the downloaded ones."""
     if not pinned.files:
         return source.data_files
-    fetched = fetch_files({}, pinned, context)
-    if isinstance(source.data_files, Mapping):
-        return _by_split(source.data_files, pinned, fetched)
-    return [file.local_path for file in fetched]
-
-
-def _by_split(
-    data_files: Mapping[str, Any], pinned: SourcePin, fetched: list[SourceBytes]
-) -> dict[str, list[str]]:
-    paths = iter([str(file.local_path) for file in fetched])
-    counts = {split: len(data_file_list(files)) for split, files in data_files.items()}
-    if sum(counts.values()) != len(fetched):
-        raise SourceError("globs in a map of data_files are not supported; list the files")
-    return {split: [next(paths) for _ in range(count)] for split, count in counts.items()}
+    paths = [file.local_path for file in fetch_files({}, pinned, context)]
+    if not isinstance(source.data_files, Mapping):
+        return paths
+    counts = {split: len(data_file_list(files)) for split, files in source.data_files.items()}
+    if sum(counts.values()) != len(paths):
+        raise SourceError("globs in a map of data_files are not supported (list the files)")
+    left = iter(paths)
+    return {split: list(islice(left, count)) for split, count in counts.items()}
 
 
 def _write_arrow(dataset: Any, path: Path, context: SourceContext) -> int:
-    """Write the rows as one Arrow file, with media as bytes; return how many there are."""
+    """Write the rows as one Arrow file, with media as bytes; return their number."""
     import pyarrow as pa
 
     rows = 0
@@ -196,10 +192,10 @@ def _write_arrow(dataset: Any, path: Path, context: SourceContext) -> int:
 
 
 class _Quiet:
-    """Turns progress bars off, and the report to a third host of what is loaded.
+    """Disables progress bars, download counts and the lookup of Parquet exports.
 
-    These are switches of the whole process, and threads of `sync --jobs` load at the same time:
-    the first turns them off, the last one restores them.
+    These are settings of the whole process, and threads of `sync --jobs` load at the same time:
+    the first thread disables them, the last one restores them.
     """
 
     def __init__(self) -> None:
@@ -212,7 +208,7 @@ class _Quiet:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                self._switch_off(datasets)
+                self._disable(datasets)
         try:
             yield
         finally:
@@ -221,8 +217,8 @@ class _Quiet:
                 if self._users == 0:
                     self._restore.close()
 
-    def _switch_off(self, datasets: Any) -> None:
-        # The module, not the class of the same name that its package puts in its place.
+    def _disable(self, datasets: Any) -> None:
+        # By name: the attribute `tqdm` of its package is the class, not the module.
         client = importlib.import_module("huggingface_hub.utils.tqdm")
         for switch in (datasets, client):
             if not switch.are_progress_bars_disabled():

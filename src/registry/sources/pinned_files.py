@@ -1,4 +1,4 @@
-"""The bytes of pinned files: on this machine, in the blobs, or downloaded into these."""
+"""The bytes of pinned files: local, or in the blobs, downloaded if necessary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["fetch_files", "open_files"]
 
 
 def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceBytes]:
-    """Return files to read straight from where they are, for the loaders."""
+    """Return files opened at their location, without the cache; for the loaders."""
     pool = FilesystemPool(options)
     return [
         SourceBytes(public_location(location), partial(open_location, location, options))
@@ -54,7 +54,7 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
         path = Path(local_path(file.location))
         return SourceBytes(name, partial(_open_unchanged, path, file), str(path))
     name = name.removesuffix("?…")
-    if not file.sha256:  # of a probe: its beginning is read from where it is
+    if not file.sha256:  # from a probe: only its start is read, at its location
         if context.offline:
             raise offline_error(file.location)
         return SourceBytes(name, partial(open_location, file.location, pool.options, part=True))
@@ -62,7 +62,7 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
     if not _has_digest(path, file):
         if context.offline:
             raise offline_error(file.location)
-        # Another process may have downloaded it while this one waited for the lock.
+        # Another process may download it while this one waits for the lock.
         with context.cache.working("blobs", file.sha256):
             if not _has_digest(path, file):
                 download(file.location, pool, None, context, pinned=file)
@@ -70,13 +70,13 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
 
 
 def _has_digest(path: Path, file: PinnedFile) -> bool:
-    # A blob is only read for a build, which takes longer than hashing it.
+    # Hashed each time, because a blob is only read for a build, which takes longer.
     return path.exists() and file_sha256(path) == file.sha256
 
 
 @contextlib.contextmanager
 def _open_unchanged(path: Path, file: PinnedFile) -> Iterator[IO[bytes]]:
-    """Open a local file that is still what was pinned, and check on leaving that it still is."""
+    """Open a local file; raise an error if it changed since it was pinned or while it was read."""
     with source_errors(str(path)):
         before = FileState.of(path)
         if before.size != file.size or file.state not in (None, before):

@@ -1,4 +1,4 @@
-"""What a source held when it was pinned, and how it may be read."""
+"""Pins of sources: which bytes or commit a source had, and how it may be read."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ExpectedFile(Protocol):
 class Expected(Protocol):
     """What the lockfile says about a dataset's sources.
 
-    A Protocol, so that sources need not import the package `lockfile`, which implements it.
+    A Protocol, so that `sources` need not import the package `lockfile`, which implements it.
     """
 
     @property
@@ -60,21 +60,21 @@ class Expected(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether a source that is not pinned is an error; else it is pinned now."""
+        """Whether an unpinned source is an error; otherwise it is pinned now."""
 
     @property
     def compare(self) -> bool:
         """Whether local files are compared with their digests."""
 
     def files(self, path: str) -> Sequence[tuple[str, ExpectedFile]] | None:
-        """Return the location and the pin of each file that a path stands for; None if not pinned.
+        """Return location and pin of each file that a path matches; None if it is not pinned.
 
         Raises:
             LockStaleError: the path is not pinned, and `complete` is true.
         """
 
     def revision(self, repository: Repository) -> str | None:
-        """Return the pinned commit of a repository; None and errors as for `files`."""
+        """Return the pinned commit of a repository; None and errors as in `files`."""
 
 
 class SourceContext(Struct, frozen=True, kw_only=True):
@@ -82,27 +82,27 @@ class SourceContext(Struct, frozen=True, kw_only=True):
 
     cache: Cache
     offline: bool = False
-    """No requests."""
+    """Make no requests."""
     refresh: bool = False
-    """Pin and download again, whatever the cache holds."""
+    """Pin and download again, even if the data is cached."""
     whole: bool = True
-    """Whether whole files may be read to learn their digests; else UnknownDigestError."""
+    """Whether complete files may be read for their digests; otherwise UnknownDigestError."""
     lock: Expected | None = None
-    """What the lockfile pins; other sources are pinned as they are now."""
+    """What the lockfile pins; other sources are pinned at their current version."""
     report: Report = silent
     lookups: dict[str, Any] = field(default_factory=dict)
-    """What servers answered so far: a context is of one operation, which asks each once."""
+    """Answers of servers so far: a context serves one operation, with one request for each."""
 
 
 class UnknownDigestError(SourceError):
-    """A digest is only known after reading a whole file, which `whole` does not allow."""
+    """A digest requires reading a complete file, which `whole` does not allow."""
 
 
 class PinnedFile(Struct, frozen=True):
     """One file of a source."""
 
     location: str
-    """Path or URL, as the file system takes it; may contain a secret."""
+    """Path or URL for the file system; may contain a secret."""
     sha256: str
     """Digest of its bytes, 64 hex digits; empty in a probe."""
     size: int
@@ -112,22 +112,22 @@ class PinnedFile(Struct, frozen=True):
     version_id: str | None = None
     """VersionId of the object."""
     requested: str = ""
-    """The path in the manifest, if that is a glob or a folder."""
+    """The path in the manifest, if it is a glob or a folder."""
     state: FileState | None = None
-    """State of the local file when it was hashed; None if it was not."""
+    """State of a local file when it was hashed or probed."""
 
 
 class SourcePin(Struct, frozen=True):
-    """What a source held: enough to know whether a cached result is of the same data."""
+    """The version of a source: enough to know whether a cached result has the same data."""
 
     identity: dict[str, Any]
-    """What determines the records, as JSON data without secrets."""
+    """Everything that determines the records, as JSON data without secrets."""
     files: tuple[PinnedFile, ...] = ()
     """Its files."""
     revision: str | None = None
     """The commit of a repository."""
     contents: tuple[PinnedFile, ...] = ()
-    """The files of a local folder, which `datasets` reads from where they are."""
+    """The files of a local folder, which `datasets` reads in place."""
 
     @property
     def digest(self) -> str:

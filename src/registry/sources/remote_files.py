@@ -1,4 +1,4 @@
-"""One remote file: its version by the server's validators, and its download into the cache."""
+"""One remote file: its version from the server's validators, and its download to the cache."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["digest_mismatch", "download", "location_key", "pin_remote", "probe_remote", "validated"]
 
-# What the file systems of fsspec call them. A file without any is downloaded at each look.
+# Their names in the file systems of fsspec. A file without any is downloaded each time.
 _VALIDATORS = ("ETag", "etag", "VersionId", "Last-Modified", "LastModified", "mtime", "Content-MD5")
-# Smaller files are downloaded even where the first samples would do: then all views share them.
+# Smaller files are downloaded even if the first samples are enough: all views share them.
 _SMALL_REMOTE_BYTES = 1 << 20
 
 
 def location_key(location: str, options: Mapping[str, Any]) -> str:
-    """Return the key under which the cache remembers what a location held."""
+    """Return the key under which the cache remembers the version of a location."""
     return digest_of({"location": location, "options": dict(options)})
 
 
 def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> PinnedFile:
-    """Return the digest of a remote file, which is downloaded unless its validators are known.
+    """Return the digest of a remote file; it is downloaded unless its validators are known.
 
     Raises:
         UnknownDigestError: it would have to be downloaded, and `context.whole` is false.
@@ -52,7 +52,7 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
     if not _is_current(known, state, context):
         if not context.whole:
             raise UnknownDigestError(public_location(location))
-        # One process downloads; the others find its bytes when they get the lock.
+        # One process downloads; the others find the file when they acquire the lock.
         with context.cache.working("blobs", key):
             latest = _recall(key, context)
             if latest == known or not _is_current(latest, state, context):
@@ -93,9 +93,9 @@ def download(
     *,
     pinned: PinnedFile | None = None,
 ) -> PinnedFile:
-    """Download a remote file into the blobs; a transfer of another length is an error.
+    """Download a remote file to the blobs; a size other than `expected` is an error.
 
-    With `pinned`, bytes of another digest are an error, and never enter the blobs.
+    With `pinned`, a different digest is an error, and the bytes are not stored.
     """
     from registry.sources.callback import Counter
 
@@ -116,7 +116,7 @@ def download(
 
 
 def digest_mismatch(pinned: PinnedFile, sha256: str, context: SourceContext) -> SourceError:
-    """Return the error of bytes that are not those of a pin."""
+    """Return the error for bytes that differ from their pin."""
     if context.lock is None:
         return changed_error(pinned.location)
     return DigestMismatchError(

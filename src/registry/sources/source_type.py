@@ -1,9 +1,9 @@
-"""What the reader of a type of source must do, and where it is found."""
+"""The interface of a source type, and the reader of a source."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,73 +15,76 @@ if TYPE_CHECKING:
 
 __all__ = ["FormatReader", "SourceType", "reader_of"]
 
+_Model = TypeVar("_Model", bound="Source")
+
 
 class SourceType(Protocol):
-    """Reads one source. A new type of source implements this in a module of its own."""
+    """Reads one source. A new source type implements this in its own module."""
 
     def pin(self, context: SourceContext) -> SourcePin:
         """Find out what the source holds now: the digests of its files, or a commit.
 
         Raises:
-            SourceError: it can't be reached, or is not there.
-            OfflineError: requests are switched off, and the cache does not know the source.
+            SourceError: it can't be reached, or does not exist.
+            OfflineError: requests are disabled, and the source is not in the cache.
         """
 
     def probe(self, context: SourceContext) -> SourcePin | None:
         """Find out the version of the source without reading whole files.
 
-        None if nothing tells its versions apart, or if pinning is as cheap.
+        Returns None if nothing distinguishes its versions, or if pinning is as cheap.
         """
 
     def fetch(
         self, pinned: SourcePin, context: SourceContext, *, rows: int | None = None
     ) -> list[SourceBytes]:
-        """Return the files of a pin, downloaded, or of a probe, where they are.
+        """Return the files of a pin, downloaded, or of a probe, opened at their location.
 
-        `rows` is how many records will be read, None for all.
+        `rows` is the number of records that will be read, None for all.
 
         Raises:
             SourceError: the source no longer holds what was pinned.
         """
 
     def decode(self, file: SourceBytes, *, strict: bool = True) -> Iterator[dict[str, Any]]:
-        """Yield the records of a file, in its order.
+        """Yield the records of a file in order.
 
-        With `strict`, data that would be lost is an error.
+        With `strict`, values that a record can't represent exactly are an error.
 
         Raises:
-            DecodeError: the file is not what the source's type says.
+            DecodeError: the file is invalid for the source's type.
         """
 
     def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[Frame]:
-        """Yield the records of a file as columns, in its order.
+        """Yield the records of a file in order, as columns.
 
         Raises:
-            NotColumnarError: the records that follow can only be read with `decode`. A type
-                without columnar decoding raises it at once.
+            NotColumnarError: the remaining records can only be read with `decode`. A type
+                without columnar decoding raises it immediately.
         """
 
 
 def reader_of(source: Source) -> SourceType:
-    """Return the reader of a source; its module is imported only now."""
+    """Return the reader of a source."""
+    # Imported by name, because the models are below `sources`, and the Hub's module is slow.
     module, _, name = source.reader.partition(":")
     return cast("SourceType", getattr(import_module(module), name)(source))
 
 
-class FormatReader:
+class FormatReader(Generic[_Model]):
     """Decodes a source's files with the decoder that `registry.decode` has for its type."""
 
-    def __init__(self, source: Source) -> None:
-        self._format = source
+    def __init__(self, source: _Model) -> None:
+        self.source = source
 
     def decode(self, file: SourceBytes, *, strict: bool = True) -> Iterator[dict[str, Any]]:
         """Yield the records of a file."""
         from registry.decode import decode
 
-        return decode(file, self._format, strict=strict)
+        return decode(file, self.source, strict=strict)
 
     def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[Frame]:
         """Yield the records of a file as columns."""
         from registry.decode.tables import decode_tables
 
-        return decode_tables(file, self._format, wanted)
+        return decode_tables(file, self.source, wanted)

@@ -1,4 +1,4 @@
-"""A dataset over a memory-mapped samples file: a Sample is built when it is accessed."""
+"""A dataset over a memory-mapped samples file: a Sample is created when it is accessed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Finish = Callable[[Sample], Sample]
 class ArrowDataset(Dataset):
     """Samples of the cache, in the order of a view.
 
-    Each access builds a new Sample, so that changes of one are not seen by the next access.
+    Each access creates a new Sample, so that a change of one does not affect the next access.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class ArrowDataset(Dataset):
         auto_id: bool = False,
         finish: Finish | None = None,
     ) -> None:
-        """Make a dataset over a file of samples.
+        """Create a dataset over a samples file.
 
         Args:
             file: The samples.
             name: Name of the dataset.
-            location: Where it comes from.
+            location: Origin of the data.
             view: Order of the samples and of their choices.
             shuffled: Whether the order was shuffled.
             auto_id: Use the number of the row, from 1, as id.
-            finish: Called with each sample that is built; it resolves relative file names.
+            finish: Called with each new sample; it makes relative file names absolute.
         """
         self._file = file
         self._view = view or ViewArrays()
@@ -70,6 +70,7 @@ class ArrowDataset(Dataset):
 
     def _refuse_bad_target(self) -> None:
         """Raise the error of the first sample whose target is not a letter of its choices."""
+        # Access raises it, and only access has the target for the message.
         if self._view.first_bad is not None:
             self[self._view.first_bad]
 
@@ -80,7 +81,7 @@ class ArrowDataset(Dataset):
 
     @property
     def location(self) -> str | None:
-        """Where it comes from."""
+        """Origin of the data."""
         return self._location
 
     @property
@@ -117,20 +118,20 @@ class ArrowDataset(Dataset):
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples in order.
 
-        Few rows are read first and then ever more at a time: a caller that stops early waits for
-        little, and choosing rows is cheaper per row the more they are.
+        The number of rows read at a time starts small and doubles: a caller that stops early does
+        not wait for many, and selecting many rows at once costs less per row.
         """
         view, count = self._view, len(self)
         most = max(1, min(_PREFETCH_ROWS, self._file.rows_within(_PREFETCH_BYTES)))
         start, size = 0, min(_FIRST_ROWS, most)
         while start < count:
-            # Of the view at the start: a sort or shuffle meanwhile does not change this iteration.
+            # Rows of the view at the start: a later sort or shuffle must not affect this iteration.
             rows = _rows_of(view, count, slice(start, min(start + size, count)))
             yield from self._build(rows, start, view)
             start, size = start + size, min(2 * size, most)
 
     def as_stored(self) -> ArrowDataset:
-        """Return the same samples with the file names of the source, not those of this machine."""
+        """Return the samples as stored, with file names relative to the source."""
         return ArrowDataset(
             self._file,
             name=self._name,
@@ -146,7 +147,7 @@ class ArrowDataset(Dataset):
     def _build(
         self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
     ) -> Iterator[Sample]:
-        """Yield the samples of rows; the first is at the position `start` of the view."""
+        """Yield the samples of rows; the first has the position `start` in the view."""
         keys = self._file.json_keys
         parts = self._file.read(rows)
         samples = chain.from_iterable(samples_of(part, count, keys) for count, part in parts)
@@ -162,7 +163,7 @@ class ArrowDataset(Dataset):
         start: int,
         choices: NDArray[np.int32] | None,
     ) -> Iterator[Sample]:
-        """Apply what a view adds: ids, absolute file names, the order of the choices."""
+        """Yield samples with generated ids, absolute file names and choices in the view's order."""
         for position, (row, sample) in enumerate(zip(rows.tolist(), samples, strict=True), start):
             if self._auto_id:
                 sample.id = row + 1
@@ -180,7 +181,7 @@ class ArrowDataset(Dataset):
     ) -> None:
         """Sort in place; see `Dataset.sort`."""
         rows = self._rows(slice(None))
-        # The default key can be computed from the column, without building any sample.
+        # The default key can be computed from the column, without creating any sample.
         lengths = self._file.input_lengths() if key is sample_input_len else None
         if lengths is not None:
             keys_of_rows = -lengths[rows] if reverse else lengths[rows]
@@ -206,13 +207,14 @@ class ArrowDataset(Dataset):
 
     def shuffle_choices(self, seed: int | None = None) -> None:
         """Shuffle the choices of each sample in place; see `Dataset.shuffle_choices`."""
-        # A seed in any case: the order is computed once and must be the same for each access.
+        # Always seeded, as an order that cannot be stored would differ from access to access.
         seed = random.SystemRandom().getrandbits(64) if seed is None else seed
         rows = self._rows(slice(None))
         old = self._view
         orders, bad = choice_orders(self._file, rows, seed)
         if orders is not None and old.choices is not None:
-            # First the old order, then, in the rows of this view, the new one.
+            # Apply the new order to the old one. `orders` has no order for rows that a filter
+            # removed from this view; they keep the old one.
             starts = self._file.choice_starts()
             counts = np.diff(starts)
             is_shuffled = np.zeros(len(counts), bool)

@@ -1,7 +1,7 @@
-"""Conversations as JSON strings that keep which fields of their messages were set.
+"""Store conversations as JSON strings, without loss of which fields of a message were set.
 
-Only the fields that were set are written, so that a message of the cache dumps with `exclude_unset`
-like the original. Fields that identify the class are always written.
+Only the fields that were set are written, so that `model_dump(exclude_unset=True)` of a cached
+message returns the same as that of the original. Fields that identify the class are always written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["conversation_from_json", "conversation_to_json"]
 _DISCRIMINATORS = frozenset({"role", "type"})
 """Fields that identify the class of a message or a content part."""
 _NESTED = frozenset({"content", "citations", "tool_calls", "view"})
-"""Fields that hold models."""
+"""Fields whose values are models."""
 _UNSET = "unset"
 """Key for the name of a discriminator that was not set; no model has a field of this name."""
 
@@ -33,7 +33,7 @@ def conversation_to_json(messages: Sequence[ChatMessage]) -> str:
 
 
 def conversation_from_json(text: str) -> list[ChatMessage]:
-    """Return the conversation of which `conversation_to_json` made the string."""
+    """Return the conversation that `conversation_to_json` wrote."""
     data = from_json(text)
     messages = _adapter().validate_python(data)
     _restore(messages, data)
@@ -42,12 +42,12 @@ def conversation_from_json(text: str) -> list[ChatMessage]:
 
 @functools.cache
 def _adapter() -> TypeAdapter[list[ChatMessage]]:
-    """Return the validator: made on use, as that takes long and most datasets need none."""
+    """Return the validator; created on first use, as it takes long and most datasets need none."""
     return TypeAdapter(list[ChatMessage])
 
 
 def _drop_unset(value: Any, data: Any) -> None:
-    """Remove from the data of a value, in place, the fields that were not set."""
+    """Remove the fields that were not set in a value from its data, in place."""
     if isinstance(data, list | tuple):
         for one, inner in zip(value, data, strict=True):
             _drop_unset(one, inner)
@@ -63,7 +63,7 @@ def _drop_unset(value: Any, data: Any) -> None:
 
 
 def _restore(value: Any, data: Any) -> None:
-    """Mark the discriminators that were not set as unset again, in a value made of the data."""
+    """Mark the discriminators that were not set as unset in `value`, which was read from `data`."""
     if isinstance(data, list | tuple):
         for one, inner in zip(value, data, strict=True):
             _restore(one, inner)

@@ -1,7 +1,7 @@
-"""Digests of samples: the same on every machine, whatever file the samples were read from.
+"""Digests of samples, equal on every machine and for every file that has the same samples.
 
 A sample's digest is the sha256 of its canonical JSON: the fields that are not None, without the ids
-of messages, which are random if the source has none. A dataset's is the sha256 of these digests
+of messages, which are random if the source has none. A dataset has two digests, the sha256 of these
 concatenated: in the order of the samples, and sorted.
 """
 
@@ -26,7 +26,7 @@ _WIDTH = 32
 
 @dataclass(frozen=True)
 class SamplesDigest:
-    """The digests of samples that a pin has."""
+    """The digests of a dataset that its pin contains."""
 
     samples: int
     """Number of samples."""
@@ -39,7 +39,7 @@ class SamplesDigest:
 
 
 def digest_samples(samples: Iterable[Sample]) -> SamplesDigest:
-    """Return the digests of samples; one sample at a time is in memory, and 32 bytes of each."""
+    """Return the digests of samples; only one sample is in memory at a time."""
     each = bytearray()
     for sample in samples:
         each += sample_digest(sample)
@@ -52,8 +52,8 @@ def _sha256(data: bytes | bytearray) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-# Made once: making an encoder takes longer than encoding a sample. Like that of `canonical_json`,
-# which would encode each value a second time.
+# Created once, as that takes longer than encoding a sample. Same options as `canonical_json`, which
+# is not called because it would encode each value a second time.
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
@@ -72,7 +72,7 @@ def _input(value: Any) -> Any:
     return encode_value(messages)
 
 
-# Fields that may be other than strings and lists of strings.
+# Fields that may have other values than strings and lists of strings, which are JSON as they are.
 _ENCODED: dict[str, Callable[[Any], Any]] = {
     "input": _input,
     "metadata": encode_value,

@@ -1,4 +1,4 @@
-"""The samples file of the cache: rows read through a memory map."""
+"""Read rows of a samples file through a memory map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VALUE_ROWS = 1 << 8
 
 
 def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
-    """Return where the choices of rows start in the flattened values of the column."""
+    """Return where the choices of rows start among the flattened values of the column."""
     if "choices" not in batch.schema.names:
         return [0 for _ in rows]
     starts = list_offsets(batch.column("choices"))
@@ -32,7 +32,7 @@ def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
 
 
 def is_readable(path: Path) -> bool:
-    """Return whether a file has the format and columns of a samples file; no sample is read."""
+    """Return whether a file has the format and columns of a samples file; reads no sample."""
     try:
         with pa.memory_map(str(path)) as data:
             schema: pa.Schema = pa.ipc.open_file(data).schema
@@ -42,7 +42,7 @@ def is_readable(path: Path) -> bool:
 
 
 class SampleFile:
-    """A samples file mapped into memory: a batch is read when a row of it is accessed."""
+    """A memory-mapped samples file; a batch is read when one of its rows is accessed."""
 
     def __init__(self, path: Path, batches: Sequence[Sequence[int]]) -> None:
         """Open a file.
@@ -55,15 +55,15 @@ class SampleFile:
             CacheError: it can't be read.
         """
         try:
-            # Mapped, so that processes on one machine share the pages, and a file that is replaced
-            # or removed stays readable.
+            # Mapped, so that processes on one machine share the pages, and so that a file that is
+            # replaced or removed remains readable.
             data = pa.memory_map(str(path))
             self._reader = pa.ipc.open_file(data)
         except (pa.ArrowException, OSError) as error:
             raise CacheError(
                 f"{path}: can't be read: {error} (python -m registry cache clear)"
             ) from error
-        # From `meta.json`: opening a dataset reads no batch to know how long it is.
+        # From `meta.json`, so that opening a dataset reads no batch to find its length.
         shape = np.array(batches, dtype=np.int64).reshape(-1, 2)
         self._starts, self._choice_starts = np.concatenate([[[0, 0]], shape.cumsum(axis=0)]).T
         self._size: int = data.size()
@@ -76,7 +76,7 @@ class SampleFile:
         return int(self._starts[-1])
 
     def rows_within(self, size: int) -> int:
-        """Return how many rows of average length `size` bytes hold."""
+        """Return how many rows of average size fit in `size` bytes."""
         return size * self.rows // max(self._size, 1)
 
     @property
@@ -95,7 +95,7 @@ class SampleFile:
         return len(self._starts) - 1
 
     def batch(self, number: int) -> pa.RecordBatch:
-        """Return a batch as it is in the file, which omits columns without any value."""
+        """Return a batch with the columns of the file, which omits columns without any value."""
         if number not in self._batches:
             self._batches[number] = self._reader.get_batch(number)
         return self._batches[number]
@@ -106,7 +106,7 @@ class SampleFile:
         return with_all_columns(batch, full_schema(batch.schema))
 
     def choice_range(self, row: int) -> tuple[int, int]:
-        """Return where the choices of a row start and end among those of all samples."""
+        """Return the start and end of a row's choices among the choices of all samples."""
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         local = row - int(self._starts[number])
         start, end = choice_ends(self.batch(number), local, local + 1)
@@ -115,7 +115,7 @@ class SampleFile:
         return base + start, base + end
 
     def choice_starts(self) -> NDArray[np.int64]:
-        """Return where the choices of each row start among those of all samples, and the end."""
+        """Return the start of each row's choices among those of all samples, then their number."""
         starts = [np.zeros(1, np.int64)]
         for number in range(self.batch_count):
             own = list_offsets(self.full_batch(number).column("choices"))
@@ -123,15 +123,15 @@ class SampleFile:
         return np.concatenate(starts)
 
     def read(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, Columns]]:
-        """Yield the values of rows in the given order, some at a time, with their number.
+        """Yield groups of rows, in the given order, as their number and their values by column.
 
-        Columns without any value are left out.
+        Columns without any value are omitted.
         """
-        if len(rows) == 1:
+        if len(rows) == 1:  # access by index: no batch is sliced
             yield 1, self._read_one(int(rows[0]))
             return
-        # Selecting rows is cheaper per row the more they are. Converting them to Python's values is
-        # cheaper the fewer they are, as these then stay in the processor's cache.
+        # Selecting many rows at once costs less per row. Converting them to Python's values costs
+        # less in small groups, which fit in the processor's cache.
         batch = self._select(rows)
         for start in range(0, batch.num_rows, _VALUE_ROWS):
             part = batch.slice(start, _VALUE_ROWS)
@@ -140,9 +140,10 @@ class SampleFile:
     def _select(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
         """Return rows of any batches, in the given order."""
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        # Usual unless shuffled: the batches are large, and iteration selects rows in order.
         if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
             return _take(self.batch(int(numbers[0])), rows - self._starts[numbers[0]])
-        # Batch by batch, then back into the order of `rows`.
+        # Select batch by batch, each once, then restore the order of `rows`.
         order = np.argsort(numbers, kind="stable")
         ends = np.flatnonzero(np.diff(numbers[order])) + 1
         parts = []
@@ -155,7 +156,7 @@ class SampleFile:
 
     def input_lengths(self) -> NDArray[np.int64] | None:
         """Return the length of each input in characters; None if any is a conversation."""
-        import pyarrow.compute as pc  # slow to import, and a warm open does without
+        import pyarrow.compute as pc  # slow to import, and not needed to open a dataset
 
         if "messages" in self._reader.schema.names:
             return None
@@ -172,7 +173,7 @@ class SampleFile:
 
     def _read_one(self, row: int) -> Columns:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        if number not in self._columns:  # `batch.columns` makes an object of each column
+        if number not in self._columns:  # `batch.columns` creates an object for each column
             batch = _without_record(self.batch(number))
             self._columns[number] = list(zip(batch.schema.names, batch.columns, strict=True))
         position = row - int(self._starts[number])

@@ -1,4 +1,4 @@
-"""Arrow rows → samples, built without validation: their values were valid when written."""
+"""Convert Arrow rows to samples without validation: their values were valid when written."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from registry.store.conversations import conversation_from_json
 __all__ = ["Columns", "metadata_of", "samples_of"]
 
 Columns = Mapping[str, Sequence[Any]]
-"""Column → its values in some rows; a column of nulls may be left out."""
+"""Column → its values in some rows; a column of nulls may be missing."""
 
 
 def samples_of(columns: Columns, count: int, json_keys: Sequence[str] = ()) -> Iterator[Sample]:
-    """Yield the samples of rows that `schema.batch_of` made.
+    """Yield the samples of rows that `schema.batch_of` returned.
 
     Args:
         columns: The rows.
@@ -35,7 +35,7 @@ def metadata_of(
     values = columns.get("metadata_values")
     if values is None:
         return _read_json("metadata", columns, count)
-    # In place: `to_pylist` made these dicts, and nobody else has them.
+    # In place: `to_pylist` created these dicts, and nothing else refers to them.
     for key in json_keys:
         for item in values:
             if item[key] is not None:
@@ -44,7 +44,8 @@ def metadata_of(
 
 
 _FIELDS_SET = set(Sample.model_fields)
-# Past `BaseModel.__setattr__`, as pydantic's own `model_construct`.
+# Bypasses `BaseModel.__setattr__`, as pydantic's own `model_construct` does, which is slower as it
+# iterates over all fields.
 _set = object.__setattr__
 
 
@@ -58,7 +59,7 @@ def _make(
     setup: Any,
     metadata: Any,
 ) -> Sample:
-    """Return a sample in the state that validation would leave it in."""
+    """Return a sample with the same state as after validation."""
     sample = Sample.__new__(Sample)
     values = {
         "input": input,
@@ -82,7 +83,7 @@ def _plain(name: str, columns: Columns, count: int) -> Sequence[Any]:
 
 
 def _either(columns: Columns, first: str, second: str, count: int) -> Sequence[Any]:
-    """Return the values of two columns, at least one of which is null in each row."""
+    """Return the values of two columns as one; in each row, at least one of the two is null."""
     others = columns.get(second)
     if others is None:
         return _plain(first, columns, count)
@@ -105,7 +106,7 @@ def _read_json(name: str, columns: Columns, count: int) -> Sequence[Any]:
     return [None if text is None else from_json(text) for text in texts]
 
 
-# In the order that `_make` takes them.
+# In the order of the parameters of `_make`.
 _READERS: tuple[Callable[[Columns, int], Sequence[Any]], ...] = (
     _read_input,
     lambda columns, count: _plain("choices", columns, count),

@@ -1,8 +1,8 @@
-"""Samples → Arrow rows, without loss; `rows` restores them.
+"""Convert samples to Arrow rows without loss; `rows` restores them.
 
-Strings, choices and ids have columns of their own, and so has each key of the metadata if every
-sample has the same keys with values of the same types. Conversations, other metadata and the like
-are JSON (see `base.digest`) in a string column. A null is a None of the sample.
+Strings, choices and ids have their own columns, and so does each key of the metadata if every
+sample has the same keys with values of the same types. Conversations, other metadata, sandboxes and
+files are JSON (see `base.digest`) in a string column. A null represents None.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ FIELDS = ("input", "choices", "target", "id", "metadata", "sandbox", "files", "s
 """Fields of a sample, in the order of its model."""
 
 FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
-"""Columns that may name files beside the source."""
+"""Columns that may contain names of files next to the source."""
 
 MetadataType = Literal["str", "str_list", "int", "float", "bool", "json"]
 """Common type of the values of a metadata key; `json` for any other values, stored as JSON."""
 
-# Large: the offsets of `string` have 32 bits, too few for the texts of a large batch.
+# Large: the 32-bit offsets of `string` limit a batch to 2 GiB of text.
 _TEXT = pa.large_string()
 METADATA_TYPES: dict[MetadataType, pa.DataType] = {
     "str": _TEXT,
@@ -76,6 +76,7 @@ _METADATA_TYPE_OF: dict[type, MetadataType] = {
     float: "float",
     bool: "bool",
 }
+# In the schema of the file, so that a reader knows which strings to parse.
 _AS_JSON = {b"form": b"json"}
 _COLUMNS = (
     pa.field("input", _TEXT),
@@ -98,19 +99,19 @@ _INT64 = 1 << 63
 
 
 class MetadataTypeMismatchError(Exception):
-    """Metadata has other keys, or values of other types, than its columns were made for."""
+    """Metadata has keys, or types of values, that do not match its columns."""
 
     def __init__(self, key: str | None) -> None:
         super().__init__(key)
         self.key = key
-        """The key with a value of another type; None if the keys differ."""
+        """The key with a value of a different type; None if the keys differ."""
 
 
 def schema_of(metadata_types: Mapping[str, MetadataType]) -> pa.Schema:
     """Return the columns of a samples file.
 
-    Of `messages` and `input`, `targets` and `target`, `id_number` and `id`, each row has one; the
-    other is null. A file has either `metadata_values`, a struct with the keys of `metadata_types`,
+    In each row, one of `messages` and `input`, of `targets` and `target`, and of `id_number` and
+    `id` is null. A file has either `metadata_values`, a struct with the keys of `metadata_types`,
     or `metadata`. `record` is the number of the record in the source, from 1.
     """
     if not metadata_types:
@@ -155,7 +156,7 @@ def json_keys(schema: pa.Schema) -> list[str]:
 
 def metadata_type_of(values: Sequence[Any]) -> MetadataType:
     """Return the common type of the values of a metadata key; `str` if all of them are None."""
-    # The exact types: a bool is an int too, and a subclass would come back as its base.
+    # The exact types: a bool is also an int, and a subclass would be restored as its base class.
     types = set(map(type, values)) - {NoneType}
     optional = {str, NoneType}
     if types == {list} and all(set(map(type, value or ())) <= optional for value in values):
@@ -176,13 +177,13 @@ def batch_of(
     """Return samples as rows.
 
     Args:
-        fields: Field → its values, one per sample; a field that is left out is None.
+        fields: Field → its values, one per sample; a missing field is None.
         records: Number of each sample's record.
         metadata_types: Metadata key → type of its values; empty to store metadata as JSON.
 
     Raises:
         MappingError: a value can't be stored; the error has its record and field.
-        MetadataTypeMismatchError: metadata has other keys or types.
+        MetadataTypeMismatchError: metadata has different keys or types.
     """
     columns: dict[str, pa.Array] = {"record": pa.array(records, pa.int64())}
     for name, values in fields.items():
@@ -200,7 +201,7 @@ def batch_of(
 
 
 def common_keys(metadata: Sequence[Any]) -> list[str]:
-    """Return the keys of the samples' metadata, in their order; none if samples differ in them."""
+    """Return the keys of the samples' metadata, in order; an empty list if samples differ."""
     keys = list(metadata[0] or ()) if metadata else []
     same = all(item is not None and list(item) == keys for item in metadata)
     return keys if same and all(type(key) is str for key in keys) else []
@@ -209,7 +210,7 @@ def common_keys(metadata: Sequence[Any]) -> list[str]:
 def batch_from(
     columns: Mapping[str, pa.Array], count: int, metadata_types: Mapping[str, MetadataType]
 ) -> pa.RecordBatch:
-    """Return columns as rows; columns that are left out are null."""
+    """Return columns as rows; missing columns are null."""
     schema = schema_of(metadata_types)
     arrays = [
         columns[field.name] if field.name in columns else pa.nulls(count, field.type)
@@ -250,11 +251,11 @@ _FAILURES = (UnicodeEncodeError, pa.ArrowException, TypeError, OverflowError, Re
 def _convert(
     convert: Converter, field: str, values: Sequence[Any], records: Numbers
 ) -> dict[str, pa.Array]:
-    """Return the columns of all values; a failure is an error of the first value that fails."""
+    """Return the columns of all values; if that fails, raise an error for the first bad value."""
     try:
         return convert(values)
     except _FAILURES:
-        # Value by value only now: pyarrow does not say which one it can't convert.
+        # Repeat it value by value, as pyarrow does not say which one it can't convert.
         for value, record in zip(values, records, strict=True):
             try:
                 convert([value])
@@ -331,7 +332,7 @@ def metadata_column(
 
     Raises:
         MappingError: a value can't be stored.
-        MetadataTypeMismatchError: a value has another type.
+        MetadataTypeMismatchError: a value has a different type.
     """
     if (
         metadata_type != "json"
@@ -348,6 +349,6 @@ def metadata_column(
     try:
         return _convert(convert, "metadata", values, records)[key]
     except MappingError as error:
-        if isinstance(error.__cause__, OverflowError):  # an int beyond 64 bits
+        if isinstance(error.__cause__, OverflowError):  # an int beyond 64 bits, stored as JSON
             raise MetadataTypeMismatchError(key) from error
         raise

@@ -1,8 +1,8 @@
-"""Views over a samples file: order of samples and choices, computed once and stored.
+"""Views over a samples file: the order of samples and choices, computed once and stored.
 
-The shuffles are those of Inspect's loaders: `random.Random(seed).shuffle` for files,
+The shuffles equal those of Inspect's loaders: `random.Random(seed).shuffle` for files,
 `numpy.random.default_rng(seed).permutation` for the Hub, and for choices one
-`random.Random(seed)` that draws for the samples in the order of the view.
+`random.Random(seed)` that shuffles those of each sample in the order of the view.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ROWS_AT_ONCE = 1 << 16
 _NO_CHOICE = np.iinfo(np.int32).max
 
 Order = Literal["file", "hub"]
-"""The shuffle of csv_dataset and json_dataset, or that of hf_dataset."""
+"""`file` shuffles like csv_dataset and json_dataset, `hub` like hf_dataset."""
 
 
 class ViewArrays(Struct, frozen=True):
@@ -45,7 +45,7 @@ class ViewArrays(Struct, frozen=True):
     rows: NDArray[np.int64] | None = None
     """Row in the file of each sample."""
     choices: NDArray[np.int32] | None = None
-    """Old positions of each row's choices in their new order; as long as all choices flattened."""
+    """Old positions of each row's choices in their new order, concatenated for all rows."""
     first_bad: int | None = None
     """Position in the view of the first sample whose target is not a letter of its choices."""
 
@@ -74,19 +74,19 @@ def open_view(
         cache: Where the arrays are stored.
         samples: Fingerprint of the samples.
         order: Kind of shuffle.
-        seed: Seed of the order of samples; None keeps that of the file.
-        choice_seed: Seed of the order of choices; None keeps that of the file.
+        seed: Seed of the order of samples; None keeps the order of the file.
+        choice_seed: Seed of the order of choices; None keeps the order of the file.
     """
     if seed is None and choice_seed is None:
         return ViewArrays()
-    # Only what changes the arrays: datasets that differ in `limit` share a view.
+    # Only what the arrays depend on: datasets that differ in `limit` share a view.
     key = {"format": CACHE_FORMAT, "samples": samples, "choices": choice_seed}
     fingerprint = digest_of({**key, "order": None if seed is None else [order, seed]})
     entry = cache.find("views", fingerprint)
     if entry is not None:
         try:
             arrays = {
-                # A plain array over the mapped memory: indexing a `memmap` takes ten times as long.
+                # A plain array over the mapped memory: indexing a `memmap` takes ten times longer.
                 name: np.asarray(np.load(entry.folder / f"{name}.npy", mmap_mode="r"))
                 for name in ("rows", "choices")
                 if f"{name}.npy" in entry.meta["files"]
@@ -96,7 +96,7 @@ def open_view(
             cache.quarantine("views", fingerprint)
     rows = None if seed is None else row_order(file.rows, order, seed)
     choices, bad = choice_orders(file, rows, choice_seed)
-    # A cache that can't be written has the view computed each time.
+    # Without a writable cache, the view is computed each time.
     with contextlib.suppress(CacheError), cache.temporary() as folder:
         for name, values in (("rows", rows), ("choices", choices)):
             if values is not None:
@@ -109,8 +109,8 @@ def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:
     """Return the rows in the order of a loader's shuffle; without a seed, a random order."""
     if order == "hub":
         if seed is None:
-            # As `datasets.Dataset.shuffle` draws a seed from the global state of numpy.
-            state: Any = np.random.get_state(legacy=True)  # noqa: NPY002 (that state is meant)
+            # `datasets.Dataset.shuffle` takes its seed from the global state of numpy like this.
+            state: Any = np.random.get_state(legacy=True)  # noqa: NPY002 (the global state)
             keys, position = state[1], state[2]
             np.random.random()  # noqa: NPY002
             seed = int(keys[position] if position < len(keys) else keys[0])
@@ -144,7 +144,7 @@ def choice_orders(
 
 
 def _bad_targets(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows have choices, `counts` of each, and a target that is not their letter."""
+    """Return which rows have a target that is not the letter of one of their `counts` choices."""
     bad = np.zeros(len(counts), bool)
     first = 0
     for number in range(file.batch_count):
@@ -162,12 +162,12 @@ def _bad_targets(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool
 
 def _letter_indexes(texts: pa.Array) -> NDArray[np.int64]:
     """Return the index of each letter: -1 for a null, `_NO_CHOICE` for any other string."""
-    encoded = texts.dictionary_encode()  # targets repeat: a few letters in many rows
+    encoded = texts.dictionary_encode()  # targets repeat: few letters in many rows
     indexes = []
     for text in encoded.dictionary.to_pylist():
         try:
             indexes.append(min(index_of(text), _NO_CHOICE))
         except ValueError:
             indexes.append(_NO_CHOICE)
-    # The last item, -1, is that of the nulls.
+    # The index -1 of a null selects the last item, -1.
     return np.array([*indexes, -1])[to_numpy_int64(encoded.indices.fill_null(-1))]

@@ -1,4 +1,4 @@
-"""The samples file of the cache: batches appended as they are built."""
+"""Write a samples file batch by batch."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from registry.store.schema import with_all_columns
 
 __all__ = ["SampleWriter"]
 
-# A batch is the least that a reader opens; larger ones make access to a single sample slower.
+# A reader opens whole batches, so larger ones make access to a single sample slower.
 _BATCH_ROWS = 1 << 13
 _BATCH_BYTES = 1 << 21
 
 
 class SampleWriter:
-    """Writes and hashes a samples file in a thread of its own.
+    """Writes and hashes a samples file in its own thread, so that building does not wait for disk.
 
     Small batches are combined, so that readers open few. Columns without any value are omitted, as
     nulls take space too.
@@ -31,12 +31,12 @@ class SampleWriter:
     def __init__(
         self, path: Path, schema: pa.Schema, watch: Callable[[pa.RecordBatch], None]
     ) -> None:
-        """Begin a file.
+        """Create the file.
 
         Args:
             path: The file.
             schema: Columns of the batches.
-            watch: Called with each batch when it is written, in the thread that writes.
+            watch: Called with each written batch, in the writing thread.
         """
         self._path = path
         self._schema = schema
@@ -54,7 +54,7 @@ class SampleWriter:
         self._begin()
 
     def _begin(self) -> None:
-        """Open a new file with the columns that are known to have values."""
+        """Create a file with the columns that have values so far."""
         self._file = HashedFile(self._path)
         fields = [self._schema.field(name) for name in self._names]
         self._writer = pa.ipc.new_file(self._file, pa.schema(fields))
@@ -92,7 +92,7 @@ class SampleWriter:
         combine = len(self._gathered) > 1
         batch = pa.concat_batches(self._gathered) if combine else self._gathered[0]
         self._gathered, self._gathered_rows, self._gathered_bytes = [], 0, 0
-        # One batch is written while the next is built.
+        # One batch is written while the next is built; more would only take memory.
         self._wait(1)
         self._pending.append(self._pool.submit(self._write, batch))
 
@@ -105,8 +105,8 @@ class SampleWriter:
         columns = zip(batch.schema.names, batch.columns, strict=True)
         filled = {name for name, column in columns if column.null_count < batch.num_rows}
         if new := filled - self.columns:
-            # Rewrite the file with the columns that have their first value now. Rare: most columns
-            # have one in the first batch.
+            # The schema of a file is fixed, so rewrite it with the columns that have their first
+            # value now. This is rare: most columns have a value in the first batch.
             self.columns |= new
             self._writer.close()
             self._file.close()

@@ -1,1 +1,1 @@
-"""Strict YAML documents that keep the line and column of every value."""
+"""Strict YAML documents with the line and column of every value."""

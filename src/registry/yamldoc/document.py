@@ -1,4 +1,4 @@
-"""A parsed file: its value, and the position of every part of it."""
+"""A parsed file: its value, and the position of each nested value."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Position(NamedTuple):
 
 
 class Positions(Mapping[DataPath, Position]):
-    """The positions in a document, paired with paths on first use: only problems need them."""
+    """The positions in a document by path, which is computed on first use: for a problem."""
 
     def __init__(self, value: Any, numbers: Sequence[int] | bytes) -> None:
-        """Take the line and column of each value in document order, or a JSON array of them."""
+        """Store the line and column of each value in document order, or a JSON array of them."""
         self._value = value
         self._numbers = numbers
 
     @property
     def numbers(self) -> Sequence[int]:
-        """Line and column of each value, one after the other."""
+        """Line and column of each value, flattened."""
         numbers = self._numbers
         decoded: Sequence[int] = json.loads(numbers) if isinstance(numbers, bytes) else numbers
         return decoded
@@ -59,7 +59,7 @@ class Positions(Mapping[DataPath, Position]):
 
 
 def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
-    """Yield the paths of all values of a document, in its order."""
+    """Yield the paths of all values in document order."""
     yield path
     if isinstance(value, dict):
         for key, item in value.items():
@@ -71,23 +71,23 @@ def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file: its value and the position of every part of it."""
+    """A parsed file: its value and the position of each nested value."""
 
     value: Any
     """Plain data: dict, list, str, int, float, bool, None."""
     file: str
-    """The file, as the user named it."""
+    """The file's name in messages."""
     positions: Positions
-    """Position of each value in document order: of its key in a mapping, of itself in a list."""
+    """Position of each value: in a mapping, that of its key."""
 
     def position(self, path: DataPath) -> Position:
-        """Return the position of `path`, or of the nearest part around it."""
+        """Return the position of `path`, or of the nearest value that contains it."""
         while path and path not in self.positions:
             path = path[:-1]
         return self.positions.get(path, Position(1, 1))
 
     def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
-        """Return a problem of the value at `path`; `rule` is the id of the violated rule."""
+        """Return a problem at `path`; `rule` is the id of the violated rule."""
         line, column = self.position(path)
         return Problem(
             message=message,
@@ -119,7 +119,7 @@ def unparsed(
     *,
     rule: str = "yaml-syntax",
 ) -> ManifestError:
-    """Return the error of a file that can't be parsed."""
+    """Return the error for a file that can't be parsed."""
     line, column = position
     problem = Problem(message=message, file=file, line=line, column=column, hint=hint, rule=rule)
     return ManifestError([problem])

@@ -1,4 +1,4 @@
-"""Reorder the pairs of a YAML mapping as text, so that comments and layout stay."""
+"""Reorder the keys of a YAML mapping as text, preserving comments and layout."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def reordered(text: str, path: DataPath, ranks: Mapping[str, int]) -> str | None:
-    """Return a text with the keys of the mapping at `path` sorted by rank, others first.
+    """Return the text with the keys of the mapping at `path` sorted by rank, unranked keys first.
 
-    None means that they are not on lines, or between braces, that could be moved. The result may
-    mean something else where an alias is now above its anchor: parse it.
+    None if the keys can't be moved as lines or within braces. The caller must parse the result: an
+    alias may now be above its anchor.
     """
     node = _mapping_at(yaml.compose(text, Loader=_LOADER), path)
     if node is None:
@@ -31,13 +31,13 @@ def reordered(text: str, path: DataPath, ranks: Mapping[str, int]) -> str | None
 
 
 def _mapping_at(node: Any, path: DataPath) -> Any:
-    """Return the mapping at `path`; None where an alias or `<<` is in its place."""
+    """Return the mapping at `path`; None if it comes from an alias or `<<`."""
     for step in path:
         if isinstance(step, int):
             inner = node.value[step]
         else:
             inner = next((value for key, value in node.value if key.value == step), None)
-        # An alias gives the node of its anchor, which is further up.
+        # PyYAML resolves an alias to the node of its anchor, which is further up.
         if inner is None or inner.start_mark.index < node.start_mark.index:
             return None
         node = inner
@@ -49,26 +49,27 @@ def _moved(lines: list[str], node: Any, order: list[int]) -> str | None:
     column = node.value[0][0].start_mark.column
     rows = [key.start_mark.line for key, _ in node.value]
     if len(set(rows)) < len(rows) or any(lines[row][:column].strip() for row in rows):
-        return None  # keys on one line, or behind a dash
+        return None  # several keys on one line, or a key after the dash of a list item
     starts = []
-    for row in rows:  # comments directly above a key move with it
-        while row > 0 and lines[row - 1].startswith(f"{' ' * column}#"):
-            row -= 1  # noqa: PLW2901 (the first line of the comments is what is sought)
-        starts.append(row)
+    for row in rows:
+        start = row
+        while start > 0 and lines[start - 1].startswith(f"{' ' * column}#"):
+            start -= 1  # comments directly above a key move with it
+        starts.append(start)
     end = _end_of(lines, node, column)
     blocks = [lines[start:stop] for start, stop in pairwise((*starts, end))]
     moved = [line for pair in order for line in blocks[pair]]
     changed = [*lines[: starts[0]], *moved, *lines[end:]]
-    if lines[0].endswith("\r"):  # every line but the last ends so, whichever that is now
+    if lines[0].endswith("\r"):  # CRLF: all lines but the new last one must have the "\r"
         bare = [line.removesuffix("\r") for line in changed]
         changed = [*(f"{line}\r" for line in bare[:-1]), bare[-1]]
     return "\n".join(changed)
 
 
 def _end_of(lines: list[str], node: Any, column: int) -> int:
-    """Return the line after a block mapping, excluding comments that belong to what follows."""
+    """Return the line after a block mapping, without less indented comments, which follow it."""
     mark = node.end_mark
-    # libyaml adds a line break at the end of a text without one, so the mark may be past all lines.
+    # libyaml adds a missing line break at the end of a text, so the mark may be after all lines.
     last = "".join(lines[mark.line : mark.line + 1])
     end = int(mark.line) + bool(last[: mark.column].strip())
     while end > 0:
@@ -81,7 +82,7 @@ def _end_of(lines: list[str], node: Any, column: int) -> int:
 
 
 def _reordered_flow(lines: list[str], node: Any, order: list[int]) -> str | None:
-    """Return the text with the pairs of `{…}` in another order; the gaps between them stay."""
+    """Return the text with the pairs of `{…}` in another order, and the separators unchanged."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
@@ -92,10 +93,10 @@ def _reordered_flow(lines: list[str], node: Any, order: list[int]) -> str | None
 
     spans = [(index(key.start_mark), index(value.end_mark)) for key, value in node.value]
     inside = (index(node.start_mark), index(node.end_mark))
-    edges = [inside[0], *(place for span in spans for place in span), inside[1]]
+    edges = [inside[0], *(edge for span in spans for edge in span), inside[1]]
     gaps = [text[edges[number] : edges[number + 1]] for number in range(0, len(edges), 2)]
     if edges != sorted(edges) or any("#" in gap for gap in gaps):
-        return None  # an alias, whose value stands elsewhere, or a comment
-    pieces = [text[slice(*spans[place])] for place in order]
-    middle = "".join(part for pair in zip(gaps, [*pieces, ""], strict=True) for part in pair)
+        return None  # an alias, whose node is that of its anchor, or a comment
+    pairs = [text[slice(*spans[pair])] for pair in order]
+    middle = "".join(part for both in zip(gaps, [*pairs, ""], strict=True) for part in both)
     return text[: inside[0]] + middle + text[inside[1] :]

@@ -1,7 +1,7 @@
-"""YAML text → a document with positions, composed from the events of PyYAML's parser.
+"""Parse YAML text to a document with positions, composed from the events of PyYAML's parser.
 
-YAML 1.2 scalars, no tags, no duplicate keys, few aliases: every value keeps its position, `no`
-stays a string, `010` is ten, and nothing of the file is ever executed.
+Strict YAML 1.2: `no` is a string and `010` is ten; tags, which could run code, and duplicate keys
+are problems; aliases and sizes are limited.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ MAX_ALIASES = 32
 MAX_DEPTH = 64
 MAX_NODES = 200_000
 
-# Events, not PyYAML's own composer: the one written in C overflows its stack, which ends the
-# process, at 200,000 nested brackets.
+# Events, not PyYAML's own composer: its C version overflows the stack, which crashes the process,
+# at 200,000 nested brackets.
 _PARSER = getattr(getattr(yaml, "cyaml", None), "CParser", yaml.SafeLoader)
 
 
 def compose(text: str, *, file: str) -> Document:
-    """Return the document of a text.
+    """Parse YAML text.
 
     Raises:
-        ManifestError: with all that is invalid, or the first problem that ends the parsing.
+        ManifestError: with all problems, or with the first that stops the parser.
     """
     return _Composer(text, file).compose()
 
 
 class _Anchor(NamedTuple):
-    """A value that aliases repeat, and the slice of a list that has the positions in it."""
+    """A value that aliases repeat, and the slice of a list with its positions."""
 
     value: Any
     positions: list[int]
@@ -55,11 +55,11 @@ class _Anchor(NamedTuple):
 
 
 class _Composer:
-    """Builds plain data from events, and counts what a hostile file could multiply.
+    """Builds plain data from events, and limits what a hostile file could multiply.
 
-    Positions are one flat list, line and column of each value in document order, where a value in
-    a mapping has the position of its key: thousands of small files need no object per value, and
-    an alias repeats a slice. The list only grows, so the slices of anchors stay true.
+    Positions are a flat list with the line and column of each value in document order; a value in
+    a mapping has the position of its key. So no value needs an object for its position, and an
+    alias copies a slice. The list only grows, so the slices of anchors remain valid.
     """
 
     def __init__(self, text: str, file: str) -> None:
@@ -70,7 +70,7 @@ class _Composer:
         self._anchors: dict[str, _Anchor] = {}
         self._aliases = 0
         self._repeated = 0
-        self._characters = len(text)  # no less than its strings have
+        self._characters = len(text)  # an upper bound for the characters of its strings
         self._problems: list[Problem] = []
 
     def compose(self) -> Document:
@@ -84,7 +84,7 @@ class _Composer:
             raise self._error(position, f"not YAML: {message}") from error
         except yaml.reader.ReaderError as error:
             index = error.position if isinstance(error.position, int) else 0
-            # libyaml counts bytes.
+            # libyaml reports the offset in bytes.
             *above, before = self._text.encode()[:index].decode(errors="ignore").split("\n")
             position = Position(len(above) + 1, len(before) + 1)
             raise self._error(position, f"not YAML text: {error.reason}") from error
@@ -116,10 +116,10 @@ class _Composer:
         self._positions += (mark.line + 1, mark.column + 1)
 
     def _compose_value(self, event: Any, depth: int) -> Any:
-        """Return the value that an event starts, and note the positions of what is in it."""
+        """Return the value that an event starts, and note the positions of nested values."""
         if depth > MAX_DEPTH:
             raise self._limit(_start(event), f"nested deeper than {MAX_DEPTH} levels")
-        # Types of events have no subtypes, and `is` takes half the time of `isinstance`.
+        # Event types have no subtypes, and `is` takes half the time of `isinstance`.
         kind = type(event)
         if kind is AliasEvent:
             return self._repeat(event, depth)
@@ -129,9 +129,16 @@ class _Composer:
         start = len(self._positions)
         value: Any
         if kind is ScalarEvent:
+            value = event.value
             # Quoted and block scalars are strings, and so is `! 12` (YAML 1.2.2, example 6.28).
-            plain = event.implicit[0] and event.tag is None
-            value = self._plain(event) if plain else event.value
+            if event.implicit[0] and event.tag is None:
+                value = plain_scalar(value)
+                if type(value) is float and not math.isfinite(value):
+                    message = f"{event.value} is not a finite number"
+                    self._report(event, message, f"quote it: '{event.value}'", rule="yaml-number")
+                elif type(value) is int and not -INT64 <= value < INT64:
+                    message = "the number needs more than 64 bits"
+                    self._report(event, message, "quote it", rule="yaml-number")
         elif kind is MappingStartEvent:
             value = self._compose_mapping(depth)
         else:
@@ -144,16 +151,6 @@ class _Composer:
             self._anchors[event.anchor] = _Anchor(value, self._positions, start, stop)
         return value
 
-    def _plain(self, event: Any) -> Any:
-        value = plain_scalar(event.value)
-        if type(value) is float and not math.isfinite(value):
-            message = f"{event.value} is not a finite number"
-            self._report(event, message, f"quote it: '{event.value}'", rule="yaml-number")
-        if type(value) is int and not -INT64 <= value < INT64:
-            message = "the number needs more than 64 bits"
-            self._report(event, message, "quote it", rule="yaml-number")
-        return value
-
     def _compose_mapping(self, depth: int) -> dict[str, Any]:
         items: dict[str, Any] = {}
         lines: dict[str, int] = {}
@@ -161,13 +158,18 @@ class _Composer:
         while type(event := self._next()) is not MappingEndEvent:
             key = self._compose_value(event, depth + 1)
             if key == "<<" and type(event) is ScalarEvent and event.implicit[0]:
-                merges.append(self._compose_merge(depth + 1))
+                # Collect the merged positions apart: only those of added keys are used.
+                outer, self._positions = self._positions, []
+                merge = self._next()
+                merged = self._compose_value(merge, depth + 1)
+                merges.append((merge, merged, self._positions))
+                self._positions = outer
                 continue
             self._note(event)
             value = self._compose_value(self._next(), depth + 1)
             if type(key) is not str:
                 shown = "a list or mapping" if isinstance(key, list | dict) else repr(key)
-                message = f"a key must be a string, this is {shown}"
+                message = f"a key must be a string, is {shown}"
                 self._report(event, message, "quote it", rule="yaml-key")
                 key = str(key)
             if key in items:
@@ -181,16 +183,8 @@ class _Composer:
             self._merge(event, value, positions, items)
         return items
 
-    def _compose_merge(self, depth: int) -> tuple[Any, Any, list[int]]:
-        """Return what `<<` merges: its event, its value and the positions in it."""
-        outer, self._positions = self._positions, []
-        event = self._next()
-        value = self._compose_value(event, depth)
-        inner, self._positions = self._positions, outer
-        return event, value, inner
-
     def _merge(self, event: Any, value: Any, positions: list[int], items: dict[str, Any]) -> None:
-        """Add keys that are not there yet; those of the first mapping win."""
+        """Add the keys of `<<` that are not in `items` yet; the first mapping takes precedence."""
         start = 0
         for source in value if isinstance(value, list) else [value]:
             if not isinstance(source, dict):
@@ -204,7 +198,7 @@ class _Composer:
                 start = stop
 
     def _repeat(self, event: Any, depth: int) -> Any:
-        """Return the value that an alias stands for, within bounds for what a file may become."""
+        """Return a copy of an alias's value, within limits on the size of the whole document."""
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
             raise self._limit(_start(event), f"more than {MAX_ALIASES} aliases", "use `extends`")
@@ -223,10 +217,10 @@ class _Composer:
             message = f"more than {MAX_TEXT:,} characters"
             raise self._error(_start(event), message, "use fewer aliases")
         self._positions += positions[start:stop]
-        return copy.deepcopy(value)  # who changes one of the two does not mean the other
+        return copy.deepcopy(value)  # a caller may change one without the other
 
     def _report(self, event: Any, message: str, hint: str, *, rule: str) -> None:
-        """Add a problem that does not end the parsing, so that all are reported at once."""
+        """Add a problem that does not stop the parser, so that all are reported at once."""
         error = self._error(_start(event), message, hint, rule=rule)
         self._problems.extend(error.problems)
 
@@ -245,13 +239,13 @@ def _start(event: Any) -> Position:
 
 
 def _count(value: Any) -> int:
-    """Return how many values there are, with those inside."""
+    """Return the number of values, including nested values."""
     items = value.values() if isinstance(value, dict) else value
     return 1 + sum(map(_count, items)) if isinstance(value, dict | list) else 1
 
 
 def _size(value: Any) -> tuple[int, int]:
-    """Return how many levels a value nests, and how many characters its keys and strings have."""
+    """Return a value's depth of nesting, and the number of characters in its keys and strings."""
     if not isinstance(value, dict | list) or not value:
         return 0, len(value) if isinstance(value, str) else 0
     levels, characters = zip(

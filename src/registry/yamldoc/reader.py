@@ -22,11 +22,15 @@ __all__ = [
 ]
 
 MAX_BYTES = 1 << 20
-"""How large a file may be."""
+"""Maximum size of a file."""
 
 
 def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
-    """Read a YAML file; a ManifestError says what can't be read, and where."""
+    """Read a YAML file.
+
+    Raises:
+        ManifestError: it can't be read or parsed.
+    """
     shown = shown_as or str(path)
     try:
         with path.open("rb") as file:
@@ -37,12 +41,12 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
 
 
 def unreadable(file: str, error: OSError) -> ManifestError:
-    """Return the error of a file that can't be read."""
+    """Return the error for a file that can't be read."""
     return unparsed(file, f"can't read the file: {error.strerror}", rule="unreadable-file")
 
 
 def parse_bytes(data: bytes, *, file: str) -> Document:
-    """Parse the bytes of a file, or the first of them that are one more than it may have."""
+    """Parse the bytes of a file; for a file that is too large, the first MAX_BYTES + 1 suffice."""
     if len(data) > MAX_BYTES:
         message = f"the file is larger than {MAX_BYTES >> 20} MiB"
         raise unparsed(file, message, "split it", rule="yaml-limit")

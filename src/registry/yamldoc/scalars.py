@@ -1,4 +1,4 @@
-"""The values of plain scalars: the core schema of YAML 1.2.2, section 10.3.2."""
+"""The values of plain scalars, by the core schema of YAML 1.2.2, section 10.3.2."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = (
 
 
 def plain_scalar(text: str) -> Any:
-    """Return the value of a scalar without quotes: None, a bool, a number or a str."""
+    """Return the value of an unquoted scalar: None, a bool, an int, a float or a str."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in _NUMBER_STARTS:
@@ -39,5 +39,6 @@ def plain_scalar(text: str) -> Any:
 
 
 def _integer(digits: str, base: int) -> int:
-    # Python needs quadratic time for very long numbers, and refuses them; 64 bits are the bound.
+    # `int` takes quadratic time for very long numbers, and raises for them. INT64 is too large for
+    # the parser, which reports it.
     return int(digits, base) if len(digits) <= 64 else INT64

@@ -92,7 +92,7 @@ def test_local_record_that_can_t_be_mapped_is_named(run: Run, own: Path) -> None
         (
             ["--from", "datasets.yaml"],
             1,
-            "can't tell the type of datasets.yaml (known suffixes: .csv",
+            "can't infer the type of datasets.yaml (known suffixes: .csv",
         ),
         (["-n", "-1"], 2, "-1 is not in the range x>=0"),
         (["-n", "many"], 2, "'many' is not a valid integer"),

@@ -1,4 +1,4 @@
-"""Each kernel gives what the evaluator of records gives, and no record is made for it."""
+"""Each kernel returns the same as the evaluation by record, and creates no rows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ EVALUATED: list[Any] = [
 
 
 @pytest.mark.parametrize("raw", EVALUATED, ids=str)
-def test_an_expression_gives_the_values_of_the_records(raw: Any) -> None:
+def test_kernel_returns_the_values_of_the_records(raw: Any) -> None:
     view, expression = view_of(), parse_expression(raw)
     one_by_one = compile_expression(expression)
     wanted = [one_by_one(row) for row in records_of(view)]
@@ -68,7 +68,7 @@ def test_an_expression_gives_the_values_of_the_records(raw: Any) -> None:
     ]
 
 
-def test_letters_begin_at_one_where_the_manifest_says_so() -> None:
+def test_letter_base_may_be_one() -> None:
     view = view_of(n=pa.array([1, 26], pa.uint8()))
     expression = parse_expression({"from": "n", "do": {"letter": {"base": 1}}})
     assert evaluate(expression, view).to_pylist() == ["A", "Z"]
@@ -134,14 +134,14 @@ WITHOUT_KERNEL: list[Any] = [
 
 
 @pytest.mark.parametrize("raw", WITHOUT_KERNEL, ids=str)
-def test_what_needs_records_has_no_kernel(raw: Any) -> None:
+def test_expressions_that_need_records_have_no_kernel(raw: Any) -> None:
     with pytest.raises(NoKernelError):
         evaluate(parse_expression(raw), view_of())
 
 
 @pytest.mark.parametrize("value", ["text", "large", "nulls", "missing", "sliced", "deep.x.y"])
 @pytest.mark.parametrize("operand", ["x", "", "é", "no"])
-def test_equality_with_a_string_holds_for_the_same_records(value: str, operand: str) -> None:
+def test_equality_with_a_string_selects_the_same_records(value: str, operand: str) -> None:
     view, condition = view_of(), parse_condition({"value": value, "equals": operand})
     holds = compile_condition(condition, compile_expression)
     wanted = [at for at, row in enumerate(records_of(view)) if holds(row)]
@@ -172,7 +172,7 @@ def test_other_conditions_have_no_kernel(raw: Any) -> None:
         *[(name, False, False) for name in ("int8", "dictionary", "view", "numbers", "empty")],
     ],
 )
-def test_text_is_a_string_of_either_width(name: str, text: bool, texts: bool) -> None:
+def test_both_string_types_are_text(name: str, text: bool, texts: bool) -> None:
     kind = COLUMNS[name].type
     assert (is_text(kind), is_text_list(kind)) == (text, texts)
 

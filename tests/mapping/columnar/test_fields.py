@@ -37,7 +37,7 @@ CASES = [(name, raw) for name, expressions in FIELDS.items() for raw in expressi
 
 
 @pytest.mark.parametrize(("name", "raw"), CASES, ids=str)
-def test_a_field_has_the_columns_of_the_values_of_the_records(
+def test_field_kernel_returns_the_same_columns_as_records(
     name: str, raw: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = view_of()
@@ -67,7 +67,7 @@ def test_a_field_of_other_types_has_no_kernel(name: str, raw: str) -> None:
         FIELD_KERNELS[name](parse_expression(raw), view_of())
 
 
-def test_a_null_list_takes_no_items_with_it() -> None:
+def test_items_under_a_null_list_are_ignored() -> None:
     items, mask = pa.array(list("abcdef")), pa.array([False, True, False])
     masked = pa.ListArray.from_arrays([0, 2, 4, 6], items, mask=mask)
     whole = pa.ListArray.from_arrays([0, 2, 4, 6], items)

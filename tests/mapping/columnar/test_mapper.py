@@ -1,4 +1,4 @@
-"""Samples by whole columns: what is read as records, and the types of metadata."""
+"""Samples mapped by whole columns: which columns become rows, and the types of metadata."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 KERNELS_ONLY = {"input": "q", "target": "a", "choices": "l", "id": "n", "metadata": ["a", "f", "o"]}
 
 
-def test_fields_with_kernels_make_no_records(read: list[str]) -> None:
+def test_fields_with_kernels_create_no_rows(read: list[str]) -> None:
     batch = mapped(KERNELS_ONLY)
     assert read == []
     assert batch.column("input").to_pylist() == ["x", "y"]
@@ -96,7 +96,7 @@ def test_fields_with_kernels_make_no_records(read: list[str]) -> None:
         ({"target": {"from": "f", "do": "str"}, "id": {"hash": ["f"]}}, None, ["f"]),
     ],
 )
-def test_where_there_is_no_kernel_only_what_is_needed_is_read_as_records(
+def test_fields_without_kernels_read_only_their_columns_as_rows(
     read: list[str], fields: dict[str, Any], where: Any, columns: list[str]
 ) -> None:
     if not columns:  # a null among the values is an error that records word
@@ -180,7 +180,7 @@ def test_dicts_with_different_keys_are_json_as_a_whole() -> None:
     assert batch.column("metadata").to_pylist() == ['{"y":1}', '{"z":1}']
 
 
-def test_without_samples_the_metadata_types_stay_as_they_were() -> None:
+def test_without_samples_the_metadata_types_are_unchanged() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata="m"), {"value": "q", "equals": "no"})
     for metadata_types in (None, {}, {"y": "int"}):
         batch, found = mapper.map(view_of(), metadata_types)  # type: ignore[arg-type]
@@ -193,7 +193,7 @@ def test_a_null_that_may_be_a_missing_key_needs_records() -> None:
         mapped({"input": "q", "metadata": {"v": {"object": {"x": "b"}}}}, view)
 
 
-def test_an_error_is_left_to_the_records() -> None:
+def test_mapping_error_is_not_columnar() -> None:
     with pytest.raises(NotColumnarError) as caught:
         mapped({"input": "q", "id": "f"})
     assert isinstance(caught.value.__cause__, MappingError)
@@ -215,7 +215,7 @@ def test_a_value_of_a_different_type_than_before_is_a_mismatch() -> None:
         (['{"q": "x", "a": 1, "b": 1}', f'{{"q": "y", "a": {2**63}, "b": 2}}'], [["a"]], 2),
     ],
 )
-def test_metadata_that_differs_in_type_makes_a_build_begin_again_with_json(
+def test_metadata_of_different_types_restarts_the_build_with_json(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     lines: list[str],
@@ -243,7 +243,7 @@ def test_metadata_that_differs_in_type_makes_a_build_begin_again_with_json(
     )
 
 
-def test_a_samples_file_made_of_columns_can_be_read(tmp_path: Path) -> None:
+def test_samples_file_written_from_columns_is_readable(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
     batch = mapped(KERNELS_ONLY)
     with pa.ipc.new_file(str(path), batch.schema) as writer:

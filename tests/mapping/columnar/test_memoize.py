@@ -1,4 +1,4 @@
-"""An expression of one column of strings is evaluated once for each of them, if they repeat."""
+"""An expression of one column of strings is evaluated once per distinct string, if they repeat."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def found(raw: Any) -> tuple[list[Any], int]:
     ],
     ids=str,
 )
-def test_it_is_evaluated_once_for_each_distinct_string(raw: Any, least: int) -> None:
+def test_expression_is_evaluated_once_per_distinct_string(raw: Any, least: int) -> None:
     assert found(raw)[1] == least
 
 

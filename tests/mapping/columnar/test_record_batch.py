@@ -44,11 +44,11 @@ def test_a_column_has_the_values_of_the_records(name: str, values: list[Any]) ->
 
 
 @pytest.mark.parametrize("name", ["c", "k", "c.x", "q.x", "s.z", "s.t.x", "s.y.z"])
-def test_some_columns_are_only_known_record_by_record(name: str) -> None:
+def test_columns_that_need_records_are_none(name: str) -> None:
     assert view_of().column(name) is None
 
 
-def test_a_key_that_a_struct_has_twice_is_only_known_record_by_record() -> None:
+def test_duplicate_key_of_a_struct_needs_records() -> None:
     struct = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["y", "y"])
     frame = Frame(pa.RecordBatch.from_arrays([struct], ["s"]))
     assert RecordBatchView(frame, {}, np.array([1])).column("s.y") is None
@@ -61,7 +61,7 @@ def test_a_column_is_null_if_every_record_lacks_it(name: str, null: bool) -> Non
     assert view_of().is_null(name) is null
 
 
-def test_rows_have_the_constants_and_the_columns_asked_for_so_far() -> None:
+def test_rows_have_the_constants_and_the_columns_requested_so_far() -> None:
     view = view_of()
     assert view.rows(["q"]) == [
         Row({"c": "constant", "k": [1], "q": "x"}, 4),
@@ -81,20 +81,20 @@ def test_whole_rows_have_all_columns_in_the_order_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("dependencies", [["n"], None])
-def test_a_null_that_may_be_a_missing_key_makes_no_rows(dependencies: Any) -> None:
+def test_null_that_may_be_a_missing_key_is_not_columnar(dependencies: Any) -> None:
     view = view_of(null_is_value=False)
     assert len(view.rows(["q"])) == 2
     with pytest.raises(NotColumnarError, match=r"^a null, or a missing key$"):
         view.rows(dependencies)
 
 
-def test_the_names_of_columns_that_hold_what_is_read() -> None:
+def test_names_of_the_columns_that_contain_dependencies() -> None:
     view = view_of()
     assert view.names_of(["s.t"]) == ["s", "s.t"]
     assert view.names_of(["q", "k", "sy"]) == ["q"]
 
 
-def test_some_records_keep_their_numbers_and_constants() -> None:
+def test_taken_records_keep_their_numbers_and_constants() -> None:
     taken = view_of().take(np.array([1]))
     assert (taken.count, taken.numbers.tolist()) == (1, [7])
     assert taken.rows(["q"]) == [Row({"c": "constant", "k": [1], "q": "y"}, 7)]
@@ -105,6 +105,6 @@ def test_some_records_keep_their_numbers_and_constants() -> None:
     [pa.array([2**62], pa.timestamp("s")), pa.array([b"\xff"]).view(pa.string())],
     ids=["date", "utf-8"],
 )
-def test_values_that_python_can_not_hold_are_not_columnar(column: pa.Array) -> None:
+def test_values_that_python_can_not_represent_are_not_columnar(column: pa.Array) -> None:
     with pytest.raises(NotColumnarError, match=r"^a value that Python can't represent$"):
         python_values(column)

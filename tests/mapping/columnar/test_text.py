@@ -1,4 +1,4 @@
-"""Text of columns is what Python gives for each value: `str` of lists, and hex digests."""
+"""Text of columns equals Python's for each value: `str` of lists, and hex digests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_lists_of_plain_strings_never_become_python_objects(
 
 @pytest.mark.parametrize("algorithm", ["md5", "sha256"])
 @pytest.mark.parametrize("length", [None, 1, 8, 500])
-def test_a_digest_is_that_of_the_strings_joined_with_nul(
+def test_digest_is_computed_from_strings_joined_with_nul(
     algorithm: str, length: int | None
 ) -> None:
     rows = [("a", "b"), ("", ""), ("é\0", "\U0001f600"), ("a\0b", "")]
@@ -55,7 +55,7 @@ def test_a_digest_is_that_of_the_strings_joined_with_nul(
     )
 
 
-def test_digests_of_a_slice_are_those_of_its_rows() -> None:
+def test_slice_has_the_digests_of_its_rows() -> None:
     column = pa.array(["before", "a", "b"], pa.large_string())[1:]
     found = hex_digests([column], algorithm="md5", length=4)
     assert found.to_pylist() == [hashlib.md5(text).hexdigest()[:4] for text in (b"a", b"b")]

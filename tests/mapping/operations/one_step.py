@@ -1,4 +1,4 @@
-"""Apply one operation to a value, as a manifest's field does: its result, or the error."""
+"""Apply one operation to a value as a field of a manifest does; return its result or error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from registry.mapping.map_records import map_records
 
 
 def run(step: Any, value: Any, record: dict[str, Any] | None = None) -> Any:
-    """Return what a step makes of the value of a column."""
+    """Return the result of a step for the value of a column."""
     pipe = {"from": "value", "do": [step]}
     mapper = map_fields({"input": {"const": "q"}, "metadata": {"made": pipe}})
     ((_, sample),) = map_records([(17, {**(record or {}), "value": value})], mapper, dataset="d")
@@ -43,7 +43,7 @@ def check_error(step: Any, value: Any, operation: str, message: str) -> None:
 
 
 def argument_error(step: Any) -> str:
-    """Return why the argument of a step is refused, before any record is read."""
+    """Return the error message for an invalid argument of a step."""
     with pytest.raises(ValueError, match=r"^field target: ") as caught:
         map_fields({"input": "q", "target": {"from": "a", "do": [step]}})
     return str(caught.value).removeprefix("field target: ")

@@ -1,4 +1,4 @@
-"""What the builders of operations share: types of values, and of arguments."""
+"""Checks that operations share, for values and for arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from registry.mapping.operations.base import (
 
 
 @pytest.mark.parametrize(("argument", "items"), [(["a"], ["a"]), ("a", ["a"]), (None, [None])])
-def test_one_item_is_a_list_of_it(argument: Any, items: list[Any]) -> None:
+def test_single_item_becomes_a_list(argument: Any, items: list[Any]) -> None:
     assert as_list(argument) == items
 
 
@@ -62,7 +62,7 @@ def test_an_operation_without_an_argument_refuses_one() -> None:
             build(argument, compiler)
 
 
-def test_options_that_are_left_out_have_their_defaults() -> None:
+def test_omitted_options_have_their_defaults() -> None:
     assert options(None, a=1, b=2) == {"a": 1, "b": 2}
     assert options({"b": None}, a=1, b=2) == {"a": 1, "b": None}
 

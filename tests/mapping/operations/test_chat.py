@@ -1,4 +1,4 @@
-"""Operations on chat messages and media: what each returns, and what it refuses."""
+"""Operations on chat messages and media: results and errors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: st
     assert argument_error(step).removeprefix(f"operation {name}: ") == message
 
 
-def test_a_data_uri_of_a_path_has_the_bytes_of_the_file(tmp_path: Path) -> None:
+def test_data_uri_of_a_path_contains_the_file(tmp_path: Path) -> None:
     (tmp_path / "dot.gif").write_bytes(b"GIF89a")
     mapper = map_fields({"input": {"from": "image", "do": ["data_uri"]}})
     for image in (str(tmp_path / "dot.gif"), {"bytes": None, "path": str(tmp_path / "dot.gif")}):

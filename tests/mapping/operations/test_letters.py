@@ -1,4 +1,4 @@
-"""Operations on letters of choices: what each returns, and what it refuses."""
+"""Operations on letters of choices: results and errors."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_a_value_of_the_wrong_type_is_refused(
     [
         ({"letter": {"base": 2}}, "base is 0 or 1"),
         ({"letter": {"bass": 1}}, "unknown option 'bass', known: base"),
-        ({"letters_where": {"equal": 1}}, "no comparison 'equal' (did you mean 'equals'?)"),
-        ({"letter_in": 5}, "5 is not an expression; write a constant as {const: 5}"),
+        ({"letters_where": {"equal": 1}}, "unknown comparison 'equal' (did you mean 'equals'?)"),
+        ({"letter_in": 5}, "5 is not an expression (write a constant as {const: 5})"),
         ({"letter": {"base": True}}, "base is 0 or 1"),
         ({"letters_where": 1}, "takes comparisons: equals, not_equals, in, not_in, less, at_most, greater, at_least, regex, empty"),
     ],
@@ -66,7 +66,7 @@ def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: st
     assert argument_error(step).removeprefix(f"operation {name}: ") == message
 
 
-def test_labels_that_are_missing_are_named_by_their_column() -> None:
+def test_error_of_missing_labels_names_the_column() -> None:
     error = error_of({"letter_in": "lables"}, "a", {"labels": ["a"]})
     assert "no column 'lables' (did you mean 'labels'?)" in str(error)
 

@@ -1,4 +1,4 @@
-"""Operations on lists and dicts: what each returns, and what it refuses."""
+"""Operations on lists and dicts: results and errors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_value_of_the_wrong_type_is_refused(
         ({"join": None}, "takes the separator, a string"),
         ({"pluck": 1}, "takes the key, a string"),
         ({"items": 1}, "takes the separator of key and value, a string"),
-        ({"each": [5]}, "5 is not an operation; write a name, or {name: argument}"),
+        ({"each": [5]}, "5 is not an operation (write a name, or {name: argument})"),
         ({"drop_null": True}, "takes a mapping of blank, got True"),
         ({"len": 0}, "takes no argument, got 0"),
     ],

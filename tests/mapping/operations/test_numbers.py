@@ -1,4 +1,4 @@
-"""Operations on strings, numbers, dates and JSON: what each returns, and what it refuses."""
+"""Operations on strings, numbers, dates and JSON: results and errors."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: st
     assert argument_error(step).removeprefix(f"operation {name}: ") == message
 
 
-def test_the_error_of_a_literal_is_the_same_in_each_run() -> None:
+def test_literal_error_is_deterministic() -> None:
     error = error_of({"parse": "literal"}, "name")
     assert "malformed node or string" in str(error)
     assert "0x" not in str(error)
@@ -93,6 +93,6 @@ def test_reading_a_literal_does_not_warn() -> None:
 
 
 @pytest.mark.parametrize("text", ["{'a', 'b'}", "[{'a'}]", "...", "1 + 2j"])
-def test_a_literal_without_a_form_in_json_is_refused(text: str) -> None:
+def test_literal_that_json_can_not_represent_is_an_error(text: str) -> None:
     # A set of texts has a different order in each process.
     assert error_of({"parse": "literal"}, text).operation == "parse(literal)"

@@ -1,4 +1,4 @@
-"""The table of operations: every example runs, and nothing but a MappingError is raised."""
+"""The table of operations: every example runs, and only MappingErrors are raised."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_an_invalid_step_is_refused_before_any_record(step: Any, message: str) -
     assert argument_error(step) == message
 
 
-def test_an_operation_is_found_by_its_name() -> None:
+def test_find_operation_by_name() -> None:
     assert find_operation(OperationCall("strip")) is OPERATIONS["strip"]
 
 
 @pytest.mark.parametrize("bug", [TypeError, AttributeError])
-def test_a_bug_in_a_builder_is_not_blamed_on_the_argument(
+def test_bug_in_a_builder_is_not_reported_as_an_invalid_argument(
     monkeypatch: pytest.MonkeyPatch, bug: type[Exception]
 ) -> None:
     def build(argument: Any, compiler: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Operations on choices between values: what each returns, and what it refuses."""
+"""Operations on choices between values: results and errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_value_of_the_wrong_type_is_refused(
         ({"map": {}}, "takes a mapping from value to result"),
         ({"map": {1: "a"}}, "the keys of the mapping are strings, as YAML writes the value"),
         ({"nonempty": True}, "takes no argument, got True"),
-        ({"coalesce": [5]}, "5 is not an expression; write a constant as {const: 5}"),
+        ({"coalesce": [5]}, "5 is not an expression (write a constant as {const: 5})"),
         ({"keep": {"in": "a"}}, "`in` takes a list"),
     ],
 )  # fmt: skip
@@ -71,7 +71,7 @@ def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: st
 
 
 @pytest.mark.parametrize("name", ["default", "coalesce", "nonempty", "test"])
-def test_some_operations_take_a_column_that_is_missing(name: str) -> None:
+def test_some_operations_accept_a_missing_column(name: str) -> None:
     argument = {"default": "d", "coalesce": {"const": "d"}, "test": {"empty": True}}
     step = {name: argument[name]} if name in argument else name
     mapper = map_fields(

@@ -1,4 +1,4 @@
-"""Operations on strings: what each returns, and what it refuses."""
+"""Operations on strings: results and errors."""
 
 from __future__ import annotations
 
