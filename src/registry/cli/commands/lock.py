@@ -12,9 +12,9 @@ import registry
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.formats.problems import counted
 from registry.cli.output import print_json
 from registry.cli.progress_bars import bars
+from registry.diff.summary import count_text
 from registry.errors import LockError
 from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
@@ -122,7 +122,7 @@ def _print(
 ) -> None:
     for one in results:
         if one.status in _VERBS and one.pin is not None:
-            print(f"{one.name}: {_VERBS[one.status]}, {counted(one.pin.samples, 'sample')}")
+            print(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
         elif one.status == "moved":
             print(f"{one.name}: {one.change}")
     for name in dropped:
@@ -156,7 +156,7 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
         return PROBLEMS if found else CLEAN
     for one in found:
         print(one)
-    state = counted(len(found), "difference") if found else "fresh"
-    pins = "no such file" if lock is None else counted(len(lock.pins), "pin")
+    state = count_text(len(found), "difference") if found else "fresh"
+    pins = "no such file" if lock is None else count_text(len(lock.pins), "pin")
     print(f"{display_path(path)}: {state} ({pins})")
     return PROBLEMS if found else CLEAN
