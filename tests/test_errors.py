@@ -196,3 +196,8 @@ def test_value_nested_too_deeply_is_shortened() -> None:
     for _ in range(100_000):
         value = [value]
     assert shorten(value) == "a list, nested too deeply to be shown"
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 cats"), (1, "1 cat"), (1200, "1,200 cats")])
+def test_noun_agrees_with_its_count(number: int, text: str) -> None:
+    assert errors.count_text(number, "cat") == text

@@ -49,6 +49,7 @@ __all__ = [
     "Severity",
     "SourceError",
     "close_matches",
+    "count_text",
     "did_you_mean",
     "shorten",
 ]
@@ -69,6 +70,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint with the most similar of the `known` names, "" if none is similar."""
     matches = close_matches(word, known, most=1)
     return f"did you mean '{matches[0]}'?" if matches else ""
+
+
+def count_text(number: int, word: str) -> str:
+    """Return a count with its noun: `1 dataset`, `1,200 datasets`."""
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 def shorten(value: object, *, width: int = 80) -> str:

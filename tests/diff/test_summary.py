@@ -17,7 +17,6 @@ from registry.diff.models import (
 from registry.diff.severity import ChangeClass
 from registry.diff.summary import (
     abbreviate,
-    count_text,
     counts,
     facts_by_importance,
     headline,
@@ -65,11 +64,6 @@ def test_headline_counts_by_class_and_status(made: CatalogDiff, line: str) -> No
 def test_datasets_are_counted_by_their_most_severe_class() -> None:
     found = counts(diff(SUBSET, INPUTS, ADDED, REMOVED))
     assert list(found.items()) == [("inputs", 1), ("subset", 1), ("removed", 1), ("added", 1)]
-
-
-@pytest.mark.parametrize(("number", "text"), [(0, "0 cats"), (1, "1 cat"), (1200, "1,200 cats")])
-def test_noun_agrees_with_its_count(number: int, text: str) -> None:
-    assert count_text(number, "cat") == text
 
 
 VERDICTS = [

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from registry.diff.escape import display_value, escape_control
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange, SampleChange
 from registry.diff.severity import ChangeClass
+from registry.errors import count_text
 from registry.manifest.provenance import Origin
 
 __all__ = [
     "abbreviate",
-    "count_text",
     "counts",
     "facts_by_importance",
     "headline",
@@ -28,11 +28,6 @@ _STATUSES = ("removed", "added", "renamed")
 
 # What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
 _FIRST_FACTS = ("description", "license", "source", "bytes", "pin", "mapper", "fields")
-
-
-def count_text(number: int, word: str) -> str:
-    """Return a count with its noun: `1 dataset`, `1,200 datasets`."""
-    return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 def counts(diff: CatalogDiff) -> dict[str, int]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from registry.cli.formats.problems import FORMATS, counted
+from registry.cli.formats.problems import FORMATS
 from registry.errors import Problem
 
 ERROR = Problem(
@@ -20,13 +18,6 @@ ERROR = Problem(
 )
 WARNING = Problem(message="no license", rule="missing-license", severity="warning", path="")
 NO_FILE = Problem(message="no such file", file="gone.yaml", path="")
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 errors"), (1, "1 error"), (2, "2 errors"), (11, "11 errors")]
-)
-def test_count_has_the_form_of_its_noun(number: int, text: str) -> None:
-    assert counted(number, "error") == text
 
 
 def test_text_is_a_line_per_problem_with_its_place_and_rule() -> None:

@@ -14,8 +14,7 @@ from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_json
 from registry.cli.progress_bars import bars
-from registry.diff.summary import count_text
-from registry.errors import LockError
+from registry.errors import LockError, count_text
 from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
 from registry.workflows.lock_check import Difference, differences, is_as_written

@@ -11,9 +11,9 @@ import yaml
 from registry.base.locations import public_location
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
-from registry.cli.formats.problems import counted
 from registry.cli.output import print_json, print_table, size_text
 from registry.diff.escape import display_value, escape_control
+from registry.errors import count_text
 from registry.load import find_cached
 from registry.lockfile.models import read_documents
 from registry.lockfile.pinned import pin_sources
@@ -88,7 +88,7 @@ def command(
         print(f"# not cached (python -m registry sync {name})")
     else:
         samples = entry.meta["samples"]
-        print(f"# cached: {counted(samples, 'sample')}, {size_text(entry.size)}, {entry.folder}")
+        print(f"# cached: {count_text(samples, 'sample')}, {size_text(entry.size)}, {entry.folder}")
     return CLEAN
 
 
@@ -97,7 +97,9 @@ def _pin_line(name: str, pin: Pin | None, *, stale: bool) -> str:
         return f"not pinned (python -m registry lock {name})"
     versions = ", ".join(source.short for source in pin.sources[:_SHOWN_SOURCES])
     more = len(pin.sources) - _SHOWN_SOURCES
-    text = f"{versions}{f' and {more} more' if more > 0 else ''}, {counted(pin.samples, 'sample')}"
+    text = (
+        f"{versions}{f' and {more} more' if more > 0 else ''}, {count_text(pin.samples, 'sample')}"
+    )
     if stale:
         return f"pinned for an older manifest: {text} (python -m registry lock {name})"
     return f"pinned: {text}"

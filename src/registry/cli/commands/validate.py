@@ -10,9 +10,9 @@ import click
 
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.formats.problems import FORMATS, counted
+from registry.cli.formats.problems import FORMATS
 from registry.cli.output import print_json, print_table
-from registry.errors import ManifestError, Problem
+from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes.apply import fix
 from registry.lint.result_cache import CheckResult, check_catalog
 from registry.lint.runner import check, count_checked
@@ -144,9 +144,9 @@ def _print_rules(*, as_json: bool) -> None:
 
 def _summary(problems: Sequence[Problem], datasets: int) -> str:
     if not problems:
-        return f"no problems ({counted(datasets, 'dataset')})"
+        return f"no problems ({count_text(datasets, 'dataset')})"
     severities = [problem.severity for problem in problems]
     parts = [(severities.count("error"), "error"), (severities.count("warning"), "warning")]
-    text = ", ".join(counted(number, word) for number, word in parts if number)
+    text = ", ".join(count_text(number, word) for number, word in parts if number)
     fixable = sum(RULES[problem.rule].fixable for problem in problems if problem.rule)
     return f"{text}; --fix may fix {fixable}" if fixable else text

@@ -13,7 +13,6 @@ from registry.diff.escape import escape_control
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
 from registry.diff.summary import (
     abbreviate,
-    count_text,
     facts_by_importance,
     headline,
     inherited_keys,
@@ -23,6 +22,7 @@ from registry.diff.summary import (
     verdict,
 )
 from registry.diff.words import excerpt
+from registry.errors import count_text
 
 __all__ = ["MAX_COMMENT_BYTES", "as_markdown", "code_span"]
 

@@ -8,12 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from registry.cli.formats.sarif import sarif_log
 from registry.errors import Problem
 
-__all__ = ["FORMATS", "counted"]
-
-
-def counted(number: int, word: str) -> str:
-    """Return a count with its noun: `1 error`, `2 errors`."""
-    return f"{number:,} {word}" + ("" if number == 1 else "s")
+__all__ = ["FORMATS"]
 
 
 def _text(problems: Iterable[Problem]) -> Iterator[str]:
