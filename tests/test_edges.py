@@ -78,12 +78,12 @@ def room_of(module: str) -> str:
 ROOMS = {room_of(module) for module in MODULES}
 
 
-def test_the_list_has_every_package() -> None:
+def test_edge_list_covers_every_package() -> None:
     assert EDGES.keys() | ANYTHING == ROOMS
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_only_what_its_package_may(module: str) -> None:
+def test_modules_import_only_allowed_packages(module: str) -> None:
     room = room_of(module)
     if room in ANYTHING:
         return
@@ -96,7 +96,7 @@ def test_a_module_imports_only_what_its_package_may(module: str) -> None:
     assert forbidden == []
 
 
-def test_no_edge_is_listed_that_nothing_uses() -> None:
+def test_every_listed_edge_is_used() -> None:
     used = {
         (room_of(module), room_of(name)) for module, found in IMPORTS.items() for name, _ in found
     }
@@ -114,7 +114,7 @@ def test_at_most_a_quarter_of_all_pairs_of_packages_is_allowed() -> None:
     assert allowed / (len(ROOMS) * (len(ROOMS) - 1)) <= 0.25
 
 
-def test_validate_can_make_no_request() -> None:
+def test_lint_does_not_depend_on_packages_that_make_requests() -> None:
     reached = {"lint"}
     waiting = ["lint"]
     while waiting:
@@ -125,7 +125,7 @@ def test_validate_can_make_no_request() -> None:
     assert "cache" not in EDGES["lint"].split()
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_modules_have_no_import_cycles() -> None:
     graph = {module: {name for name, _ in found} for module, found in IMPORTS.items()}
     try:
         TopologicalSorter(graph).prepare()
@@ -133,7 +133,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         pytest.fail(f"a cycle: {' → '.join(reversed(error.args[1]))}")
 
 
-def test_the_design_page_has_the_same_edges() -> None:
+def test_design_page_lists_the_same_edges() -> None:
     text = (SOURCE.parent / "docs" / "design.md").read_text(encoding="utf-8")
     cells = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
     rows = {cell[1].strip(" `"): cell[3].split() for cell in cells if len(cell) == 5}

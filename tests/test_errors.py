@@ -109,7 +109,7 @@ MESSAGES: list[tuple[RegistryError, str]] = [
 
 
 @pytest.mark.parametrize(("error", "message"), MESSAGES)
-def test_messages(error: RegistryError, message: str) -> None:
+def test_errors_have_the_expected_messages(error: RegistryError, message: str) -> None:
     assert str(error) == message
 
 
@@ -148,7 +148,7 @@ def test_problem_is_printed_as_position_message_and_hint(keys: dict[str, Any], t
     assert str(Problem(message="x", **keys)) == (text if keys else "$: x")
 
 
-def test_a_problem_as_data_has_all_its_fields() -> None:
+def test_problem_as_data_has_all_its_fields() -> None:
     assert PROBLEM.to_dict() == {
         "message": "is odd",
         "file": "m.yaml",

@@ -28,11 +28,11 @@ def own_test_of(module: str) -> Path:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_every_module_has_its_test_file_or_a_reason(module: str) -> None:
+def test_every_module_has_a_test_file_or_a_listed_reason(module: str) -> None:
     assert own_test_of(module).exists() != (module in WITHOUT_OWN_TEST)
 
 
-def test_the_reasons_are_of_modules_that_exist() -> None:
+def test_listed_reasons_refer_to_existing_modules() -> None:
     assert set(MODULES) >= WITHOUT_OWN_TEST.keys()
 
 
@@ -41,7 +41,7 @@ def test_no_folder_has_more_than_sixteen_modules() -> None:
     assert max(counts.values()) <= 16
 
 
-def test_pytest_looks_into_every_folder_of_tests(request: pytest.FixtureRequest) -> None:
+def test_pytest_collects_every_test_folder(request: pytest.FixtureRequest) -> None:
     skipped = request.config.getini("norecursedirs")
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
     assert ROOT / "tests" / "build" in folders

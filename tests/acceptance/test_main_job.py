@@ -64,7 +64,7 @@ def run(arguments: list[str], environment: dict[str, str]) -> subprocess.Complet
     )
 
 
-def test_the_line_of_python_gives_the_same_sample_cold_warm_and_offline(
+def test_get_dataset_returns_the_same_sample_cold_warm_and_offline(
     served: tuple[HubEmulator, dict[str, str]],
 ) -> None:
     hub, environment = served
@@ -96,7 +96,7 @@ def test_sync_builds_once_and_both_views_share_the_samples(
     assert [entry["samples"] for entry in listed] == [UNIQUE]
 
 
-def test_the_order_of_a_seed_is_fixed_for_ever(
+def test_order_for_a_given_seed_never_changes(
     served: tuple[HubEmulator, dict[str, str]],
 ) -> None:
     _, environment = served

@@ -66,18 +66,18 @@ def install(top: Path, record: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return top
 
 
-def test_the_key_of_a_process_is_taken_once() -> None:
+def test_key_is_computed_once_per_process() -> None:
     assert module.package_version_key() == module.package_version_key()
 
 
-def test_the_version_of_python_counts(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_version_changes_the_key(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = KEY()
     monkeypatch.setattr("sys.version", "3.99")
     assert KEY() != before
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_an_edit_in_a_checkout_changes_the_key(
+def test_edit_in_a_checkout_changes_the_key(
     checkout: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     before = KEY()
@@ -91,7 +91,7 @@ def test_an_edit_in_a_checkout_changes_the_key(
     assert KEY() == KEY() != before
 
 
-def test_a_module_that_comes_or_goes_changes_the_key(
+def test_added_or_removed_module_changes_the_key(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = [KEY()]
@@ -104,7 +104,7 @@ def test_a_module_that_comes_or_goes_changes_the_key(
     assert len(set(keys)) == 3
 
 
-def test_other_files_do_not_count(checkout: Path) -> None:
+def test_other_files_do_not_change_the_key(checkout: Path) -> None:
     before = KEY()
     write(checkout, "src/registry/__pycache__/a.cpython-313.pyc", "")
     write(checkout, "docs/lock.md", "")
@@ -112,16 +112,14 @@ def test_other_files_do_not_count(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_code_that_changed_after_it_was_loaded_shares_its_key_with_no_other_process(
-    checkout: Path, name: str
-) -> None:
+def test_code_changed_after_import_gets_a_unique_key(checkout: Path, name: str) -> None:
     before = KEY()
     time.sleep(0.02)
     write(checkout, name, "new\n")
     assert len({before, KEY(), KEY()}) == 3
 
 
-def test_an_installed_release_has_the_same_key_on_every_machine(
+def test_installed_release_has_the_same_key_on_every_machine(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = KEY()
@@ -131,7 +129,7 @@ def test_an_installed_release_has_the_same_key_on_every_machine(
     assert KEY() == before
 
 
-def test_another_commit_of_the_same_version_has_another_key(
+def test_different_commit_of_the_same_version_has_a_different_key(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = KEY()
@@ -139,7 +137,7 @@ def test_another_commit_of_the_same_version_has_another_key(
     assert KEY() == KEY() != before
 
 
-def test_an_upgrade_while_a_process_runs_gives_it_a_key_of_its_own(installed: Path) -> None:
+def test_upgrade_during_a_process_gives_it_a_unique_key(installed: Path) -> None:
     before = KEY()
     time.sleep(0.02)
     write(installed, "eval_registry-0.1.0.dist-info/RECORD", RECORD)
@@ -156,7 +154,7 @@ print(list_datasets(root=sys.argv[1]), len(parsed))
 """
 
 
-def test_an_edit_of_our_own_source_invalidates_the_catalog_cache(
+def test_editing_the_package_invalidates_the_catalog_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "checkout/src"

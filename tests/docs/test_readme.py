@@ -66,7 +66,7 @@ def without_words(data: Any) -> Any:
     return {key: dataset[key] for key in dataset.keys() - {"description", "license"}}
 
 
-def test_the_first_dataset_takes_four_commands(first_dataset: FirstDataset) -> None:
+def test_readme_first_dataset_needs_four_commands(first_dataset: FirstDataset) -> None:
     (shell,) = blocks("sh")
     commands = shell.splitlines()
     assert len(commands) == 4
@@ -91,7 +91,7 @@ def test_the_first_dataset_takes_four_commands(first_dataset: FirstDataset) -> N
 @pytest.mark.parametrize(
     "code", [code for code in blocks("python") if not is_of_first_dataset(code)]
 )
-def test_python_of_the_readme_runs(
+def test_python_examples_in_the_readme_run(
     code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     record = json.dumps({"question": "How many?", "answer": "Count.\n#### 4"})
@@ -107,12 +107,12 @@ def is_of_another_tool(text: str) -> bool:
 
 
 @pytest.mark.parametrize("text", [text for text in blocks("yaml") if not is_of_another_tool(text)])
-def test_yaml_of_the_readme_is_valid(text: str) -> None:
+def test_yaml_examples_in_the_readme_are_valid(text: str) -> None:
     document = parse_yaml(text, file="README.md")
     assert validate(document, "index" if "version" in document.value else "manifest") == []
 
 
-def test_the_make_targets_of_the_readme_exist() -> None:
+def test_make_targets_in_the_readme_exist() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"make (\w+) +#", README))
     assert named
@@ -120,7 +120,7 @@ def test_the_make_targets_of_the_readme_exist() -> None:
     assert "make check" in (ROOT / ".ci" / "run").read_text()
 
 
-def test_the_readme_counts_datasets_and_operations() -> None:
+def test_readme_states_the_number_of_datasets_and_operations() -> None:
     catalog = Catalog.open(ROOT / "datasets.yaml")
     demo = [name for name in catalog if "demo" in catalog.tags_of(name)]
     assert f"has {len(list(catalog)) - len(demo)} datasets" in README
@@ -128,7 +128,7 @@ def test_the_readme_counts_datasets_and_operations() -> None:
     assert f"[{operations} operations]" in README
 
 
-def test_the_times_of_the_readme_are_those_measured() -> None:
+def test_timings_in_the_readme_match_the_benchmarks() -> None:
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     (row,) = [line for line in page.splitlines() if line.startswith("| fresh-process |")]
     times = re.search(r"\| ([\d,]+) ms \| inspect_ai ([\d,]+) ms", row)
@@ -137,5 +137,5 @@ def test_the_times_of_the_readme_are_those_measured() -> None:
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README))))
-def test_a_link_of_the_readme_leads_to_a_file(target: str) -> None:
+def test_links_in_the_readme_point_to_files(target: str) -> None:
     assert (ROOT / target).is_file()

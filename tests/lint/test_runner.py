@@ -111,7 +111,7 @@ def test_only_problems_of_the_wanted_files_are_returned(
     assert count_checked(Catalog.open(), wanted) == datasets
 
 
-def test_folder_stands_for_its_yaml_files(root: Path) -> None:
+def test_folder_selects_its_yaml_files(root: Path) -> None:
     names = [path.name for path in files_under([Path("m"), Path("new.yaml")])]
     assert names == ["a.yaml", "b.yml", "c.yaml", "new.yaml"]
 

@@ -45,7 +45,7 @@ def test_index_without_configuration_has_the_default_rules() -> None:
         ("{select: [all], ignore: [all]}", BLOCKING),
     ],
 )
-def test_index_can_not_hide_blocking_rules(config: str, rules: set[str]) -> None:
+def test_index_cannot_hide_blocking_rules(config: str, rules: set[str]) -> None:
     selection, problems = of_index(config)
     assert problems == []
     assert set(selection.rules) == rules

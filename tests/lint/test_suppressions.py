@@ -116,7 +116,7 @@ def test_comment_without_a_reason_ignores_nothing(said: Said) -> None:
     ]
 
 
-def test_comment_on_another_line_is_unused(said: Said) -> None:
+def test_comment_on_a_different_line_is_unused(said: Said) -> None:
     assert said(f"{URL}\n      {COMMENT}\n      encoding: utf-8\n") == [
         f"7: {PLAIN}",
         "8: no problem of 'plain-http' on line 9 (remove the comment) [unused-ignore]",
@@ -140,13 +140,13 @@ def test_misspelt_rule_has_a_hint(said: Said) -> None:
     ]
 
 
-def test_comment_can_not_name_a_family(said: Said) -> None:
+def test_comment_cannot_name_a_family(said: Said) -> None:
     assert said(f"{URL}  # registry: ignore sources -- ours\n")[1:] == [
         "7: no rule 'sources' (`validate --rules` lists them) [unknown-rule]"
     ]
 
 
-def test_comment_can_not_ignore_a_blocking_rule(said: Said) -> None:
+def test_comment_cannot_ignore_a_blocking_rule(said: Said) -> None:
     lines = "      path: https://h/x?sig=abc  # registry: ignore secret-in-url -- public\n"
     assert [line.rpartition("[")[2] for line in said(lines)] == [
         "secret-in-url]",
@@ -154,7 +154,7 @@ def test_comment_can_not_ignore_a_blocking_rule(said: Said) -> None:
     ]
 
 
-def test_comment_about_an_unselected_rule_is_not_unused(said: Said) -> None:
+def test_comment_for_an_unselected_rule_is_not_reported_as_unused(said: Said) -> None:
     lines = f"      path: https://h/x.json  {COMMENT}\n"
     assert len(said(lines)) == 1
     assert said(lines, ignore=("plain-http",)) == []
@@ -163,7 +163,7 @@ def test_comment_about_an_unselected_rule_is_not_unused(said: Said) -> None:
 
 
 @pytest.mark.parametrize("fault", ["      bogus: 1\n", "    seed: 3\n"])
-def test_comment_in_an_invalid_file_is_not_unused(said: Said, fault: str) -> None:
+def test_comment_in_an_invalid_file_is_not_reported_as_unused(said: Said, fault: str) -> None:
     found = said(f"      path: https://h/x.json  {COMMENT}\n{fault}")
     assert len(found) == 1
     assert "unused" not in found[0]

@@ -157,7 +157,7 @@ def test_change_is_reported_in_the_summary_without_failure(job: Job) -> None:
     assert comment.read_text(encoding="utf-8") == done.summary
 
 
-def test_later_commits_of_the_base_branch_are_not_reported(job: Job) -> None:
+def test_later_commits_on_the_base_branch_are_not_reported(job: Job) -> None:
     job.repository.write(LARGER)
     job.repository.commit()
     job.upstream.write({"registry/later.yaml": QA.replace("qa", "later")})

@@ -38,7 +38,7 @@ def test_readme_shows_the_workflow_of_this_repository() -> None:
     assert parsed(shown.replace(last["uses"], "./")) == parsed(OWN)
 
 
-def test_pull_request_of_a_fork_has_no_write_access() -> None:
+def test_pull_request_from_a_fork_has_no_write_access() -> None:
     workflow = parsed(OWN)
     assert workflow["permissions"] == {"contents": "read"}
     assert list(workflow["on"]) == ["pull_request"]

@@ -161,16 +161,18 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         ("paths_info", ["RepoFolder", "RepoFile"]),
     ],
 )
-def test_libraries_get(asked: dict[str, Any], key: str, expected: object) -> None:
+def test_client_libraries_receive_expected_data(
+    asked: dict[str, Any], key: str, expected: object
+) -> None:
     assert asked[key] == expected
 
 
-def test_dataset_info_tells_the_sha_that_a_branch_moved_to(asked: dict[str, Any]) -> None:
+def test_dataset_info_reports_the_current_sha_of_a_branch(asked: dict[str, Any]) -> None:
     assert asked["info_sha"] == asked["new_sha"] != asked["old_sha"]
     assert asked["info_pinned_sha"] == asked["old_sha"]
 
 
-def test_requests_are_noted(asked: dict[str, Any]) -> None:
+def test_requests_are_recorded(asked: dict[str, Any]) -> None:
     readme = f"/datasets/org/name/resolve/{asked['old_sha']}/README.md"
     assert Request("HEAD", readme) in asked["requests"]
     assert Request("POST", "/api/datasets/org/name/paths-info/main") in asked["requests"]
@@ -202,7 +204,7 @@ def ask(
         ("lines=0-1", 200, b"0123456789", None),
     ],
 )
-def test_range(
+def test_range_requests_are_answered(
     hub: HubEmulator, wanted: str, status: int, body: bytes, content_range: str | None
 ) -> None:
     hub.commit("org/name", {"a.txt": b"0123456789"})
@@ -240,7 +242,9 @@ def test_head_of_a_file_describes_it(hub: HubEmulator, path: str, etag: str) -> 
         ("/elsewhere", 404, None),
     ],
 )
-def test_error_codes(hub: HubEmulator, target: str, status: int, code: str | None) -> None:
+def test_errors_have_the_expected_status_codes(
+    hub: HubEmulator, target: str, status: int, code: str | None
+) -> None:
     hub.token = TOKEN
     sha = hub.commit("org/name", {"a.txt": b""})
     hub.commit("org/secret", {"a.txt": b""}, private=True)
@@ -261,7 +265,7 @@ def test_tree_lists_one_level_unless_recursive(hub: HubEmulator) -> None:
     assert below == {"a/b/c.parquet": "file"}
 
 
-def test_fails_as_told_until_told_otherwise(hub: HubEmulator) -> None:
+def test_configured_failure_lasts_until_it_is_cleared(hub: HubEmulator) -> None:
     hub.commit("org/name", {"a.txt": b""})
     hub.fail_with(429, headers={"Retry-After": "7"})
     status, headers, _ = ask(hub, "/api/datasets/org/name")
@@ -273,7 +277,7 @@ def test_fails_as_told_until_told_otherwise(hub: HubEmulator) -> None:
     assert hub.requests == []
 
 
-def test_stop_ends_open_connections(hub: HubEmulator) -> None:
+def test_stop_closes_open_connections(hub: HubEmulator) -> None:
     connection = http.client.HTTPConnection(urlsplit(hub.url).netloc, timeout=10)
     connection.request("GET", "/")
     connection.getresponse().read()
@@ -284,7 +288,7 @@ def test_stop_ends_open_connections(hub: HubEmulator) -> None:
     connection.close()
 
 
-def test_a_sha_names_the_content_and_its_past() -> None:
+def test_sha_depends_on_content_and_history() -> None:
     first, second = HubEmulator(), HubEmulator()
     shas = [hub.commit("org/name", {"a": b"1"}) for hub in (first, second)]
     assert shas == ["b5138514c29a1eab77b6ffac83061f820d21f040"] * 2
@@ -292,7 +296,7 @@ def test_a_sha_names_the_content_and_its_past() -> None:
     assert first.commit("org/other", {"a": b"1"}) != shas[0]
 
 
-def test_a_schema_decides_types_and_allows_a_split_without_records() -> None:
+def test_schema_determines_types_and_allows_an_empty_split() -> None:
     schema = pa.schema([("id", pa.int32())])
     files = parquet_repo({"cfg": {"empty": [], "full": [{"id": 1}]}}, schemas={"cfg": schema})
     for split in ("empty", "full"):

@@ -144,7 +144,7 @@ def test_block_and_flow_mappings_are_put_in_order(text: str, expected: str) -> N
         "datasets:\n  d:\r\n    limit: 1\n    source: {type: csv, path: x}\n",
     ],
 )
-def test_keys_that_can_not_be_moved_are_left_and_reported(text: str) -> None:
+def test_immovable_keys_are_left_and_reported(text: str) -> None:
     changed, left = ordered(text)
     assert changed == text
     assert len(left) == 1
@@ -161,7 +161,7 @@ def test_mapping_that_is_left_does_not_stop_the_others() -> None:
     assert len(left) == 1
 
 
-def test_first_key_out_of_order_is_found() -> None:
+def test_first_key_out_of_order_is_reported() -> None:
     text = "datasets:\n  d:\n    limit: 1\n    tags: [a]\n    license: mit\n    source: {path: x, type: csv}\n"
     found = [(json_path(path), before) for path, before in misplaced_keys(file_of(text).document)]
     assert found == [

@@ -75,6 +75,6 @@ def test_writing_through_a_link_replaces_its_target(tmp_path: Path) -> None:
     assert target.read_text(encoding="utf-8") == "new: 1\n"
 
 
-def test_file_that_can_not_be_written_is_an_error(tmp_path: Path) -> None:
+def test_unwritable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match=r"m\.yaml: can't write the file: No such file"):
         write_manifest_file(file_of("a: 1\n", tmp_path / "gone.yaml"))
