@@ -35,7 +35,7 @@ def report_of(*cases: Case, **values: Any) -> Report:
     return cast("Report", {"machine": machine(), "quick": False, "cases": results, **values})
 
 
-# ---------------------------------------------------------------- through the door
+# ---------------------------------------------------------------- complete runs
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,7 @@ def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> 
 # --- damage ---
 
 
-def saying(**keys: object) -> Callable[[Path], object]:
+def set_keys(**keys: object) -> Callable[[Path], object]:
     """Return a function that changes keys of `meta.json`."""
 
     def change(folder: Path) -> None:
@@ -131,10 +131,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut meta": lambda folder: (folder / "meta.json").write_text('{"files": '),
     "meta that is a list": lambda folder: (folder / "meta.json").write_text("[]"),
     "meta that is not UTF-8": lambda folder: (folder / "meta.json").write_bytes(b'{"\xff"'),
-    "no files": saying(files=None),
-    "files without size": saying(files={"file": {}}),
-    "other number of samples": saying(samples=4),
-    "no columns": saying(columns=None),
+    "no files": set_keys(files=None),
+    "files without size": set_keys(files={"file": {}}),
+    "other number of samples": set_keys(samples=4),
+    "no columns": set_keys(columns=None),
 }
 
 
@@ -155,7 +155,7 @@ def test_damaged_entry_is_quarantined(cache: Cache, damage: str) -> None:
 def test_meta_has_the_fields_of_its_kind(
     cache: Cache, kind: EntryKind, keys: dict[str, Any]
 ) -> None:
-    saying(**keys)(publish(cache, kind).folder)
+    set_keys(**keys)(publish(cache, kind).folder)
     assert cache.find(kind, FINGERPRINT) is None
     assert len(quarantined(cache)) == 1
 
@@ -212,7 +212,7 @@ def test_discarding_a_missing_entry_does_nothing(cache: Cache) -> None:
     assert quarantined(cache) == []
 
 
-# --- blobs, and what sources held ---
+# --- blobs and source states ---
 
 
 def test_blob_is_moved_to_its_digest(cache: Cache) -> None:

@@ -1,4 +1,4 @@
-"""The pages of the operations and the rules are those of their tables."""
+"""The pages of operations and rules match their tables."""
 
 from __future__ import annotations
 

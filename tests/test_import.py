@@ -1,4 +1,4 @@
-"""Importing is light: heavy packages come when they are needed, and on a warm road not at all."""
+"""Importing is cheap: heavy packages load on demand, and not at all with a warm cache."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_public_names_are_sorted_and_imported_from_public_modules() -> None:
 
 def test_missing_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'registry' has no attribute 'nothing'"):
-        registry.nothing  # noqa: B018 (asking for it is what is tested)
+        registry.nothing  # noqa: B018 (the attribute access is tested)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "registry"
 
-# A module without a test file of its own, and which test covers it instead.
+# A module without its own test file, and the test that covers it instead.
 WITHOUT_OWN_TEST: dict[str, str] = {
     "__main__.py": "one line; tests/cli/test_cli.py runs it as a process",
     "decode/frame.py": "one dataclass and one error, which tests/decode/test_tables.py reads",

@@ -1,4 +1,4 @@
-"""The rules: each one is reported at its exact place, alone, and not for a correct neighbour."""
+"""The rules: each is reported alone, at its exact position, and not for a similar valid manifest."""
 
 from __future__ import annotations
 
@@ -367,7 +367,7 @@ def test_dataset_with_a_blocking_problem_cannot_be_used(found: Found, case: Case
 
 
 def use(catalog: Catalog, name: str) -> None:
-    """Resolve, and compile what is compiled when records are read; there is no file to read."""
+    """Resolve and compile as for reading records; there is no file to read."""
     spec = catalog[name]
     samples_in_order(spec, Pins(()), SourceContext(cache=Cache(Path("nowhere")), offline=True))
 

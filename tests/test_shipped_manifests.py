@@ -41,7 +41,7 @@ def by_name(spec: DatasetSpec) -> str:
     return spec.name
 
 
-def of_their_own(specs: list[DatasetSpec]) -> list[DatasetSpec]:
+def with_own_records(specs: list[DatasetSpec]) -> list[DatasetSpec]:
     """Leave out the demos, which have data, and selections, which have another's records."""
     return [spec for spec in specs if not re.match("demo-|.*-small$", spec.name)]
 
@@ -65,10 +65,10 @@ def facts() -> dict[str, Any]:
 
 
 def test_every_dataset_has_records_to_try() -> None:
-    assert sorted(RECORDS) == [spec.name for spec in of_their_own(SPECS)]
+    assert sorted(RECORDS) == [spec.name for spec in with_own_records(SPECS)]
 
 
-@pytest.mark.parametrize("spec", of_their_own(SPECS), ids=by_name)
+@pytest.mark.parametrize("spec", with_own_records(SPECS), ids=by_name)
 def test_records_become_samples(spec: DatasetSpec) -> None:
     samples = mapped(spec, RECORDS[spec.name])
 
@@ -79,7 +79,7 @@ def test_records_become_samples(spec: DatasetSpec) -> None:
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("spec", of_their_own(SPECS), ids=by_name)
+@pytest.mark.parametrize("spec", with_own_records(SPECS), ids=by_name)
 def test_target_letters_refer_to_existing_choices(spec: DatasetSpec) -> None:
     for sample in mapped(spec, RECORDS[spec.name]):
         letters = re.compile(r"\(?[A-Z]\)?")

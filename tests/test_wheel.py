@@ -1,4 +1,4 @@
-"""What is shipped: a wheel, built from this checkout by its own build system, has all it needs."""
+"""The wheel, built from this checkout with its build system, contains all required files."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def refuse_to_build(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_python(code: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """Run code in a process of its own, with the environment of the test."""
+    """Run code in a separate process with the environment of the test."""
     command = [*options.pop("prefix", ()), sys.executable, "-c", code, *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe, **options)
@@ -135,7 +135,7 @@ def zero(path: Path) -> None:
 
 
 def flip(path: Path) -> None:
-    """Change one letter of the text that the file holds; its length stays."""
+    """Change one letter of the text in the file, without changing its length."""
     content = path.read_bytes()
     path.write_bytes(content.replace(b"What", b"Whot", 1))
 
@@ -144,8 +144,8 @@ def writing(text: str) -> Callable[[Path], object]:
     return lambda path: path.write_text(text)
 
 
-def saying(**keys: object) -> Callable[[Path], object]:
-    """Return what writes other values of keys into a file of JSON."""
+def set_keys(**keys: object) -> Callable[[Path], object]:
+    """Return a function that changes keys of a JSON file."""
     return lambda path: path.write_text(json.dumps({**json.loads(path.read_bytes()), **keys}))
 
 
@@ -162,10 +162,10 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "meta without files": ("meta.json", writing('{"files": {}}')),
     "meta without content": ("meta.json", writing('{"files": null}')),
     "meta of another kind": ("meta.json", writing("[]")),
-    "meta of no batches": ("meta.json", saying(batches=[])),
-    "meta of other batches": ("meta.json", saying(batches=[1])),
-    "meta of more samples": ("meta.json", saying(samples=2999)),
-    "meta of no columns": ("meta.json", saying(columns=None)),
+    "meta of no batches": ("meta.json", set_keys(batches=[])),
+    "meta of other batches": ("meta.json", set_keys(batches=[1])),
+    "meta of more samples": ("meta.json", set_keys(samples=2999)),
+    "meta of no columns": ("meta.json", set_keys(columns=None)),
 }
 
 
@@ -389,7 +389,7 @@ def test_concurrent_processes_with_a_cold_cache_download_once(
 def test_concurrent_builds_without_a_lock_do_not_interfere(
     root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two builds at once: the second takes the first's entry out just when it has been put in."""
+    """Two concurrent builds: the second discards the first's entry right after it was published."""
     published, discarded, both = threading.Event(), threading.Event(), threading.Barrier(2)
     publish, discard = registry.base.fs.publish_folder, registry.cache.Cache.discard
     results: list[object] = []
@@ -459,7 +459,7 @@ def test_killed_build_leaves_no_entry_and_the_next_build_succeeds(
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """Give a folder that every user of this machine can reach."""
+    """Return a folder that every user of this machine can access."""
     folder = Path(tempfile.mkdtemp(prefix="registry-tests-"))
     folder.chmod(0o755)
     yield folder
@@ -467,7 +467,7 @@ def open_folder() -> Iterator[Path]:
 
 
 def as_nobody() -> list[str]:
-    """Return what makes a command that of another user."""
+    """Return the command prefix that runs a program as a different user."""
     if os.geteuid() != 0:
         pytest.skip("only root can run a program as another user")
     prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
@@ -536,7 +536,7 @@ def test_unreadable_cache_is_a_cache_error(
 
 @pytest.fixture
 def mount() -> Iterator[Callable[..., Path]]:
-    """Mount file systems, and take them away at the end."""
+    """Mount file systems, and unmount them at the end."""
     mounted: list[Path] = []
 
     def run(*arguments: str, at: Path) -> Path:

@@ -36,16 +36,16 @@ def read_only_the_beginning(root: Path, limit: int) -> None:
 
 @pytest.fixture
 def s3_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Note how many bytes are asked of S3."""
-    asked: list[int] = []
+    """Record how many bytes are requested from S3."""
+    requested: list[int] = []
     fetch = s3fs.core.S3File._fetch_range
 
-    def noted(file: Any, start: int, end: int) -> Any:
-        asked.append(end - start)
+    def recorded(file: Any, start: int, end: int) -> Any:
+        requested.append(end - start)
         return fetch(file, start, end)
 
-    monkeypatch.setattr(s3fs.core.S3File, "_fetch_range", noted)
-    return asked
+    monkeypatch.setattr(s3fs.core.S3File, "_fetch_range", recorded)
+    return requested
 
 
 def test_less_than_one_percent_of_a_file_on_s3_is_read(
@@ -76,7 +76,7 @@ def test_https_response_is_closed_early(one_dataset: OneDataset, https: Https) -
     body = lines(200_000)
     path = https.put("/big.jsonl", body, etag="1")
     read_only_the_beginning(one_dataset({"type": "json", "path": path}), 50)
-    # What the connection's buffers hold comes on top of what is read.
+    # The connection buffers more than the reader consumes.
     assert 0 < sum(https.sent) < len(body) / 3
 
 

@@ -65,7 +65,7 @@ def change_manifest(root: Path, **keys: Any) -> None:
 
 @dataclass(frozen=True)
 class Upstream:
-    """A source that can move, and fail."""
+    """A source that can change and fail."""
 
     source: dict[str, Any]
     put: Callable[[Sequence[Mapping[str, str]]], object]
@@ -96,7 +96,7 @@ def on_https(request: pytest.FixtureRequest) -> Upstream:
 
 
 def on_s3(request: pytest.FixtureRequest) -> Upstream:
-    """Serve a bucket; what S3 answers when it fails comes from a site in its place."""
+    """Serve a bucket; error responses of S3 come from a web server in its place."""
     s3: S3 = request.getfixturevalue("s3")
     site: Https = request.getfixturevalue("https")
     patch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
@@ -220,7 +220,7 @@ def test_start_is_read_only_if_the_file_still_matches_its_pin(
     before = upstream.requests()
     assert rows_of(get_dataset("data", root=root, limit=3)) == long[:3]
     assert upstream.requests() == before, "a pinned warm load asks for nothing"
-    # The same size, and the first samples are as they were; the rest is not.
+    # Same size and same first samples; the rest differs.
     upstream.put([*long[:-1], {**long[-1], "a": "9999"}])
     another_machine(monkeypatch, tmp_path, "third")
     with pytest.raises(DigestMismatchError):
@@ -496,14 +496,14 @@ def test_upgrade_reports_what_changed(
     assert lock(pinned, "--upgrade") == 0
     now = pin_of(pinned)
     moved = f"{was.sources[0].short} → {now.sources[0].short}"
-    said = capsys.readouterr().out.splitlines()
-    assert said == [
+    output = capsys.readouterr().out.splitlines()
+    assert output == [
         f"data: {moved}, 20 samples, 3 changed",
         f"{pinned / 'datasets.lock'}: 1 of 1 datasets pinned",
     ]
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == NEW
     assert lock(pinned, "--upgrade") == 0
-    assert capsys.readouterr().out.splitlines() == said[1:], "nothing moved"
+    assert capsys.readouterr().out.splitlines() == output[1:], "nothing moved"
 
 
 @pytest.mark.parametrize(

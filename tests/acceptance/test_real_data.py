@@ -55,7 +55,7 @@ def with_crlf(data: bytes) -> bytes:
     return data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
 
 
-# Suffix of the file, and what is made of the published bytes; the samples stay the same.
+# File suffix, and the conversion of the published bytes; the samples are the same.
 FORMS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "as published": ("", bytes),
     "CRLF": ("", with_crlf),
@@ -134,7 +134,7 @@ LONG = b'{"q": "' + bytes(str(list(range(9999))), "ascii") + b'"}\n'
 CUT = "the compressed data is damaged or truncated"
 
 Bad = tuple[str, bytes, dict[str, Any], type[RegistryError], str]
-# File, its bytes, further keys of the dataset, error, and what the error says.
+# File, its bytes, additional keys of the dataset, error class and error text.
 BAD: dict[str, Bad] = {
     "short row": (
         "data.csv",

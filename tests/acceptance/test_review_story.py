@@ -81,12 +81,12 @@ class Repository:
         self.write(name, text.replace(old, new))
 
     def lock(self, *arguments: str) -> None:
-        """Pin with `registry lock`; digests of the pins have names from now on."""
+        """Pin with `registry lock`, and register names for the digests of the pins."""
         assert main(["lock", *arguments]) == 0, self._capsys.readouterr().err
         self._capsys.readouterr()
 
     def name(self, value: str, name: str) -> str:
-        """Show a digest or commit by a name from now on."""
+        """Replace a digest or commit by a name in later output."""
         self._names[value[:12]] = name
         return value
 
@@ -95,7 +95,7 @@ class Repository:
         self.git("commit", "--quiet", "--message", message)
 
     def diff(self, *arguments: str) -> tuple[int, str]:
-        """Return the exit code and the exact text, digests of commits taken out."""
+        """Return the exit code and the exact text without commit digests."""
         code = main(["diff", *arguments])
         text, errors = self._capsys.readouterr()
         assert "Traceback" not in errors
@@ -272,7 +272,7 @@ HEAD (…) → work tree
 
 
 def test_new_revision_is_a_new_source(quiz: Repository, hub: HubEmulator) -> None:
-    second = hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
+    second = hub.commit("org/quiz", parquet_repo({"default": {"test": corrected()}}))
     quiz.name(second, "<second>")
     quiz.edit("m/quiz.yaml", "revision: main", f"revision: {second}")
     quiz.lock()
@@ -306,7 +306,7 @@ HEAD (…) → work tree
     )
 
 
-def mended() -> list[dict[str, Any]]:
+def corrected() -> list[dict[str, Any]]:
     first, *others = RECORDS
     return [{**first, "q": "What is the capital of France?"}, *others[:-1]]
 
@@ -402,11 +402,11 @@ def test_revision_taken_from_the_lock_selects_the_same_samples(
     quiz: Repository, hub: HubEmulator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (first,) = set(re.findall(r'revision: "?(\w{40})', (quiz.root / "datasets.lock").read_text()))
-    hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
+    hub.commit("org/quiz", parquet_repo({"default": {"test": corrected()}}))
     assert main(["validate", "--fix"]) == 0
-    said = capsys.readouterr().out
-    assert "fixed m/quiz.yaml: took the revision of $.datasets.quiz.source from dat" in said
-    assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: pinned for an older manifest" in said
+    output = capsys.readouterr().out
+    assert "fixed m/quiz.yaml: took the revision of $.datasets.quiz.source from dat" in output
+    assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: pinned for an older manifest" in output
     assert f"revision: {first}\n" in (quiz.root / "m/quiz.yaml").read_text(encoding="utf-8")
     quiz.lock()
     code, text = quiz.diff("HEAD")

@@ -153,7 +153,7 @@ def test_new_and_changed_objects_of_a_glob_are_detected(s3: S3, one_dataset: One
 
 @dataclass
 class ForeignS3:
-    """An endpoint that a manifest names: serves one file everywhere, or refuses everyone."""
+    """An endpoint in a manifest: serves one file at every path, or rejects all requests."""
 
     url: str = ""
     refusal: str = ""
@@ -184,7 +184,7 @@ def foreign_server() -> Iterator[ForeignS3]:
 
 @pytest.fixture
 def foreign(s3: S3, foreign_server: ForeignS3, monkeypatch: pytest.MonkeyPatch) -> ForeignS3:
-    """Give an endpoint that is not that of the user's environment."""
+    """Return an endpoint that differs from the one in the user's environment."""
     monkeypatch.setenv("AWS_SESSION_TOKEN", "test-token")
     monkeypatch.setenv("QA_KEY", "qa-key")
     monkeypatch.setenv("QA_SECRET", "qa-secret")
@@ -457,7 +457,7 @@ def test_interrupted_transfer_leaves_nothing_in_the_cache(
 
 
 def visible(text: str) -> bool:
-    """Tell whether some of the secret stands in a text, however it is quoted there."""
+    """Return whether a text contains part of the secret, in any quoting."""
     return "SECRET" in text
 
 
@@ -512,7 +512,7 @@ def test_override_url_query_is_not_in_error_messages(
 
 
 def contents(folder: Path) -> Iterator[str]:
-    """Yield names and bytes of all that lies below a folder."""
+    """Yield names and contents of all files below a folder."""
     for path in folder.rglob("*"):
         yield path.name
         if path.is_file():
@@ -529,7 +529,7 @@ def test_url_secrets_are_not_written_to_the_cache(
     https.put("/data.jsonl", jsonl([row]), etag="1")
     https.put("/notes/1.txt", b"A note.")
     url = location.format(host=urlsplit(https.url).netloc)
-    # A manifest with such a URL is refused; it is given when it is used.
+    # A manifest with such a URL is rejected, so it is passed as an override.
     root = one_dataset({"type": "json", "path": "data.jsonl"})
     dataset = get_dataset("data", root=root, source=url)
     assert questions(dataset) == QUESTIONS[:1]

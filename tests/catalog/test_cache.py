@@ -1,4 +1,4 @@
-"""The compiled catalog: nothing is parsed twice, and nothing that changed is overlooked."""
+"""The compiled catalog: files are parsed once, and every change is detected."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def path_of(name: str) -> str:
     return Path(Catalog.open()[name].source.path[0]).name
 
 
-# --- what is read ---
+# --- files that are read ---
 
 
 def test_warm_lookup_parses_nothing(root: Path, parsed: list[str]) -> None:
@@ -137,7 +137,7 @@ def test_touched_file_is_not_parsed_again(root: Path, parsed: list[str]) -> None
     assert parsed == []
 
 
-# --- what is noticed ---
+# --- changes that are detected ---
 
 
 def change(root: Path) -> list[str]:
@@ -299,12 +299,12 @@ def test_changed_code_or_schema_causes_files_to_be_read_again(
     assert "a.yaml" in parsed
 
 
-# --- what is kept ---
+# --- the cached index ---
 
 
 @pytest.fixture
-def kept(root: Path, cache_dir: Path) -> Path:
-    """Give the file of the compiled catalog, after it was written."""
+def cached_index(root: Path, cache_dir: Path) -> Path:
+    """Return the path of the cached index after it was written."""
     Catalog.open()
     return best_effort_path(root / "datasets.yaml", cache_dir, "catalog")
 
@@ -322,25 +322,25 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_cached_index_is_rebuilt(
-    kept: Path, damage: Callable[[bytes], bytes], parsed: list[str]
+    cached_index: Path, damage: Callable[[bytes], bytes], parsed: list[str]
 ) -> None:
-    whole = kept.read_bytes()
-    kept.write_bytes(damage(whole))
+    whole = cached_index.read_bytes()
+    cached_index.write_bytes(damage(whole))
     assert path_of("kid") == "x.csv"
     assert "a.yaml" in parsed, "a damaged index is not trusted"
-    assert kept.read_bytes() == whole
+    assert cached_index.read_bytes() == whole
 
 
 @pytest.mark.parametrize("body", [b"", b"[]\n", b"{}\n", b"null\n", b'{"code": 1}\n'])
-def test_cached_index_of_a_different_format_is_rebuilt(kept: Path, body: bytes) -> None:
-    whole = kept.read_bytes()
-    write_best_effort(kept, body)
+def test_cached_index_of_a_different_format_is_rebuilt(cached_index: Path, body: bytes) -> None:
+    whole = cached_index.read_bytes()
+    write_best_effort(cached_index, body)
     assert path_of("kid") == "x.csv"
-    assert kept.read_bytes() == whole
+    assert cached_index.read_bytes() == whole
 
 
-def test_cached_index_is_json(kept: Path) -> None:
-    *lines, _ = kept.read_bytes().split(b"\n")
+def test_cached_index_is_json(cached_index: Path) -> None:
+    *lines, _ = cached_index.read_bytes().split(b"\n")
     assert all(json.loads(line) is not None for line in lines)
 
 
@@ -353,18 +353,18 @@ def test_catalog_works_without_a_writable_cache(root: Path, cache_dir: Path, wha
         assert path_of("kid") == "x.csv"
 
 
-def test_catalog_works_if_the_cached_index_cannot_be_read_or_replaced(kept: Path) -> None:
-    kept.unlink()
-    (kept / "inside").mkdir(parents=True)
+def test_catalog_works_if_the_cached_index_cannot_be_read_or_replaced(cached_index: Path) -> None:
+    cached_index.unlink()
+    (cached_index / "inside").mkdir(parents=True)
     for _ in range(2):
         assert path_of("kid") == "x.csv"
 
 
-def test_nothing_is_written_without_changes(kept: Path) -> None:
-    before = kept.stat()
+def test_nothing_is_written_without_changes(cached_index: Path) -> None:
+    before = cached_index.stat()
     Catalog.open()
-    assert kept.stat() == before or kept.stat().st_ino == before.st_ino
-    assert list(kept.parent.iterdir()) == [kept]
+    assert cached_index.stat() == before or cached_index.stat().st_ino == before.st_ino
+    assert list(cached_index.parent.iterdir()) == [cached_index]
 
 
 def test_catalog_can_be_opened_concurrently(root: Path) -> None:
@@ -395,12 +395,12 @@ def test_possible_secrets_are_not_cached(
     for _ in range(2):
         parsed.clear()
         assert all_of(Catalog.open()) == first
-        # What is not kept is read again; the check reads what its index says under `validate`.
+        # Uncached files are read again; the check reads `validate` from the index.
         assert sorted(set(parsed)) == ["d.yaml", "datasets.yaml"]
         check_catalog(Catalog.open(), cache_dir)
-    kept = [path.read_bytes() for path in (cache_dir / "v1/index").iterdir()]
-    assert kept
-    assert not any(b"HUSH" in data for data in kept)
+    written = [path.read_bytes() for path in (cache_dir / "v1/index").iterdir()]
+    assert written
+    assert not any(b"HUSH" in data for data in written)
 
 
 WORDS = st.sampled_from(
@@ -435,26 +435,26 @@ def test_references_to_secrets_are_cached(root: Path, parsed: list[str]) -> None
     assert parsed == []
 
 
-# --- what is said ---
+# --- messages ---
 
 
 def test_file_names_are_relative_to_the_working_directory(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(root / "m/d.yaml", f"{dataset('one')}    bogus: 1\n")
-    said = {}
+    messages = {}
     for folder in (root, root / "m", root.parent):
         monkeypatch.chdir(folder)
-        said[folder] = [str(problem) for problem in Catalog.open(root).problems]
+        messages[folder] = [str(problem) for problem in Catalog.open(root).problems]
     inside = f"{root.name}/m"
-    assert said[root] == [
+    assert messages[root] == [
         f"m/d.yaml:4:5 $.datasets.one.bogus: unknown key 'bogus' (known keys: {', '.join(_keys())})",
         "m/d.yaml:2:3 $.datasets.one: the name 'one' is already in use (by m/a.yaml:2)",
     ]
-    assert said[root / "m"][1] == (
+    assert messages[root / "m"][1] == (
         "d.yaml:2:3 $.datasets.one: the name 'one' is already in use (by a.yaml:2)"
     )
-    assert said[root.parent][1] == (
+    assert messages[root.parent][1] == (
         f"{inside}/d.yaml:2:3 $.datasets.one: the name 'one' is already in use"
         f" (by {inside}/a.yaml:2)"
     )
@@ -493,7 +493,7 @@ def test_unknown_name_in_a_catalog_with_broken_files_is_reported_with_similar_na
 
 
 def texts(chance: random.Random) -> Iterator[str]:
-    """Yield manifests, some with faults, whose names meet."""
+    """Yield manifests with overlapping names, some of them invalid."""
     for _ in range(chance.randint(1, 6)):
         lines = ["datasets:"]
         for name in chance.sample("abcdefg", chance.randint(1, 4)):
@@ -532,7 +532,7 @@ ORIGINS = [
 
 
 def all_of(catalog: Catalog) -> dict[str, Any]:
-    """Return everything that a catalog says."""
+    """Return all data of a catalog and the result of its check."""
 
     def spec(name: str) -> Any:
         try:
@@ -583,7 +583,7 @@ def test_built_in_catalog_is_the_same_cold_and_warm() -> None:
     assert warm.problems == cold.problems == ()
 
 
-# --- what is imported ---
+# --- imports ---
 
 HEAVY = ("click", "datasets", "jsonschema", "pandas", "pyarrow", "rich", "s3fs")
 

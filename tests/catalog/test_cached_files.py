@@ -1,4 +1,4 @@
-"""Records of files: what parsing gave comes back unchanged, and what changed is read again."""
+"""Records of files: parse results round-trip unchanged, and changed files are read again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Collect what is parsed from now on."""
+    """Collect the files that are parsed from now on."""
     found: list[bytes] = []
     parse = parse_bytes
 

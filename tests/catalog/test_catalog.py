@@ -1,4 +1,4 @@
-"""The catalog: what an index reaches, and how far a broken file reaches."""
+"""The catalog: the files of an index, and the datasets that a broken file affects."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
 
 @contextmanager
 def at_most(seconds: int) -> Iterator[None]:
-    """Fail, and do not hang, where the code inside takes longer."""
+    """Fail instead of hanging if the code inside takes longer."""
 
     def stop(number: int, frame: object) -> None:
         raise TimeoutError(f"still running after {seconds} s")
@@ -58,15 +58,15 @@ def at_most(seconds: int) -> Iterator[None]:
 
 
 def check(catalog: Catalog, paths: Iterable[Path] = ()) -> list[Problem]:
-    """Return the errors of a catalog; its datasets are too bare to have no warnings."""
+    """Return the errors of a catalog, without the warnings about minimal datasets."""
     return [problem for problem in check_all(catalog, paths) if problem.severity == "error"]
 
 
-def said(error: ManifestError) -> list[str]:
+def problems_in(error: ManifestError) -> list[str]:
     return [str(problem) for problem in error.problems]
 
 
-# --- what is included ---
+# --- includes ---
 
 
 def test_catalog_is_an_ordered_mapping_of_names(write: Callable[..., Path]) -> None:
@@ -277,13 +277,15 @@ def test_missing_root_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ManifestError) as caught:
         Catalog.open("nowhere")
-    assert said(caught.value) == ["nowhere:1:1 $: can't read the file: No such file or directory"]
+    assert problems_in(caught.value) == [
+        "nowhere:1:1 $: can't read the file: No such file or directory"
+    ]
 
 
 def test_broken_index_is_an_error(write: Callable[..., Path]) -> None:
     with pytest.raises(ManifestError) as caught:
         Catalog.open(write("inclued: []\ndefaults: 5\n"))
-    assert said(caught.value) == [
+    assert problems_in(caught.value) == [
         "datasets.yaml:2:1 $.inclued: unknown key 'inclued' (did you mean 'include'?)",
         "datasets.yaml:3:1 $.defaults: must be a mapping, is 5",
     ]
@@ -368,7 +370,7 @@ def test_dataset_with_an_ancestor_in_a_broken_file_is_an_error(
     catalog = Catalog.open(write(**texts))
     with pytest.raises(ManifestError) as caught:
         catalog["kid"]
-    assert said(caught.value) == [
+    assert problems_in(caught.value) == [
         "m/z.yaml:2:10 $.datasets.base.source: must be a mapping, is ['x.csv']"
     ]
 
@@ -417,7 +419,7 @@ def test_mapper_from_an_untrusted_package_is_rejected(
     catalog = Catalog.open(write(m=MAPPED))
     with pytest.raises(ManifestError) as caught:
         catalog["a"]
-    assert said(caught.value) == [
+    assert problems_in(caught.value) == [
         (
             "m/m.yaml:2:37 $.datasets.a.mapper: the package 'pkg' is not trusted, so its code is not"
             " run (add it under `trust` in datasets.yaml, if you have read it)"
@@ -433,7 +435,7 @@ def test_only_the_root_index_can_grant_trust(write: Callable[..., Path], package
     assert Catalog.open(write("include: ['package:trusts_itself']\ntrust: [pkg]\n"))["a"].mapper
 
 
-# --- names that are not there ---
+# --- unknown names ---
 
 
 def test_unknown_name_is_a_lookup_error_with_three_similar_names(
@@ -518,7 +520,7 @@ def test_check_of_a_missing_path_is_an_error(write: Callable[..., Path]) -> None
     root = write(a=dataset("one"))
     with pytest.raises(ManifestError) as caught:
         check(Catalog.open(root), [Path("none.yaml")])
-    assert said(caught.value) == ["none.yaml: no such file"]
+    assert problems_in(caught.value) == ["none.yaml: no such file"]
 
 
 def test_check_reports_every_field_that_does_not_compile(write: Callable[..., Path]) -> None:

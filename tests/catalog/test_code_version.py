@@ -1,4 +1,4 @@
-"""What other code understood is not used again, in a checkout and of an installed release."""
+"""Results of different code are not reused, in a checkout or an installed release."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write(top: Path, name: str, text: str) -> Path:
 
 
 def use(package: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take a folder for the package of this process, which it loads now."""
+    """Treat a folder as the package of this process, loaded now."""
     time.sleep(0.02)  # a file system's clock ticks every few milliseconds
     monkeypatch.setattr(module, "_LOADED", time.time_ns())
     monkeypatch.setattr(module, "__file__", str(package / "catalog/code_version.py"))
@@ -44,7 +44,7 @@ def use(package: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a checkout with some modules and a schema."""
+    """Return a checkout with some modules and a schema."""
     top = tmp_path / "checkout"
     for name in FILES:
         write(top, name, f"{name}\n")
@@ -54,7 +54,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the `site-packages` of an installed release."""
+    """Return the `site-packages` of an installed release."""
     return install(tmp_path / "site-packages", RECORD, monkeypatch)
 
 
@@ -84,7 +84,7 @@ def test_edit_in_a_checkout_changes_the_key(
     assert before == KEY()
     file = checkout / name
     stat = file.stat()
-    # Of the same size and date, as archives with fixed dates have it; the inode tells.
+    # Same size and date, as from an archive with fixed dates; only the inode differs.
     file.write_text(f"{name[::-1]}\n", encoding="utf-8")
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     use(checkout / "src/registry", checkout / "datasets.yaml", monkeypatch)

@@ -1,4 +1,4 @@
-"""Which files an index includes: what `glob` matches, with states that show every change."""
+"""The files that an index includes: the matches of `glob`, with states that show every change."""
 
 from __future__ import annotations
 

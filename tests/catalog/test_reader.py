@@ -1,4 +1,4 @@
-"""Reading an index and what it includes: entries in order, and problems with their files."""
+"""Reading an index and its includes: entries in order, and problems with their files."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def invocations() -> Iterator[tuple[str, str, str]]:
 SHOWN = sorted(set(invocations()))
 
 
-# --- What exists is documented ---
+# --- Everything that exists is documented ---
 
 
 def test_command_line_page_is_up_to_date_with_make_docs() -> None:
@@ -120,13 +120,13 @@ def test_readme_documents_every_environment_variable(variable: str) -> None:
 
 
 def test_variables_of_the_settings_are_found() -> None:
-    """Hold the search above to a few variables, so that it can't pass by finding none."""
+    """Check that the search above finds known variables, so that it can't pass by finding none."""
     assert {"REGISTRY_ROOT", "REGISTRY_CACHE_DIR", "HF_HUB_OFFLINE", "HF_ENDPOINT"} <= set(
         VARIABLES
     )
 
 
-# --- What is documented exists ---
+# --- Everything documented exists ---
 
 
 @pytest.mark.parametrize(("page", "words", "rest"), SHOWN)

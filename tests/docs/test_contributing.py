@@ -1,4 +1,4 @@
-"""CONTRIBUTING and the templates are true: files, tables, commands and hooks that they name exist."""
+"""Files, tables, commands and hooks named in CONTRIBUTING and the templates exist."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_hooks_run_the_tools_of_the_environment() -> None:
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
 def test_issue_forms_meet_the_requirements_of_the_code_host(path: Path) -> None:
-    """Check what the code host requires of a form; it ignores a form that breaks these."""
+    """Check the requirements of the code host, which ignores forms that violate them."""
     form = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert form.keys() == {"name", "description", "labels", "body"}
     inputs = [item for item in form["body"] if item["type"] != "markdown"]

@@ -1,4 +1,4 @@
-"""The cookbook is true: its records become its samples, and its mappings are those shipped."""
+"""The cookbook's records produce its samples, and its mappings match the shipped ones."""
 
 from __future__ import annotations
 

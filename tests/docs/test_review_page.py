@@ -1,4 +1,4 @@
-"""The page on reviews is true: what it shows is what is printed."""
+"""The page on reviews shows the actual output of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can still be checked in a catalog with schema problems."""
+"""Checks that are still possible in a catalog with schema problems."""
 
 from __future__ import annotations
 

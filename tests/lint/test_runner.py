@@ -65,8 +65,8 @@ def test_valid_keys_are_checked_beside_invalid_ones(
     )
     (tmp_path / "m.yaml").write_text(text, encoding="utf-8")
     found = check(Catalog.open(tmp_path), ignore=["description"])
-    said = [f"{one.path.removeprefix('$.datasets.')}: {one.message}" for one in found]
-    assert said == [
+    messages = [f"{one.path.removeprefix('$.datasets.')}: {one.message}" for one in found]
+    assert messages == [
         *(f"d{'.' if not line.startswith(':') else ''}{line}" for line in expected),
         "other.seed: `seed` without `shuffle` does nothing",
     ]

@@ -1,4 +1,4 @@
-"""Which rules are reported: as the index and the command line choose, and what neither can hide."""
+"""Rules selected by the index and the command line, and rules that neither can hide."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_legacy_key_asked_is_read_and_written_as_requested(
 
 
 def merge(tmp_path: Path, ours: Lock, base: Lock, theirs: Lock) -> int:
-    """Merge as git does; return the number of conflicts, and leave the result in `ours`."""
+    """Merge like git; return the number of conflicts, and write the result to `ours`."""
     for name, lock in {"ours": ours, "base": base, "theirs": theirs}.items():
         write_lock(tmp_path / name, lock)
     command = ["git", "merge-file", "ours", "base", "theirs"]

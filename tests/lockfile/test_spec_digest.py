@@ -1,4 +1,4 @@
-"""What a pin keeps of a manifest is the same on every machine, and has no secrets."""
+"""The manifest digest in a pin is the same on every machine and contains no secrets."""
 
 from __future__ import annotations
 

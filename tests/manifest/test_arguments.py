@@ -1,4 +1,4 @@
-"""Python arguments that stand for manifest keys are refused in the schema's words."""
+"""Invalid Python arguments for manifest keys are rejected with the schema's messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from registry.manifest.source_models import CsvSource, HfSource
     ],
 )  # fmt: skip
 def test_every_invalid_key_of_a_source_is_reported(keys: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         source_from_arguments(CsvSource, {"path": ["x.csv"], **keys})
     assert str(caught.value) == message
 
@@ -78,7 +78,7 @@ def test_fields_are_checked_as_in_a_manifest(fields: dict[str, Any], message: st
     if message is None:
         check_fields(fields)
         return
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         check_fields(fields)
     assert str(caught.value) == message
 

@@ -1,4 +1,4 @@
-"""The checks of merged keys: each function by itself."""
+"""The checks of merged keys: each function separately."""
 
 from __future__ import annotations
 
@@ -97,5 +97,5 @@ def test_missing_key_of_a_parent_is_not_reported_again_for_children(key: str, ch
     assert found(own) == [(key,)]
     assert found(parent, own) == []
     assert found(Layer("parent", {key: "x"}), own) == []
-    # A dependent that removes the key is at fault itself.
+    # A child that removes the key is reported itself.
     assert found(Layer("parent", {key: "x"}), Layer("own", {key: None})) == [(key,)]

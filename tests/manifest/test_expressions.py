@@ -1,4 +1,4 @@
-"""Expressions and conditions are parsed into their abstract syntax, or refused with the reason."""
+"""Expressions and conditions are parsed into their abstract syntax, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ FORMS = "an expression must have one of the keys const, template, hash, row_numb
     ids=repr,
 )  # fmt: skip
 def test_invalid_expression_is_rejected_with_a_reason(raw: Any, message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         parse_expression(raw)
     assert str(caught.value) == message
 
@@ -147,7 +147,7 @@ KNOWN = "equals, not_equals, in, not_in, less, at_most, greater, at_least, regex
     ids=repr,
 )
 def test_invalid_condition_is_rejected_with_a_reason(raw: Any, message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         parse_condition(raw)
     assert str(caught.value) == message
 

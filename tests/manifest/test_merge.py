@@ -1,4 +1,4 @@
-"""Layers are merged key by key, and each value knows the layer that states it."""
+"""Layers are merged key by key, and each value knows the layer that defines it."""
 
 from __future__ import annotations
 

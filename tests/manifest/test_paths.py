@@ -1,4 +1,4 @@
-"""Relative paths of sources become absolute; what is no local path stays."""
+"""Relative paths of sources become absolute; values that are not local paths are unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolving: extends, defaults, overrides and another source, each problem where it was written."""
+"""Resolving: extends, defaults, overrides and a replaced source, with the position of each problem."""
 
 from __future__ import annotations
 
@@ -718,7 +718,7 @@ def test_inherited_path_is_relative_to_the_folder_of_its_own_index() -> None:
     assert resolve("own", entries).source.path == ("/catalog/y.csv",)
 
 
-# --- what each file may say, and all together may not ---
+# --- values that are valid in each file, but not after merging ---
 
 UNKNOWN_KEY = (
     "unknown key 'delimiter' (known keys: type, columns, path, fs_options, encoding, records)"

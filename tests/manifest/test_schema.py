@@ -1,4 +1,4 @@
-"""The schemas agree with the models, describe every key, and mean the same to both validators."""
+"""The schemas agree with the models, describe every key, and give the same result in both validators."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ LOCK_MODELS: dict[str, type[Struct]] = {"pin": Pin, "source": LockedSource}
 
 
 def keys_of(model: type[Struct]) -> list[str]:
-    """Return the keys of a model, that which tells its kind from others first."""
+    """Return the keys of a model, with the discriminating key first."""
     tag = model.__struct_config__.tag_field
     return [*([tag] if tag else []), *model.__struct_fields__]
 
@@ -114,7 +114,7 @@ def properties_of(definition: str) -> dict[str, dict[str, Any]]:
 
 
 def nodes(schema: dict[str, Any], pointer: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each subschema that states something, with its JSON pointer; conditions do not."""
+    """Yield each subschema except conditions, with its JSON pointer."""
     yield pointer, schema
     for key, item in schema.items():
         inner: Any = {}
@@ -182,7 +182,7 @@ def test_examples_are_valid(uri: str, example: Any) -> None:
     Draft202012Validator({"$ref": uri}, registry=registry).validate(example)
 
 
-# --- what is shipped ---
+# --- shipped files ---
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_schema_lists_all_operations() -> None:
 def test_schema_requires_arguments_of_the_same_operations() -> None:
     (rule,) = DEFS["operation"]["allOf"]
     arguments = DEFS["operation"]["properties"]
-    # What takes any value takes null too, and null is how an argument that is left out comes.
+    # Operations that accept any value accept null too, which also means an omitted argument.
     any_value = {name for name in OPERATIONS if set(arguments[name]) == {"description"}}
     without = {name for name in OPERATIONS if _takes_no_argument(name)}
     assert set(rule["then"]["enum"]) == without - any_value
@@ -376,7 +376,7 @@ def problems_of(datasets: dict[str, Any]) -> list[str]:
     return [str(problem) for problem in validate(parse_yaml(text, file="m.yaml"), "manifest")]
 
 
-# --- jsonschema-rs decides as jsonschema does ---
+# --- jsonschema-rs and jsonschema agree ---
 
 SHIPPED = {
     **{f"{path.stem}.yaml": ("manifest", path) for path in sorted((ROOT / "registry").rglob("*.yaml"))},

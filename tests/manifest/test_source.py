@@ -1,4 +1,4 @@
-"""What is known about a source whose type overrides nothing."""
+"""Properties of a source whose type overrides nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The types of sources: what their keys say."""
+"""The source types, and the properties that follow from their keys."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_template_is_parsed_into_parts(text: str, parts: tuple[TemplatePart, ...
     ],
 )
 def test_invalid_template_is_rejected_with_a_reason(text: str, message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         parse_template(text)
     assert str(caught.value) == message
 

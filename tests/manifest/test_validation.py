@@ -1,4 +1,4 @@
-"""Every violation of a schema is reported in words, with its place and a hint."""
+"""Every violation of a schema is reported with a message, position and hint."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_all_mistakes_are_reported_in_file_order() -> None:
 
 WORDS_WITHOUT_ARGUMENT = ", ".join(DEFS["operation"]["allOf"][0]["then"]["enum"])
 
-# What stands in a dataset `a` beside `source: {type: csv, path: x.csv}` → its problem.
+# Keys of a dataset `a` besides `source: {type: csv, path: x.csv}` → the problem.
 BAD_KEYS = [
     ("limit: ten", "limit: must be an integer, is 'ten'"),
     ("limit: true", "limit: must be an integer, is True"),
@@ -209,7 +209,7 @@ BAD_SOURCES = [
 
 
 def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> list[str]:
-    """Return what `validate` says of a manifest m.yaml, without file, line and column."""
+    """Return the messages of `validate` for m.yaml, without file, line and column."""
     (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
     (folder / "m.yaml").write_text(manifest, encoding="utf-8")
     monkeypatch.chdir(folder)
@@ -219,7 +219,7 @@ def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> li
 
 
 def _without_hint_of_missing(problem: str) -> str:
-    """Leave out the description of a missing key; a test of its own shows it."""
+    """Leave out the description of a missing key; a separate test checks it."""
     head, is_missing, _ = problem.partition(" is missing")
     return head + is_missing
 

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from tests.roads.arrow_files import arrow_cases
 from tests.roads.csv_files import csv_cases
 from tests.roads.json_files import json_cases
-from tests.roads.outcome import Case, Outcome, roads_of
+from tests.roads.outcome import Case, Outcome, run_both_pipelines
 
 CASES = 700
 """Number of files to test of each format."""
 
 
 def by_both(case: Case) -> tuple[Outcome, int]:
-    """Return what both roads end in, and how many records were read by column."""
-    found, wanted, rows = roads_of(case)
+    """Return the common outcome of both pipelines, and the columnar row count."""
+    found, wanted, rows = run_both_pipelines(case)
     assert found == wanted, f"by columns {found}, by records {wanted}"
     return wanted, rows
 
@@ -47,7 +47,7 @@ def test_both_pipelines_return_the_same_samples_or_the_same_error(cases: Any, le
         ends.append(rows > 0 and outcome.error is None)
 
     compare()
-    # The comparison shows something only where whole files went by column.
+    # The comparison is only useful if complete files went through the columnar pipeline.
     assert sum(ends) >= least, f"only {sum(ends)} of {len(ends)} files became samples by column"
 
 
@@ -278,7 +278,7 @@ def test_errors_beyond_the_limit_do_not_matter(bad: Any, rows: int, limit: int) 
 
 def test_only_nesting_in_an_unused_column_is_accepted_by_the_columnar_pipeline() -> None:
     deep = b'{"q": "x", "other": ' + b"[" * 5000 + b"]" * 5000 + b"}"
-    found, wanted, rows = roads_of(json_case(b'{"q": "x"}\n' * 70 + deep, {"input": "q"}))
+    found, wanted, rows = run_both_pipelines(json_case(b'{"q": "x"}\n' * 70 + deep, {"input": "q"}))
     assert (len(found.samples), rows) == (71, 71)
     assert wanted.error is not None
     assert "the JSON is nested too deeply" in wanted.error[1]

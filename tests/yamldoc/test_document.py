@@ -1,4 +1,4 @@
-"""A document knows the position of each value, and words problems about it."""
+"""A document knows the position of each value, and creates problems with that position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text becomes a document, or problems with positions; hostile text ends at a bound."""
+"""Text becomes a document, or problems with positions; hostile input is stopped by limits."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def test_control_characters_are_rejected_at_their_position() -> None:
 
 
 class _TextQuoted(yaml.SafeDumper):
-    """Quotes text, so that what YAML 1.1 and 1.2 read differently does not matter."""
+    """Quotes text, so that differences between YAML 1.1 and 1.2 do not matter."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -401,7 +401,7 @@ def read(text: str) -> Read:
 
 
 def reference(text: str) -> Read:
-    """Return what PyYAML's composer reads; it has no position of an alias in a list."""
+    """Return the result of PyYAML's composer, which has no positions of aliases in lists."""
     places: list[tuple[DataPath, tuple[int, int]]] = []
 
     def visit(node: yaml.Node, at: yaml.Node, path: DataPath) -> Any:

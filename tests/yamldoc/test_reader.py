@@ -1,4 +1,4 @@
-"""Files become documents; what can't be read says why and where."""
+"""Files become documents; unreadable files are reported with reason and position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalars are those of the core schema of YAML 1.2."""
+"""Scalars follow the core schema of YAML 1.2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mending files: what changes, what stays as it is, and what is not touched at all."""
+"""Fixing files: which parts change, and which files are never touched."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALIASES_GO_DOWN = {"agents.yaml"}
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Take a catalog of one manifest, in the current folder."""
+    """Create a catalog with one manifest in the current folder."""
     (tmp_path / "m").mkdir()
     (tmp_path / "datasets.yaml").write_text(INDEX, encoding="utf-8")
     (tmp_path / "m" / "a.yaml").write_text(MANIFEST, encoding="utf-8")

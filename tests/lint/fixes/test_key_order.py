@@ -20,7 +20,7 @@ def file_of(text: str) -> ManifestFile:
 
 
 def ordered(text: str) -> tuple[str, list[str]]:
-    """Put the keys of a text in order; return it, and what could not be moved."""
+    """Put the keys of a text in order; return it and the keys that could not be moved."""
     file, done, left = order_keys(file_of(text))
     again, more, still = order_keys(file)
     assert (again.text, more, still) == (file.text, [], left), "a second run changes nothing"
@@ -136,11 +136,11 @@ def test_block_and_flow_mappings_are_put_in_order(text: str, expected: str) -> N
         "datasets:\n  d:\n    source: {type: hf, path: x, split: t}\n    concat:\n      - split: a\n        name: b\n",
         # An alias must stay below its anchor.
         "datasets:\n  d:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n",
-        # A comment within braces belongs to nobody.
+        # A comment within braces belongs to no key.
         "datasets:\n  d: {limit: 1,  # few\n      source: {type: csv, path: x}}\n",
-        # An alias shows its anchor's place, and not its own.
+        # An alias has the position of its anchor.
         "datasets:\n  c: {source: &s {type: csv, path: x}}\n  d: {limit: 1, source: *s}\n",
-        # Line ends of two kinds.
+        # Mixed line endings.
         "datasets:\n  d:\r\n    limit: 1\n    source: {type: csv, path: x}\n",
     ],
 )

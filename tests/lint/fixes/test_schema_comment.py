@@ -1,4 +1,4 @@
-"""The schema line: where it is found, what it says, and where it is added."""
+"""The schema line: where it is found and added, and its content."""
 
 from __future__ import annotations
 
