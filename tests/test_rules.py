@@ -448,7 +448,7 @@ def test_blocking_rules_are_errors() -> None:
     assert all(rule.severity == "error" for rule in RULES.values() if rule.blocking)
 
 
-def test_finding_as_a_string_has_path_message_and_hint() -> None:
+def test_finding_string_contains_path_message_and_hint() -> None:
     finding = Finding(("a", 0, "b"), "is odd", "make it even")
     assert str(finding) == "a.0.b: is odd (make it even)"
     assert str(Finding((), "is odd")) == "is odd"

@@ -64,7 +64,7 @@ def facts() -> dict[str, Any]:
     return {entry["name"]: entry for entry in json.loads(FACTS.read_text(encoding="utf-8"))}
 
 
-def test_every_dataset_has_records_to_try() -> None:
+def test_every_dataset_has_test_records() -> None:
     assert sorted(RECORDS) == [spec.name for spec in with_own_records(SPECS)]
 
 

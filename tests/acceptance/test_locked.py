@@ -484,7 +484,7 @@ def test_samples_are_compared_once_and_not_at_each_open(
 # --- upgrades ---
 
 
-def test_upgrade_reports_what_changed(
+def test_upgrade_lists_the_changes(
     upstream: Upstream, pinned: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     was = pin_of(pinned)
@@ -515,7 +515,7 @@ def test_upgrade_reports_what_changed(
         ([{**row, "unread": "x"} for row in OLD], "20 samples, none changed"),
     ],
 )
-def test_upgrade_counts_what_changed(
+def test_upgrade_counts_the_changes(
     https: Https,
     one_dataset: OneDataset,
     capsys: pytest.CaptureFixture[str],
@@ -530,7 +530,7 @@ def test_upgrade_counts_what_changed(
     assert capsys.readouterr().out.splitlines()[0].partition(", ")[2] == text
 
 
-def test_upgrade_on_a_machine_without_the_old_samples_says_so(
+def test_upgrade_without_the_old_samples_on_this_machine_is_reported(
     https: Https,
     one_dataset: OneDataset,
     capsys: pytest.CaptureFixture[str],

@@ -98,7 +98,7 @@ def test_every_rule_and_family_can_be_selected(name: str) -> None:
     assert invalid_name(name, ignoring=False) is None
 
 
-def test_schema_of_the_index_has_the_keys_of_the_model() -> None:
+def test_index_schema_has_the_keys_of_the_model() -> None:
     schema: dict[str, Any] = read_schema("index")["$defs"]["validate"]
     properties = schema["properties"]
     assert list(properties) == list(Validation.__struct_fields__)
@@ -116,7 +116,7 @@ def test_schema_of_the_index_has_the_keys_of_the_model() -> None:
         ("{severity: {plain-http: fatal}}", "$.validate.severity.plain-http"),
     ],
 )
-def test_configuration_of_the_wrong_type_is_found_by_the_schema(config: str, path: str) -> None:
+def test_configuration_of_the_wrong_type_is_rejected_by_the_schema(config: str, path: str) -> None:
     document = parse_yaml(f"version: 1\nvalidate: {config}\n", file="datasets.yaml")
     (problem,) = validate(document, "index")
     assert problem.path == path

@@ -123,7 +123,7 @@ def test_comment_on_a_different_line_is_unused(reported: Reported) -> None:
     ]
 
 
-def test_unused_one_of_two_rules_is_reported(reported: Reported) -> None:
+def test_unused_rule_in_a_comment_with_two_rules_is_reported(reported: Reported) -> None:
     both = "# registry: ignore plain-http, unpinned-revision -- ours"
     assert reported(f"{URL}  {both}\n") == [
         "7: no problem of 'unpinned-revision' on line 7 (remove the comment) [unused-ignore]"

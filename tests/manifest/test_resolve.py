@@ -708,7 +708,7 @@ def test_builder_data_files_are_relative_to_the_catalog(
     assert spec.source.data_files == expected
 
 
-def test_inherited_path_is_relative_to_the_folder_of_its_own_index() -> None:
+def test_inherited_path_is_relative_to_the_index_that_defines_it() -> None:
     entries = {
         **entries_of(f"base: {{{CSV}}}", folder=Path("/package"), file="/package/m.yaml"),
         **entries_of("kid: {extends: base, limit: 3}\nown: {extends: base, source: {path: y.csv}}"),
@@ -777,7 +777,7 @@ STEPS: dict[str, list[Any]] = {
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_models_accept_what_the_schema_accepts(data: st.DataObject) -> None:
+def test_models_accept_all_values_that_the_schema_accepts(data: st.DataObject) -> None:
     datasets = {"base": dict(data.draw(st.sampled_from(SHIPPED))), "kid": {"extends": "base"}}
     for dataset in datasets.values():
         for key in data.draw(st.lists(st.sampled_from(list(STEPS)), max_size=2)):

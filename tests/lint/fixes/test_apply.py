@@ -53,7 +53,7 @@ def test_files_are_fixed_and_a_second_run_changes_nothing(root: Path) -> None:
     assert check(Catalog.open(), select=["style"]) == []
 
 
-def test_catalogs_own_schema_is_named_by_its_path(root: Path) -> None:
+def test_schema_inside_the_catalog_is_referenced_by_path(root: Path) -> None:
     shutil.copytree(ROOT / "schemas", root / "schemas")
     fixed()
     lines = [

@@ -151,7 +151,7 @@ def test_immovable_keys_are_left_and_reported(text: str) -> None:
     assert left[0].startswith("the keys of $.datasets.d")
 
 
-def test_mapping_that_is_left_does_not_stop_the_others() -> None:
+def test_unsorted_mapping_does_not_prevent_sorting_of_others() -> None:
     text = (
         "datasets:\n  a:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n"
         "  b: {limit: 1, source: {type: csv, path: x}}\n"
@@ -170,7 +170,7 @@ def test_first_key_out_of_order_is_reported() -> None:
     ]
 
 
-def test_merged_keys_have_no_place_in_the_order() -> None:
+def test_merged_keys_are_not_ordered() -> None:
     text = (
         "datasets:\n  a: &a {source: {type: csv, path: x}, limit: 1}\n"
         "  b:\n    <<: *a\n    tags: [t]\n    seed: 1\n"
@@ -181,7 +181,7 @@ def test_merged_keys_have_no_place_in_the_order() -> None:
 # --- the order ---
 
 
-def test_order_has_every_key() -> None:
+def test_key_order_lists_every_key() -> None:
     defs = read_schema("manifest")["$defs"]
     assert sorted(DATASET_KEYS) == sorted(defs["dataset"]["properties"])
     models = (CsvSource, JsonSource, ParquetSource, HfSource)
