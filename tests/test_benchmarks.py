@@ -35,7 +35,7 @@ def report_of(*cases: Case, **values: Any) -> Report:
     return cast("Report", {"machine": machine(), "quick": False, "cases": results, **values})
 
 
-# ---------------------------------------------------------------- through the door
+# ---------------------------------------------------------------- complete runs
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, 
     return code, json.loads(file.read_text(encoding="utf-8"))
 
 
-def test_a_quick_run_measures_every_run_in_every_round(
+def test_quick_run_measures_every_run_in_every_round(
     quick_run: tuple[int, dict[str, Any]],
 ) -> None:
     code, report = quick_run
@@ -70,7 +70,7 @@ def test_a_quick_run_measures_every_run_in_every_round(
             assert min(run["values"]) > 0
 
 
-def test_a_quick_run_says_what_it_ran_on_and_what_is_asked(
+def test_quick_run_reports_the_machine_and_the_goals(
     quick_run: tuple[int, dict[str, Any]],
 ) -> None:
     _, report = quick_run
@@ -84,14 +84,14 @@ def test_a_quick_run_says_what_it_ran_on_and_what_is_asked(
         )
 
 
-def test_quick_figures_do_not_go_into_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quick_figures_are_not_written_to_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["--quick", "--write-docs"])
     assert stopped.value.code == 2
     assert "takes no quick figures" in capsys.readouterr().err
 
 
-def test_a_case_that_fails_is_reported_with_the_last_words_of_its_process(tmp_path: Path) -> None:
+def test_failed_case_is_reported_with_the_last_output_of_its_process(tmp_path: Path) -> None:
     place = Place(tmp_path, QUICK)
     prepare(place, [])
     broken = Call("benchmarks.ours:opened", {"name": "jsonl-tiny", "rows": 11})
@@ -101,7 +101,7 @@ def test_a_case_that_fails_is_reported_with_the_last_words_of_its_process(tmp_pa
     assert (result["failure"], [goal["met"] for goal in result["goals"]]) == ("no", [False, False])
 
 
-def test_who_comes_first_changes_from_round_to_round(
+def test_order_of_programs_alternates_between_rounds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[str] = []
@@ -130,7 +130,7 @@ def test_who_comes_first_changes_from_round_to_round(
         ("hub", "parquet", "fields"),
     ],
 )
-def test_both_make_the_same_samples(
+def test_registry_and_peer_produce_the_same_samples(
     name: str, suffix: str, mapping: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path, replace(QUICK, tiny=40))
@@ -144,7 +144,7 @@ def test_both_make_the_same_samples(
     assert len({one["id"] for one in made}) == 40
 
 
-def test_the_rows_of_a_short_file_begin_every_longer_one() -> None:
+def test_longer_files_start_with_the_rows_of_shorter_files() -> None:
     assert list(rows(20)) == list(rows(50))[:20]
     assert all(len(set(row["choices"])) == 4 for row in rows(500))
 
@@ -166,7 +166,7 @@ def test_the_rows_of_a_short_file_begin_every_longer_one() -> None:
         (Within(0.25, "small"), "small the same ± 25%", "-20%", True),
     ],
 )
-def test_a_goal_says_what_it_asks_and_what_was_measured(
+def test_goal_is_shown_with_target_and_measured_value(
     goal: Goal, text: str, reading: str, reached: bool
 ) -> None:
     medians = {OURS: 2.0, PEER: 50.0, "small": 1.6}
@@ -175,7 +175,7 @@ def test_a_goal_says_what_it_asks_and_what_was_measured(
     assert met(goal, value) is reached
 
 
-def test_a_table_has_a_row_for_each_goal() -> None:
+def test_table_has_a_row_for_each_goal() -> None:
     report = report_of(CASE)
     first, second = markdown(report, ["one"]).splitlines()[-2:]
     assert first == "| one | something | 2 s | inspect_ai 8 s | ≤ 2 s | 2 s | yes | 3 |"
@@ -183,35 +183,35 @@ def test_a_table_has_a_row_for_each_goal() -> None:
     assert "≤ 1/4 inspect_ai" in table(report, ["one"])
 
 
-def test_a_case_without_a_peer_says_so() -> None:
+def test_case_without_a_peer_is_marked() -> None:
     case = replace(CASE, runs={OURS: Call("")}, goals=(AtMost(1),))
     result = result_of(case, {OURS: [2.0]})
     text = markdown({"machine": machine(), "quick": False, "cases": [result]}, ["one"])
     assert "| 2 s | no peer | ≤ 1 s | 2 s | no | 1 |" in text
 
 
-def test_cases_that_are_not_measured_again_stay_in_a_report() -> None:
+def test_cases_that_are_not_measured_again_remain_in_the_report() -> None:
     old = report_of(CASE, replace(CASE, name="two"))
     new = report_of(replace(CASE, name="two", what="another thing"))
     names = {case["name"]: case["what"] for case in merged(old, new)["cases"]}
     assert names == {"one": "something", "two": "another thing"}
 
 
-def test_figures_of_another_machine_or_size_are_dropped() -> None:
+def test_figures_from_a_different_machine_or_size_are_dropped() -> None:
     new = report_of(CASE)
     other = replace(CASE, name="two")
     for old in (report_of(other, machine={"cpu": "another"}), report_of(other, quick=True)):
         assert [case["name"] for case in merged(old, new)["cases"]] == ["one"]
 
 
-def test_the_table_of_a_document_is_replaced_between_its_markers() -> None:
+def test_table_of_a_document_is_replaced_between_its_markers() -> None:
     once = with_table(DOCUMENT.read_text(encoding="utf-8"), "first")
     assert with_table(once, "second") == once.replace("\n\nfirst\n\n", "\n\nsecond\n\n")
     with pytest.raises(ValueError, match="the document needs the lines"):
         with_table("no markers", "text")
 
 
-def test_the_document_has_every_case() -> None:
+def test_document_lists_every_case() -> None:
     shown = DOCUMENT.read_text(encoding="utf-8")
     cases = all_cases(Place(Path(), FULL))
     assert [case.name for case in cases if f"\n| {case.name} | {case.what} |" not in shown] == []

@@ -54,7 +54,7 @@ def quarantined(cache: Cache) -> list[str]:
 
 
 @KINDS
-def test_a_published_entry_is_found(cache: Cache, kind: EntryKind) -> None:
+def test_published_entry_is_found(cache: Cache, kind: EntryKind) -> None:
     published = publish(cache, kind)
     found = cache.find(kind, FINGERPRINT)
     assert found is not None
@@ -77,13 +77,13 @@ def test_unpublished_entry_is_not_found(cache: Cache, kind: EntryKind) -> None:
     assert not cache.root.exists()
 
 
-def test_first_of_two_entries_with_one_fingerprint_is_kept(cache: Cache) -> None:
+def test_first_of_two_entries_with_the_same_fingerprint_wins(cache: Cache) -> None:
     publish(cache, content=b"first")
     entry = publish(cache, content=b"second")
     assert (entry.folder / "file").read_bytes() == b"first"
 
 
-def test_an_entry_is_replaced_on_request(cache: Cache) -> None:
+def test_entry_is_replaced_on_request(cache: Cache) -> None:
     old = publish(cache, content=b"first")
     with (old.folder / "file").open("rb") as opened:
         entry = publish(cache, content=b"second", replace=True)
@@ -92,9 +92,7 @@ def test_an_entry_is_replaced_on_request(cache: Cache) -> None:
     assert list((cache.root / "v1" / "tmp").iterdir()) == []
 
 
-def test_a_known_digest_is_not_computed_again(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_known_digest_is_not_computed_again(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "file_sha256", lambda path: pytest.fail("was hashed"))
     entry = publish(cache, digests={"file": "known"})
     assert entry.meta["files"]["file"]["sha256"] == "known"
@@ -116,7 +114,7 @@ def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> 
 # --- damage ---
 
 
-def saying(**keys: object) -> Callable[[Path], object]:
+def set_keys(**keys: object) -> Callable[[Path], object]:
     """Return a function that changes keys of `meta.json`."""
 
     def change(folder: Path) -> None:
@@ -133,15 +131,15 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut meta": lambda folder: (folder / "meta.json").write_text('{"files": '),
     "meta that is a list": lambda folder: (folder / "meta.json").write_text("[]"),
     "meta that is not UTF-8": lambda folder: (folder / "meta.json").write_bytes(b'{"\xff"'),
-    "no files": saying(files=None),
-    "files without size": saying(files={"file": {}}),
-    "other number of samples": saying(samples=4),
-    "no columns": saying(columns=None),
+    "no files": set_keys(files=None),
+    "files without size": set_keys(files={"file": {}}),
+    "other number of samples": set_keys(samples=4),
+    "no columns": set_keys(columns=None),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_entry_is_quarantined(cache: Cache, damage: str) -> None:
+def test_damaged_entry_is_quarantined(cache: Cache, damage: str) -> None:
     DAMAGES[damage](publish(cache).folder)
     assert cache.find("samples", FINGERPRINT) is None
     (name,) = quarantined(cache)
@@ -157,7 +155,7 @@ def test_a_damaged_entry_is_quarantined(cache: Cache, damage: str) -> None:
 def test_meta_has_the_fields_of_its_kind(
     cache: Cache, kind: EntryKind, keys: dict[str, Any]
 ) -> None:
-    saying(**keys)(publish(cache, kind).folder)
+    set_keys(**keys)(publish(cache, kind).folder)
     assert cache.find(kind, FINGERPRINT) is None
     assert len(quarantined(cache)) == 1
 
@@ -172,7 +170,7 @@ def test_only_verify_reads_the_files(cache: Cache) -> None:
     assert cache.find("samples", FINGERPRINT) is None
 
 
-def test_same_entry_can_be_quarantined_twice(cache: Cache) -> None:
+def test_entry_can_be_quarantined_twice(cache: Cache) -> None:
     for _ in range(2):
         publish(cache)
         cache.quarantine("samples", FINGERPRINT)
@@ -195,9 +193,7 @@ def raising(number: int) -> Callable[..., Any]:
     return fail
 
 
-def test_a_cache_that_can_not_be_read_is_a_cache_error(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_cache_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(cache)
     cache.remember("sha256:1", {"x": 1})
     monkeypatch.setattr(Path, "read_bytes", raising(errno.EACCES))
@@ -216,10 +212,10 @@ def test_discarding_a_missing_entry_does_nothing(cache: Cache) -> None:
     assert quarantined(cache) == []
 
 
-# --- blobs, and what sources held ---
+# --- blobs and source states ---
 
 
-def test_a_blob_is_moved_to_its_digest(cache: Cache) -> None:
+def test_blob_is_moved_to_its_digest(cache: Cache) -> None:
     with cache.temporary() as folder:
         (folder / "part").write_bytes(b"bytes")
         path = cache.store_blob(folder / "part", "ab12")
@@ -228,7 +224,7 @@ def test_a_blob_is_moved_to_its_digest(cache: Cache) -> None:
     assert path.read_bytes() == b"bytes"
 
 
-def test_state_of_a_source_is_remembered(cache: Cache) -> None:
+def test_source_state_is_stored(cache: Cache) -> None:
     cache.remember("sha256:1", {"etag": "x", "size": 3})
     assert cache.recall("sha256:1") == {"etag": "x", "size": 3}
     assert cache.recall("sha256:1", "etag", "size") == {"etag": "x", "size": 3}
@@ -246,7 +242,7 @@ def test_damaged_source_state_counts_as_missing(cache: Cache, content: bytes) ->
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
-def test_a_read_only_cache_remembers_nothing(
+def test_read_only_cache_stores_nothing(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     monkeypatch.setattr(module, "write_atomic", raising(number))
@@ -254,7 +250,7 @@ def test_a_read_only_cache_remembers_nothing(
     assert cache.recall("sha256:1") is None
 
 
-def test_a_full_disk_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "write_atomic", raising(errno.ENOSPC))
     with pytest.raises(CacheError, match=r"^can't write to the cache: .*No space left"):
         cache.remember("sha256:1", {"x": 1})
@@ -285,7 +281,7 @@ def test_pruning_removes_temporary_folders_older_than_a_day(cache: Cache) -> Non
     assert [path.name for path in (cache.root / "v1" / "tmp").iterdir()] == ["new"]
 
 
-def test_clearing_removes_all_of_this_version(cache: Cache) -> None:
+def test_clearing_removes_everything_of_this_cache_version(cache: Cache) -> None:
     assert cache.clear() == 0
     size = publish(cache).size
     (cache.root / "v0").mkdir()

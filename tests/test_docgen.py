@@ -1,4 +1,4 @@
-"""The pages of the operations and the rules are those of their tables."""
+"""The pages of operations and rules match their tables."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ DOCS = Path(__file__).parents[1] / "docs"
 @pytest.mark.parametrize(
     ("name", "page"), [("operations.md", operations_page), ("rules.md", rules_page)]
 )
-def test_the_page_is_the_one_that_make_docs_writes(name: str, page: Callable[[], str]) -> None:
+def test_generated_page_is_up_to_date_with_make_docs(name: str, page: Callable[[], str]) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == page()

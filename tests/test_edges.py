@@ -70,51 +70,55 @@ def imports_of(module: str) -> Iterator[tuple[str, int]]:
 IMPORTS = {module: sorted(imports_of(module)) for module in MODULES}
 
 
-def room_of(module: str) -> str:
+def package_of(module: str) -> str:
     """Return the package of a module, or the name of a module that lies at the top."""
     return [*module.split("."), "registry"][1]
 
 
-ROOMS = {room_of(module) for module in MODULES}
+PACKAGES = {package_of(module) for module in MODULES}
 
 
-def test_the_list_has_every_package() -> None:
-    assert EDGES.keys() | ANYTHING == ROOMS
+def test_edge_list_covers_every_package() -> None:
+    assert EDGES.keys() | ANYTHING == PACKAGES
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_only_what_its_package_may(module: str) -> None:
-    room = room_of(module)
-    if room in ANYTHING:
+def test_modules_import_only_allowed_packages(module: str) -> None:
+    package = package_of(module)
+    if package in ANYTHING:
         return
-    allowed = {room, *EDGES[room].split()}
+    allowed = {package, *EDGES[package].split()}
     forbidden = [
         f"{MODULES[module]}:{line} imports {imported}"
         for imported, line in IMPORTS[module]
-        if room_of(imported) not in allowed
+        if package_of(imported) not in allowed
     ]
     assert forbidden == []
 
 
-def test_no_edge_is_listed_that_nothing_uses() -> None:
+def test_every_listed_edge_is_used() -> None:
     used = {
-        (room_of(module), room_of(name)) for module, found in IMPORTS.items() for name, _ in found
+        (package_of(module), package_of(name))
+        for module, found in IMPORTS.items()
+        for name, _ in found
     }
-    listed = {(room, other) for room, others in EDGES.items() for other in others.split()}
+    listed = {(package, other) for package, others in EDGES.items() for other in others.split()}
     assert listed - used == set()
 
 
 def test_at_most_a_quarter_of_all_pairs_of_packages_is_allowed() -> None:
-    # What stands above everything may import everything: counted by what it does import.
+    # Packages above all others may import everything; only their actual imports are counted.
     free = {
-        (room_of(module), room_of(name)) for module, found in IMPORTS.items() for name, _ in found
+        (package_of(module), package_of(name))
+        for module, found in IMPORTS.items()
+        for name, _ in found
     }
-    above = sum(1 for room, other in free if room in ANYTHING and other != room)
+    above = sum(1 for package, other in free if package in ANYTHING and other != package)
     allowed = above + sum(len(others.split()) for others in EDGES.values())
-    assert allowed / (len(ROOMS) * (len(ROOMS) - 1)) <= 0.25
+    assert allowed / (len(PACKAGES) * (len(PACKAGES) - 1)) <= 0.25
 
 
-def test_validate_can_make_no_request() -> None:
+def test_lint_does_not_depend_on_packages_that_make_requests() -> None:
     reached = {"lint"}
     waiting = ["lint"]
     while waiting:
@@ -125,7 +129,7 @@ def test_validate_can_make_no_request() -> None:
     assert "cache" not in EDGES["lint"].split()
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_modules_have_no_import_cycles() -> None:
     graph = {module: {name for name, _ in found} for module, found in IMPORTS.items()}
     try:
         TopologicalSorter(graph).prepare()
@@ -133,7 +137,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         pytest.fail(f"a cycle: {' → '.join(reversed(error.args[1]))}")
 
 
-def test_the_design_page_has_the_same_edges() -> None:
+def test_design_page_lists_the_same_edges() -> None:
     text = (SOURCE.parent / "docs" / "design.md").read_text(encoding="utf-8")
     cells = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
     rows = {cell[1].strip(" `"): cell[3].split() for cell in cells if len(cell) == 5}

@@ -50,7 +50,7 @@ def test_errors_can_be_pickled(error: RegistryError) -> None:
     assert vars(found) == vars(error)
 
 
-def test_docstring_shows_the_tree_of_classes() -> None:
+def test_docstring_shows_the_class_hierarchy() -> None:
     drawn: dict[str, str] = {}
     parents = ["RegistryError"]
     for line in (errors.__doc__ or "").splitlines():
@@ -109,11 +109,11 @@ MESSAGES: list[tuple[RegistryError, str]] = [
 
 
 @pytest.mark.parametrize(("error", "message"), MESSAGES)
-def test_messages(error: RegistryError, message: str) -> None:
+def test_errors_have_the_expected_messages(error: RegistryError, message: str) -> None:
     assert str(error) == message
 
 
-def test_errors_have_the_data_of_their_messages_as_attributes() -> None:
+def test_errors_expose_message_data_as_attributes() -> None:
     missing = DatasetNotFoundError("mmul", ["mmlu"], catalog="c")
     assert (missing.name, missing.matches) == ("mmul", ["mmlu"])
     assert LockError("x", problems=[PROBLEM]).problems == (PROBLEM,)
@@ -125,7 +125,7 @@ def test_errors_have_the_data_of_their_messages_as_attributes() -> None:
     assert (decode.file, decode.line) == ("x.jsonl", 7)
 
 
-def test_inner_callers_set_the_position_first() -> None:
+def test_position_set_by_the_innermost_caller_is_preserved() -> None:
     inner = MappingError("is odd", operation="int", value=0)
     outer = inner.at(field="target", operation="map").at(dataset="d", record=3, field="input")
     assert (outer.dataset, outer.record) == ("d", 3)
@@ -148,7 +148,7 @@ def test_problem_is_printed_as_position_message_and_hint(keys: dict[str, Any], t
     assert str(Problem(message="x", **keys)) == (text if keys else "$: x")
 
 
-def test_a_problem_as_data_has_all_its_fields() -> None:
+def test_problem_as_data_has_all_fields() -> None:
     assert PROBLEM.to_dict() == {
         "message": "is odd",
         "file": "m.yaml",
@@ -173,7 +173,7 @@ KNOWN = ["MMLU", "mmlu-pro", "arc", "mmlu"]
         ("", []),
     ],
 )
-def test_similar_names_are_found_in_any_case(word: str, matches: list[str]) -> None:
+def test_similar_names_are_found_ignoring_case(word: str, matches: list[str]) -> None:
     assert close_matches(word, KNOWN) == matches
     assert did_you_mean(word, KNOWN) == (f"did you mean '{matches[0]}'?" if matches else "")
 

@@ -1,4 +1,4 @@
-"""Importing is light: heavy packages come when they are needed, and on a warm road not at all."""
+"""Importing is cheap: heavy packages load on demand, and not at all with a warm cache."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ def test_importing_registry_loads_nothing_heavy() -> None:
     assert loaded_by("import registry", HEAVY) == []
 
 
-def test_importing_the_errors_and_the_field_spec_loads_little() -> None:
+def test_importing_errors_and_field_spec_loads_few_modules() -> None:
     code = "from registry import DatasetNotFoundError, FieldSpec, RegistryError"
     assert set(loaded_by(code, HEAVY)) <= {"pydantic"}
 
 
-def test_a_warm_dataset_loads_only_what_opens_it() -> None:
+def test_warm_dataset_loads_only_modules_needed_to_open_it() -> None:
     code = "from registry import get_dataset; get_dataset('demo-mcq-small')[0]"
     loaded_by(code, HEAVY)
     ours = tuple(f"registry.{name}" for name in OURS_NOT_WHEN_WARM)
@@ -106,7 +106,7 @@ def test_a_warm_dataset_loads_only_what_opens_it() -> None:
     assert loaded_by(code, (*NOT_WHEN_WARM, *ours)) == []
 
 
-def test_a_warm_dataset_makes_no_validator_of_pydantic() -> None:
+def test_warm_dataset_builds_no_pydantic_validator() -> None:
     code = "from registry import get_dataset; get_dataset('demo-mcq-small')[0]"
     loaded_by(code, HEAVY)
     # Making the first one looks for pydantic's plugins in every package that is installed.
@@ -126,7 +126,7 @@ datasets:
 LINES = "".join(f'{{"q": "q{n}", "c": ["x", "y"], "n": {n % 2}, "k": "é"}}\n' for n in range(9))
 
 
-def test_a_warm_dataset_of_ones_own_loads_little_however_it_is_read(
+def test_warm_user_dataset_loads_few_modules_for_any_access(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "datasets.yaml").write_text(CATALOG, encoding="utf-8")
@@ -138,7 +138,7 @@ def test_a_warm_dataset_of_ones_own_loads_little_however_it_is_read(
     assert loaded_by(code, NOT_WHEN_WARM) == []
 
 
-def test_help_loads_nothing_but_the_terminal() -> None:
+def test_help_loads_only_terminal_modules() -> None:
     code = "from registry.cli import main; main(['--help'])"
     assert set(loaded_by(code, HEAVY)) <= {"click", "rich"}
 
@@ -150,16 +150,16 @@ def test_every_public_name_can_be_imported(name: str) -> None:
     assert name in dir(registry)
 
 
-def test_public_names_are_sorted_and_come_from_where_they_are_public() -> None:
+def test_public_names_are_sorted_and_imported_from_public_modules() -> None:
     assert list(registry.__all__) == sorted(registry.__all__)
     assert set(registry.__all__) == set(registry._MODULES)
     for name, module in registry._MODULES.items():
         assert name in importlib.import_module(f"registry.{module}").__all__
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+def test_missing_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'registry' has no attribute 'nothing'"):
-        registry.nothing  # noqa: B018 (asking for it is what is tested)
+        registry.nothing  # noqa: B018 (the attribute access is tested)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     sorted((ROOT / "src" / "registry").rglob("*.py")),
     ids=lambda path: path.relative_to(ROOT / "src").as_posix(),
 )
-def test_every_module_has_a_sentence_and_says_what_is_public(path: Path) -> None:
+def test_every_module_has_a_docstring_and_existing_public_names(path: Path) -> None:
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
     if name == "registry.__main__":
         return

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "registry"
 
-# A module without a test file of its own, and which test covers it instead.
+# A module without its own test file, and the test that covers it instead.
 WITHOUT_OWN_TEST: dict[str, str] = {
     "__main__.py": "one line; tests/cli/test_cli.py runs it as a process",
     "decode/frame.py": "one dataclass and one error, which tests/decode/test_tables.py reads",
@@ -28,11 +28,11 @@ def own_test_of(module: str) -> Path:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_every_module_has_its_test_file_or_a_reason(module: str) -> None:
+def test_every_module_has_a_test_file_or_a_listed_reason(module: str) -> None:
     assert own_test_of(module).exists() != (module in WITHOUT_OWN_TEST)
 
 
-def test_the_reasons_are_of_modules_that_exist() -> None:
+def test_listed_reasons_refer_to_existing_modules() -> None:
     assert set(MODULES) >= WITHOUT_OWN_TEST.keys()
 
 
@@ -41,7 +41,7 @@ def test_no_folder_has_more_than_sixteen_modules() -> None:
     assert max(counts.values()) <= 16
 
 
-def test_pytest_looks_into_every_folder_of_tests(request: pytest.FixtureRequest) -> None:
+def test_pytest_collects_every_test_folder(request: pytest.FixtureRequest) -> None:
     skipped = request.config.getini("norecursedirs")
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
     assert ROOT / "tests" / "build" in folders

@@ -59,7 +59,7 @@ def test_views_of_one_dataset_share_their_samples(spec: Spec, cache: Cache) -> N
 
 
 @pytest.mark.parametrize("samples", [1, 3])
-def test_an_unexpected_number_of_samples_is_an_error_cached_or_not(
+def test_unexpected_sample_count_is_an_error_even_if_cached(
     spec: Spec, cache: Cache, samples: int
 ) -> None:
     message = rf"d: expect\.samples is {samples}, the source gives 2 \(has the source changed\?"
@@ -69,7 +69,7 @@ def test_an_unexpected_number_of_samples_is_an_error_cached_or_not(
     assert load(spec(expect={"samples": 2}), cache).cached
 
 
-def test_no_samples_are_an_error_unless_expected(spec: Spec, cache: Cache) -> None:
+def test_empty_dataset_is_an_error_unless_expected(spec: Spec, cache: Cache) -> None:
     with pytest.raises(DecodeError, match="no samples come out of the source"):
         load(spec(""), cache)
     assert len(load(spec("", expect={"samples": 0}), cache).dataset) == 0
@@ -104,7 +104,7 @@ def test_first_samples_of_a_file_that_changes_during_the_build_are_discarded(
     assert list(cache.entries("samples")) == []
 
 
-def test_cached_samples_are_found_without_a_build(spec: Spec, cache: Cache) -> None:
+def test_cached_samples_are_found_without_building(spec: Spec, cache: Cache) -> None:
     assert find_cached(spec(), cache) is None
     assert open_cached(spec(), cache) is None
     entry = load(spec(), cache).entry
@@ -124,13 +124,13 @@ def _missing() -> Any:
     return JsonSource(path=("/nowhere/data.jsonl",))
 
 
-def test_a_preview_caches_no_samples(spec: Spec, cache: Cache) -> None:
+def test_preview_caches_no_samples(spec: Spec, cache: Cache) -> None:
     previewed = preview_records(spec(view={"limit": 1, "shuffle": True, "seed": 1}), cache)
     assert [sample.input for sample in previewed] == ["a", "b"]
     assert list(cache.entries("samples")) == []
 
 
-def test_a_source_is_inspected_without_a_manifest(spec: Spec, cache: Cache) -> None:
+def test_source_is_inspected_without_a_manifest(spec: Spec, cache: Cache) -> None:
     folder = spec().folder
     context = SourceContext(cache=cache)
     pinned, records = inspect_source({"type": "json", "path": "data.jsonl"}, folder, context)

@@ -34,7 +34,7 @@ def inputs(dataset: Any) -> list[str]:
     return [str(sample.input) for sample in dataset]
 
 
-def test_the_suffix_determines_the_reader(rows: Path) -> None:
+def test_suffix_determines_the_reader(rows: Path) -> None:
     for name, count in {"rows.jsonl": 9, "rows.csv": 9, "rows.tsv": 1}.items():
         dataset = file_dataset(str(rows / name))
         assert (dataset.name, len(dataset)) == ("rows", count)
@@ -42,7 +42,7 @@ def test_the_suffix_determines_the_reader(rows: Path) -> None:
         file_dataset("x.txt")
 
 
-def test_a_seed_shuffles_as_random_does_and_none_uses_its_state(rows: Path) -> None:
+def test_shuffle_matches_random_with_and_without_a_seed(rows: Path) -> None:
     expected = [str(number) for number in range(9)]
     random.Random(3).shuffle(expected)
     path = str(rows / "rows.jsonl")
@@ -70,24 +70,24 @@ def test_invalid_arguments_are_errors(
         loader(str(rows / "rows.csv"), **arguments)
 
 
-def test_a_seed_without_shuffle_is_a_warning(rows: Path) -> None:
+def test_seed_without_shuffle_is_a_warning(rows: Path) -> None:
     with pytest.warns(UserWarning, match="seed=3 has no effect without shuffle=True"):
         json_dataset(str(rows / "rows.jsonl"), seed=3)
 
 
-def test_ids_are_numbered_before_the_shuffle(rows: Path) -> None:
+def test_ids_are_assigned_before_shuffling(rows: Path) -> None:
     dataset = json_dataset(str(rows / "rows.jsonl"), auto_id=True, shuffle=True, seed=1, limit=4)
     assert all(sample.id == int(str(sample.input)) + 1 for sample in dataset)
 
 
-def test_the_default_delimiter_is_taken_from_the_dialect(tmp_path: Path) -> None:
+def test_default_delimiter_comes_from_the_dialect(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("input\ttarget\na,b\tc\n", encoding="utf-8")
     (sample,) = csv_dataset(str(path), dialect="excel-tab")
     assert (sample.input, sample.target) == ("a,b", "c")
 
 
-def test_errors_are_value_errors_as_in_inspect(tmp_path: Path) -> None:
+def test_errors_are_value_errors_like_in_inspect(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"input": 1\n', encoding="utf-8")
     with pytest.raises(ValueError, match=r"x\.jsonl:1") as caught:
@@ -97,7 +97,7 @@ def test_errors_are_value_errors_as_in_inspect(tmp_path: Path) -> None:
         csv_dataset(str(tmp_path / "none.csv"))
 
 
-def test_a_folder_is_read_and_a_function_may_return_several_samples(
+def test_folder_is_read_with_a_function_that_returns_several_samples(
     rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(rows.parent)

@@ -7,7 +7,7 @@ import pytest
 from registry.progress import Progress, Report, silent
 
 
-def test_progress_is_a_frozen_value() -> None:
+def test_progress_is_immutable() -> None:
     progress = Progress("fetch", 3)
     assert progress == Progress("fetch", 3, None)
     assert progress != Progress("map", 3)

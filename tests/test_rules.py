@@ -1,4 +1,4 @@
-"""The rules: each one is reported at its exact place, alone, and not for a correct neighbour."""
+"""The rules: each is reported alone, at its exact position, and not for a similar valid manifest."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ NEIGHBOURS = {
     [(case, on) for case in CASES for on in (False, True) if on or RULES[case.rule].default],
     ids=lambda value: getattr(value, "rule", "selected" if value else "default"),
 )
-def test_mistake_is_the_only_problem_and_at_its_place(
+def test_mistake_is_reported_once_at_its_position(
     found: Found, case: Case, selecting: bool
 ) -> None:
     files = case.files()
@@ -345,7 +345,7 @@ def test_corrected_mistake_is_not_reported(found: Found, rule: str) -> None:
     assert rule not in {problem.rule for problem in found(after, select)}
 
 
-def test_every_rule_has_a_case_and_a_neighbour() -> None:
+def test_every_rule_has_an_invalid_and_a_valid_example() -> None:
     assert {case.rule for case in CASES} == NEIGHBOURS.keys() == set(RULES)
 
 
@@ -358,7 +358,7 @@ def test_every_rule_has_a_case_and_a_neighbour() -> None:
     ],
     ids=lambda case: case.rule,
 )
-def test_dataset_with_a_blocking_problem_can_not_be_used(found: Found, case: Case) -> None:
+def test_dataset_with_a_blocking_problem_cannot_be_used(found: Found, case: Case) -> None:
     found(case.files())
     catalog = Catalog.open()
     with pytest.raises(ManifestError) as caught:
@@ -367,7 +367,7 @@ def test_dataset_with_a_blocking_problem_can_not_be_used(found: Found, case: Cas
 
 
 def use(catalog: Catalog, name: str) -> None:
-    """Resolve, and compile what is compiled when records are read; there is no file to read."""
+    """Resolve and compile as for reading records; there is no file to read."""
     spec = catalog[name]
     samples_in_order(spec, Pins(()), SourceContext(cache=Cache(Path("nowhere")), offline=True))
 
@@ -414,7 +414,7 @@ def test_inherited_problem_is_reported_once_where_it_was_written(found: Found) -
     assert [(one.file, one.line, one.column) for one in problems] == marks(files)
 
 
-def test_signed_url_given_in_python_is_accepted(found: Found) -> None:
+def test_signed_url_passed_from_python_is_accepted(found: Found) -> None:
     files = {"datasets.yaml": INDEX, "m.yaml": f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n"}
     assert found(files) == []
     signed = "https://h/x.csv?X-Amz-Signature=abc"
@@ -448,7 +448,7 @@ def test_blocking_rules_are_errors() -> None:
     assert all(rule.severity == "error" for rule in RULES.values() if rule.blocking)
 
 
-def test_finding_as_a_string_has_path_message_and_hint() -> None:
+def test_finding_string_contains_path_message_and_hint() -> None:
     finding = Finding(("a", 0, "b"), "is odd", "make it even")
     assert str(finding) == "a.0.b: is odd (make it even)"
     assert str(Finding((), "is odd")) == "is odd"
@@ -482,7 +482,7 @@ def test_every_rule_is_checked_once_per_stage() -> None:
         assert len(set(stages)) == len(stages), rule.id
 
 
-def test_every_check_is_named_by_its_rule_and_takes_what_its_stage_gives() -> None:
+def test_every_check_is_named_after_its_rule_and_takes_the_arguments_of_its_stage() -> None:
     defined = {
         (module, node.name, ast.unparse(node.args.args[0].annotation or ast.Constant(None)))
         for module, node in public_functions()
@@ -500,14 +500,14 @@ def test_every_check_is_named_by_its_rule_and_takes_what_its_stage_gives() -> No
     ("rule", "module"),
     [(rule.id, check.module) for rule, check in CHECKS if check.stage == "read"],
 )
-def test_rule_without_a_function_is_named_in_the_module_that_reports_it(
+def test_rule_without_a_check_function_appears_in_the_reporting_module(
     rule: str, module: str
 ) -> None:
     path = SOURCE / "registry" / f"{module.replace('.', '/')}.py"
     assert f'"{rule}"' in path.read_text(encoding="utf-8")
 
 
-def test_checks_that_every_use_runs_are_below_lint() -> None:
+def test_checks_run_on_every_use_do_not_depend_on_lint() -> None:
     modules = {check.module for _, check in CHECKS if check.stage == "merged"}
     assert {module.partition(".")[0] for module in modules} == {"manifest"}
 
@@ -518,7 +518,7 @@ def problems_of(value: dict[str, Any], **options: Any) -> set[str]:
     return {problem.rule for problem in run_checks("merged", merged, merged, **options)}
 
 
-def test_findings_in_invalid_keys_and_of_the_whole_dataset_can_be_dropped() -> None:
+def test_findings_for_invalid_keys_and_for_the_dataset_can_be_dropped() -> None:
     found = problems_of({"shuffle": True})
     assert found >= {"missing-key", "unseeded-shuffle", "missing-license"}
     assert problems_of({"shuffle": True}, unchecked_keys=[]) == found - {"missing-key"}
@@ -529,7 +529,7 @@ def test_findings_in_invalid_keys_and_of_the_whole_dataset_can_be_dropped() -> N
     }
 
 
-def test_advisory_checks_can_be_left_out() -> None:
+def test_advisory_checks_can_be_skipped() -> None:
     found = problems_of({})
     blocking = {rule for rule in found if RULES[rule].blocking}
     assert "missing-license" in found - blocking
@@ -551,7 +551,7 @@ def problem_calls() -> list[tuple[str, ast.Call]]:
     return calls
 
 
-def test_every_problem_of_a_manifest_names_a_rule_of_the_table() -> None:
+def test_every_manifest_problem_has_a_known_rule() -> None:
     calls = problem_calls()
     assert len(calls) > 20
     without = {

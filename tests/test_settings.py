@@ -23,7 +23,9 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_nearest_index_upwards_is_the_root(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nearest_index_in_parent_folders_is_the_root(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert find_root(root / "a" / "b") == find_root(root) == root / INDEX_NAME
     (root / "a" / INDEX_NAME).write_text("version: 1\n", encoding="utf-8")
     assert find_root(root / "a" / "b") == root / "a" / INDEX_NAME
@@ -36,7 +38,7 @@ def test_folder_with_the_name_of_an_index_is_ignored(root: Path) -> None:
     assert find_root(root / "a" / "b") == root / INDEX_NAME
 
 
-def test_without_an_index_the_built_in_one_is_the_root() -> None:
+def test_built_in_index_is_the_root_without_a_local_index() -> None:
     assert find_root(Path("/")) == builtin_root()
     assert builtin_root().is_file()
 
@@ -48,7 +50,7 @@ def test_argument_takes_precedence_over_the_environment(root: Path) -> None:
     assert settings({"REGISTRY_ROOT": ""}, root=root).index == root / INDEX_NAME
 
 
-def test_a_root_is_a_folder_or_a_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_is_a_folder_or_a_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(root))
     monkeypatch.chdir(root)
     assert settings(root=root / "a").index == root / "a" / INDEX_NAME
@@ -56,7 +58,7 @@ def test_a_root_is_a_folder_or_a_file(root: Path, monkeypatch: pytest.MonkeyPatc
     assert settings(root="~").index == root / INDEX_NAME
 
 
-def test_the_cache_folder(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+def test_cache_folder_follows_the_settings(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("XDG_CACHE_HOME", "/home/me/cache")
     monkeypatch.chdir(root)
@@ -81,7 +83,9 @@ SWITCHES = [
         *[(value, False) for value in ("", "0", "false", "no", "off", "2")],
     ],
 )
-def test_switches_of_the_environment(field: str, variable: str, value: str, on: bool) -> None:
+def test_switches_are_read_from_the_environment(
+    field: str, variable: str, value: str, on: bool
+) -> None:
     made = settings({variable: value})
     assert getattr(made, field) is on
     assert [one for one in ("offline", "locked", "frozen") if getattr(made, one)] == [field] * on

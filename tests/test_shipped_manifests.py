@@ -41,7 +41,7 @@ def by_name(spec: DatasetSpec) -> str:
     return spec.name
 
 
-def of_their_own(specs: list[DatasetSpec]) -> list[DatasetSpec]:
+def with_own_records(specs: list[DatasetSpec]) -> list[DatasetSpec]:
     """Leave out the demos, which have data, and selections, which have another's records."""
     return [spec for spec in specs if not re.match("demo-|.*-small$", spec.name)]
 
@@ -64,11 +64,11 @@ def facts() -> dict[str, Any]:
     return {entry["name"]: entry for entry in json.loads(FACTS.read_text(encoding="utf-8"))}
 
 
-def test_every_dataset_has_records_to_try() -> None:
-    assert sorted(RECORDS) == [spec.name for spec in of_their_own(SPECS)]
+def test_every_dataset_has_test_records() -> None:
+    assert sorted(RECORDS) == [spec.name for spec in with_own_records(SPECS)]
 
 
-@pytest.mark.parametrize("spec", of_their_own(SPECS), ids=by_name)
+@pytest.mark.parametrize("spec", with_own_records(SPECS), ids=by_name)
 def test_records_become_samples(spec: DatasetSpec) -> None:
     samples = mapped(spec, RECORDS[spec.name])
 
@@ -79,8 +79,8 @@ def test_records_become_samples(spec: DatasetSpec) -> None:
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("spec", of_their_own(SPECS), ids=by_name)
-def test_letters_of_targets_have_a_choice(spec: DatasetSpec) -> None:
+@pytest.mark.parametrize("spec", with_own_records(SPECS), ids=by_name)
+def test_target_letters_refer_to_existing_choices(spec: DatasetSpec) -> None:
     for sample in mapped(spec, RECORDS[spec.name]):
         letters = re.compile(r"\(?[A-Z]\)?")
         targets = sample.target if isinstance(sample.target, list) else [sample.target]
@@ -90,7 +90,7 @@ def test_letters_of_targets_have_a_choice(spec: DatasetSpec) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=by_name)
-def test_what_is_pinned_is_pinned_to_a_commit(spec: DatasetSpec) -> None:
+def test_pinned_datasets_are_pinned_to_a_commit(spec: DatasetSpec) -> None:
     for source in sources(spec):
         if isinstance(source, HfSource):
             assert source.revision is None or COMMIT.fullmatch(source.revision)
@@ -104,7 +104,7 @@ def test_what_is_pinned_is_pinned_to_a_commit(spec: DatasetSpec) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=by_name)
-def test_the_description_is_one_sentence(spec: DatasetSpec) -> None:
+def test_descriptions_are_one_sentence(spec: DatasetSpec) -> None:
     text = spec.description
     assert text is not None
     assert text[0].isupper()
@@ -119,12 +119,12 @@ def test_every_dataset_has_tags(spec: DatasetSpec) -> None:
     assert spec.tags
 
 
-def test_no_description_stands_twice() -> None:
+def test_descriptions_are_unique() -> None:
     counts = Counter(spec.description for spec in SPECS)
     assert [text for text, count in counts.items() if count > 1] == []
 
 
-def test_a_small_dataset_is_a_fixed_selection_of_another() -> None:
+def test_small_dataset_is_a_fixed_selection_of_its_large_dataset() -> None:
     small = [spec for spec in SPECS if re.fullmatch("(?!demo-).*-small", spec.name)]
     assert len(small) >= 20
     for spec in small:
@@ -133,18 +133,18 @@ def test_a_small_dataset_is_a_fixed_selection_of_another() -> None:
         assert (spec.source, spec.fields) == (whole.source, whole.fields)
 
 
-def test_nothing_that_is_left_out_is_there() -> None:
+def test_excluded_datasets_are_not_in_the_catalog() -> None:
     assert sorted(set(LEFT_OUT)) == LEFT_OUT
     assert set(LEFT_OUT) & set(CATALOG) == set()
 
 
-def test_the_public_datasets_are_there_or_left_out_for_a_reason() -> None:
+def test_public_datasets_are_included_or_excluded_with_a_reason() -> None:
     known = facts()
     assert len(set(known) & set(CATALOG)) >= 210
     assert set(known) - set(CATALOG) == set(LEFT_OUT)
 
 
-def test_sources_licences_and_numbers_are_those_of_the_facts() -> None:
+def test_sources_licences_and_counts_match_the_recorded_facts() -> None:
     known = facts()
     wrong = []
     for spec in SPECS:

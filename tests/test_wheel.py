@@ -1,4 +1,4 @@
-"""What is shipped: a wheel, built from this checkout by its own build system, has all it needs."""
+"""The wheel, built from this checkout with its build system, contains all required files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files_below(folder: str, pattern: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["py.typed", "datasets.yaml", "datasets.lock", "__main__.py"])
-def test_the_package_holds_a_file(wheel: zipfile.ZipFile, name: str) -> None:
+def test_wheel_contains_required_file(wheel: zipfile.ZipFile, name: str) -> None:
     assert f"registry/{name}" in wheel.namelist()
 
 
@@ -45,7 +45,7 @@ def test_the_package_holds_a_file(wheel: zipfile.ZipFile, name: str) -> None:
     ],
     ids=["modules", "manifests and their data", "schemas"],
 )
-def test_every_file_of_a_folder_is_shipped(
+def test_wheel_contains_every_data_file(
     wheel: zipfile.ZipFile, folder: str, pattern: str, target: str
 ) -> None:
     files = files_below(folder, pattern)
@@ -53,13 +53,13 @@ def test_every_file_of_a_folder_is_shipped(
     assert {f"{target}/{name}" for name in files} <= set(wheel.namelist())
 
 
-def test_nothing_else_is_shipped(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_nothing_else(wheel: zipfile.ZipFile) -> None:
     tops = {name.partition("/")[0] for name in wheel.namelist()}
     assert tops == {"registry", DIST_INFO}
     assert not [name for name in wheel.namelist() if name.endswith((".pyc", ".orig"))]
 
 
-def test_the_metadata_name_the_license_and_the_types(wheel: zipfile.ZipFile) -> None:
+def test_metadata_name_the_license_and_the_types(wheel: zipfile.ZipFile) -> None:
     metadata = message_from_bytes(wheel.read(f"{DIST_INFO}/METADATA"))
     assert metadata["License-Expression"] == "MIT"
     assert f"{DIST_INFO}/licenses/LICENSE" in wheel.namelist()
@@ -68,7 +68,7 @@ def test_the_metadata_name_the_license_and_the_types(wheel: zipfile.ZipFile) -> 
     assert not [one for one in metadata.get_all("Classifier", []) if one.startswith("License ::")]
 
 
-def test_the_command_line_runs_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+def test_command_line_runs_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     """Unpack it as an installer does: the built-in catalog is then inside the package."""
     wheel.extractall(tmp_path / "site")
     code = (

@@ -84,7 +84,7 @@ def refuse_to_build(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_python(code: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """Run code in a process of its own, with the environment of the test."""
+    """Run code in a separate process with the environment of the test."""
     command = [*options.pop("prefix", ()), sys.executable, "-c", code, *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe, **options)
@@ -100,13 +100,13 @@ print(*(sample.input for sample in get_dataset("data", root=sys.argv[1])), sep="
 """
 
 
-def test_a_second_load_decodes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_load_decodes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = questions(get_dataset("data", root=root))
     refuse_to_build(monkeypatch)
     assert questions(get_dataset("data", root=root)) == first == QUESTIONS
 
 
-def test_datasets_of_one_source_share_its_samples(
+def test_datasets_with_the_same_source_share_samples(
     hub: HubEmulator, one_dataset: OneDataset, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sha = hub.commit("org/name", parquet_repo({"cfg": {"test": ROWS}}))
@@ -135,7 +135,7 @@ def zero(path: Path) -> None:
 
 
 def flip(path: Path) -> None:
-    """Change one letter of the text that the file holds; its length stays."""
+    """Change one letter of the text in the file, without changing its length."""
     content = path.read_bytes()
     path.write_bytes(content.replace(b"What", b"Whot", 1))
 
@@ -144,8 +144,8 @@ def writing(text: str) -> Callable[[Path], object]:
     return lambda path: path.write_text(text)
 
 
-def saying(**keys: object) -> Callable[[Path], object]:
-    """Return what writes other values of keys into a file of JSON."""
+def set_keys(**keys: object) -> Callable[[Path], object]:
+    """Return a function that changes keys of a JSON file."""
     return lambda path: path.write_text(json.dumps({**json.loads(path.read_bytes()), **keys}))
 
 
@@ -162,17 +162,15 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "meta without files": ("meta.json", writing('{"files": {}}')),
     "meta without content": ("meta.json", writing('{"files": null}')),
     "meta of another kind": ("meta.json", writing("[]")),
-    "meta of no batches": ("meta.json", saying(batches=[])),
-    "meta of other batches": ("meta.json", saying(batches=[1])),
-    "meta of more samples": ("meta.json", saying(samples=2999)),
-    "meta of no columns": ("meta.json", saying(columns=None)),
+    "meta of no batches": ("meta.json", set_keys(batches=[])),
+    "meta of other batches": ("meta.json", set_keys(batches=[1])),
+    "meta of more samples": ("meta.json", set_keys(samples=2999)),
+    "meta of no columns": ("meta.json", set_keys(columns=None)),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_entry_is_quarantined_and_rebuilt(
-    root: Path, cache_dir: Path, damage: str
-) -> None:
+def test_damaged_entry_is_quarantined_and_rebuilt(root: Path, cache_dir: Path, damage: str) -> None:
     name, harm = DAMAGES[damage]
     get_dataset("data", root=root)
     entry = the_entry(cache_dir)
@@ -194,7 +192,7 @@ def test_sync_verifies_the_samples_and_rebuilds_damaged_ones(root: Path, cache_d
 
 @pytest.mark.parametrize("name", ["rows.npy", "choices.npy", "meta.json"])
 @pytest.mark.parametrize("harm", [cut, empty, zero, Path.unlink])
-def test_a_damaged_view_is_computed_again(
+def test_damaged_view_is_computed_again(
     root: Path, cache_dir: Path, name: str, harm: Callable[[Path], object]
 ) -> None:
     view: dict[str, Any] = {"shuffle": True, "seed": 1, "shuffle_choices": 2}
@@ -204,7 +202,7 @@ def test_a_damaged_view_is_computed_again(
 
 
 @pytest.mark.parametrize("name", ["rows.npy", "choices.npy"])
-def test_a_damaged_view_that_can_not_be_quarantined_is_computed_each_time(
+def test_damaged_view_that_cannot_be_quarantined_is_recomputed_each_time(
     root: Path, cache_dir: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view: dict[str, Any] = {"shuffle": True, "seed": 1, "shuffle_choices": 2}
@@ -218,7 +216,7 @@ def test_a_damaged_view_that_can_not_be_quarantined_is_computed_each_time(
 
 
 @pytest.mark.parametrize("harm", [cut, empty, Path.unlink, zero])
-def test_damaged_records_of_the_hub_are_fetched_again(
+def test_damaged_hub_records_are_fetched_again(
     hub: HubEmulator,
     one_dataset: OneDataset,
     cache_dir: Path,
@@ -248,7 +246,7 @@ def test_damaged_bytes_of_a_remote_file_are_fetched_again(
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 80, b"[]", b"{}", b'{"state": 1}'])
-def test_a_damaged_cache_record_of_a_source_is_discarded(
+def test_damaged_cache_record_of_a_source_is_discarded(
     https: Https, one_dataset: OneDataset, cache_dir: Path, content: bytes
 ) -> None:
     root = one_dataset({"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")})
@@ -274,7 +272,7 @@ def test_refresh_reads_the_source_and_rebuilds(
     assert questions(get_dataset("data", root=root, offline=True)) == QUESTIONS[::-1]
 
 
-def test_an_open_dataset_survives_deletion_of_the_cache(root: Path, cache_dir: Path) -> None:
+def test_open_dataset_survives_deletion_of_the_cache(root: Path, cache_dir: Path) -> None:
     dataset = get_dataset("data", root=root, shuffle=True, seed=1)
     wanted = questions(dataset)
     shutil.rmtree(cache_dir)
@@ -286,7 +284,7 @@ def test_an_open_dataset_survives_deletion_of_the_cache(root: Path, cache_dir: P
 # of the inode shows the edit.
 @pytest.mark.parametrize("same_time", [True, False])
 @pytest.mark.parametrize("racy", [True, False])
-def test_a_local_file_changed_in_place_is_noticed(root: Path, racy: bool, same_time: bool) -> None:
+def test_local_file_changed_in_place_is_detected(root: Path, racy: bool, same_time: bool) -> None:
     file = root / "data.jsonl"
     if racy:
         file.write_bytes(jsonl())
@@ -302,7 +300,7 @@ def test_a_local_file_changed_in_place_is_noticed(root: Path, racy: bool, same_t
     assert questions(get_dataset("data", root=root)) == ["What is 9?", *QUESTIONS[1:]]
 
 
-def test_a_digest_cached_in_an_older_format_is_recomputed(
+def test_digest_cached_in_an_older_format_is_recomputed(
     root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_dataset("data", root=root)
@@ -316,7 +314,7 @@ def test_a_digest_cached_in_an_older_format_is_recomputed(
     assert json.loads(memory.read_text()) == known
 
 
-def test_a_local_file_changed_between_its_pin_and_its_opening_is_an_error(
+def test_local_file_changed_between_pin_check_and_open_is_an_error(
     one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, cache_dir: Path
 ) -> None:
     root = one_dataset({"type": "json", "path": ["first.jsonl", "second.jsonl"]})
@@ -346,7 +344,7 @@ FAILURES: dict[str, tuple[bytes, dict[str, Any], type[RegistryError]]] = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_failed_build_leaves_nothing_and_does_not_block_the_next(
+def test_failed_build_leaves_nothing_and_does_not_block_the_next_build(
     one_dataset: OneDataset, cache_dir: Path, failure: str
 ) -> None:
     content, fields, error = FAILURES[failure]
@@ -360,7 +358,7 @@ def test_a_failed_build_leaves_nothing_and_does_not_block_the_next(
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
-def test_a_failed_expectation_fails_each_time(one_dataset: OneDataset) -> None:
+def test_failed_expectation_fails_each_time(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "data.jsonl"}, expect={"samples": 51})
     (root / "data.jsonl").write_bytes(jsonl())
     for _ in range(2):
@@ -370,7 +368,7 @@ def test_a_failed_expectation_fails_each_time(one_dataset: OneDataset) -> None:
             get_dataset("data", root=root)
 
 
-def test_processes_that_start_cold_together_download_once(
+def test_concurrent_processes_with_a_cold_cache_download_once(
     https: Https, one_dataset: OneDataset, cache_dir: Path
 ) -> None:
     https.put("/data.jsonl", jsonl(), etag="1", seconds=0.5)
@@ -388,10 +386,10 @@ def test_processes_that_start_cold_together_download_once(
     assert https.requests.count(("GET", "/data.jsonl")) == 1
 
 
-def test_builds_without_a_lock_do_not_hurt_each_other(
+def test_concurrent_builds_without_a_lock_do_not_interfere(
     root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two builds at once: the second takes the first's entry out just when it has been put in."""
+    """Two concurrent builds: the second discards the first's entry right after it was published."""
     published, discarded, both = threading.Event(), threading.Event(), threading.Barrier(2)
     publish, discard = registry.base.fs.publish_folder, registry.cache.Cache.discard
     results: list[object] = []
@@ -446,7 +444,7 @@ load(Catalog.open(sys.argv[1])["data"], Cache(Path(sys.argv[2])), report=die)
 
 
 @pytest.mark.parametrize("stage", ["fetch", "map"])
-def test_a_killed_build_leaves_no_entry_and_the_next_one_succeeds(
+def test_killed_build_leaves_no_entry_and_the_next_build_succeeds(
     https: Https, one_dataset: OneDataset, cache_dir: Path, stage: str
 ) -> None:
     rows = [{"q": f"{number}", "a": ""} for number in range(5000)]
@@ -461,7 +459,7 @@ def test_a_killed_build_leaves_no_entry_and_the_next_one_succeeds(
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """Give a folder that every user of this machine can reach."""
+    """Return a folder that every user of this machine can access."""
     folder = Path(tempfile.mkdtemp(prefix="registry-tests-"))
     folder.chmod(0o755)
     yield folder
@@ -469,7 +467,7 @@ def open_folder() -> Iterator[Path]:
 
 
 def as_nobody() -> list[str]:
-    """Return what makes a command that of another user."""
+    """Return the command prefix that runs a program as a different user."""
     if os.geteuid() != 0:
         pytest.skip("only root can run a program as another user")
     prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
@@ -493,7 +491,7 @@ except RegistryError as error:
 
 @pytest.mark.parametrize("racy", [True, False])
 @pytest.mark.parametrize("view", [{}, {"limit": 50}, {"shuffle": True, "seed": 1}])
-def test_a_cache_of_a_different_user_serves_a_warm_load(
+def test_cache_of_a_different_user_serves_a_warm_load(
     open_folder: Path,
     root: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -512,7 +510,7 @@ def test_a_cache_of_a_different_user_serves_a_warm_load(
 
 
 @pytest.mark.parametrize("offline", [True, False])
-def test_a_cache_that_can_not_be_read_is_a_cache_error(
+def test_unreadable_cache_is_a_cache_error(
     https: Https,
     open_folder: Path,
     one_dataset: OneDataset,
@@ -538,7 +536,7 @@ def test_a_cache_that_can_not_be_read_is_a_cache_error(
 
 @pytest.fixture
 def mount() -> Iterator[Callable[..., Path]]:
-    """Mount file systems, and take them away at the end."""
+    """Mount file systems, and unmount them at the end."""
     mounted: list[Path] = []
 
     def run(*arguments: str, at: Path) -> Path:
@@ -558,7 +556,7 @@ def mount() -> Iterator[Callable[..., Path]]:
 
 
 @pytest.mark.parametrize("place", ["local", "glob", "branch"])
-def test_a_read_only_cache_serves_a_warm_load(
+def test_read_only_cache_serves_a_warm_load(
     request: pytest.FixtureRequest,
     one_dataset: OneDataset,
     cache_dir: Path,
@@ -587,7 +585,7 @@ def source_at(place: str, request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_a_full_disk_is_a_cache_error_and_old_entries_stay(
+def test_full_disk_is_a_cache_error_and_preserves_old_entries(
     https: Https,
     one_dataset: OneDataset,
     tmp_path: Path,
@@ -611,7 +609,7 @@ def test_a_full_disk_is_a_cache_error_and_old_entries_stay(
     assert questions(get_dataset("data", root=old)) == QUESTIONS
 
 
-def test_sync_removes_what_killed_builds_left_a_day_ago(root: Path, cache_dir: Path) -> None:
+def test_sync_removes_day_old_leftovers_of_killed_builds(root: Path, cache_dir: Path) -> None:
     for name, age in (("old", 2 * 86_400), ("new", 60)):
         folder = cache_dir / "v1" / "tmp" / name
         folder.mkdir(parents=True)

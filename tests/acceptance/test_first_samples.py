@@ -36,16 +36,16 @@ def read_only_the_beginning(root: Path, limit: int) -> None:
 
 @pytest.fixture
 def s3_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Note how many bytes are asked of S3."""
-    asked: list[int] = []
+    """Record how many bytes are requested from S3."""
+    requested: list[int] = []
     fetch = s3fs.core.S3File._fetch_range
 
-    def noted(file: Any, start: int, end: int) -> Any:
-        asked.append(end - start)
+    def recorded(file: Any, start: int, end: int) -> Any:
+        requested.append(end - start)
         return fetch(file, start, end)
 
-    monkeypatch.setattr(s3fs.core.S3File, "_fetch_range", noted)
-    return asked
+    monkeypatch.setattr(s3fs.core.S3File, "_fetch_range", recorded)
+    return requested
 
 
 def test_less_than_one_percent_of_a_file_on_s3_is_read(
@@ -63,7 +63,7 @@ def test_less_than_one_percent_of_a_file_on_s3_is_read(
     assert not list(cache_dir.glob("v1/blobs/*"))
 
 
-def test_a_changed_object_is_read_again(one_dataset: OneDataset, s3: S3) -> None:
+def test_changed_object_is_read_again(one_dataset: OneDataset, s3: S3) -> None:
     s3.bucket("bucket")
     path = s3.put("bucket", "big.jsonl", lines(20_000))
     root = one_dataset({"type": "json", "path": path})
@@ -72,24 +72,22 @@ def test_a_changed_object_is_read_again(one_dataset: OneDataset, s3: S3) -> None
     assert get_dataset("data", root=root, limit=3)[1].target == "one"
 
 
-def test_an_https_response_is_closed_early(one_dataset: OneDataset, https: Https) -> None:
+def test_https_response_is_closed_early(one_dataset: OneDataset, https: Https) -> None:
     body = lines(200_000)
     path = https.put("/big.jsonl", body, etag="1")
     read_only_the_beginning(one_dataset({"type": "json", "path": path}), 50)
-    # What the connection's buffers hold comes on top of what is read.
+    # The connection buffers more than the reader consumes.
     assert 0 < sum(https.sent) < len(body) / 3
 
 
-def test_a_file_without_etag_is_downloaded_completely(
-    one_dataset: OneDataset, https: Https
-) -> None:
+def test_file_without_etag_is_downloaded_completely(one_dataset: OneDataset, https: Https) -> None:
     body = lines(20_000)
     root = one_dataset({"type": "json", "path": https.put("/big.jsonl", body)})
     read_only_the_beginning(root, 50)
     assert sum(https.sent) == len(body)
 
 
-def test_a_file_that_changes_while_its_start_is_read_is_an_error(
+def test_file_that_changes_while_its_start_is_read_is_an_error(
     one_dataset: OneDataset, s3: S3, monkeypatch: pytest.MonkeyPatch, cache_dir: Path
 ) -> None:
     s3.bucket("bucket")
@@ -136,7 +134,7 @@ def test_only_the_first_row_group_of_a_parquet_repository_is_read(
     assert hub.requests == []
 
 
-def test_a_repository_of_other_formats_is_downloaded_completely(
+def test_repository_of_other_formats_is_downloaded_completely(
     one_dataset: OneDataset, hub: HubEmulator
 ) -> None:
     commit = hub.commit("org/lines", {"test.jsonl": lines(50)})
@@ -159,7 +157,7 @@ def local_lines(root: Path, count: int) -> Path:
 
 
 @pytest.mark.usefixtures("large_from")
-def test_the_end_of_a_large_local_file_is_never_read(one_dataset: OneDataset) -> None:
+def test_end_of_a_large_local_file_is_never_read(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "big.jsonl"})
     path = local_lines(root, 5_000)
     with path.open("ab") as file:
@@ -171,7 +169,7 @@ def test_the_end_of_a_large_local_file_is_never_read(one_dataset: OneDataset) ->
 
 
 @pytest.mark.usefixtures("large_from")
-def test_once_all_samples_are_cached_the_first_are_a_view_of_them(
+def test_first_samples_are_a_view_once_all_samples_are_cached(
     one_dataset: OneDataset, cache_dir: Path
 ) -> None:
     root = one_dataset({"type": "json", "path": "big.jsonl"})
@@ -191,7 +189,7 @@ def test_once_all_samples_are_cached_the_first_are_a_view_of_them(
     ],
     ids=str,
 )
-def test_views_of_all_samples_read_all(
+def test_views_of_all_samples_read_the_complete_file(
     one_dataset: OneDataset, cache_dir: Path, keys: dict[str, Any]
 ) -> None:
     root = one_dataset({"type": "json", "path": "big.jsonl"}, limit=5, **keys)
@@ -202,7 +200,7 @@ def test_views_of_all_samples_read_all(
 
 
 @pytest.mark.usefixtures("large_from")
-def test_the_expected_count_is_not_checked_for_first_samples(one_dataset: OneDataset) -> None:
+def test_expected_count_is_not_checked_for_first_samples(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "big.jsonl"}, expect={"samples": 7})
     local_lines(root, 500)
     read_only_the_beginning(root, 5)
@@ -211,7 +209,7 @@ def test_the_expected_count_is_not_checked_for_first_samples(one_dataset: OneDat
 
 
 @pytest.mark.usefixtures("large_from")
-def test_a_condition_is_counted_in_samples(one_dataset: OneDataset) -> None:
+def test_condition_is_counted_in_samples(one_dataset: OneDataset) -> None:
     root = one_dataset(
         {"type": "json", "path": "big.jsonl"}, where={"value": "a", "regex": "7$"}, limit=3
     )

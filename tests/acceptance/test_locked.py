@@ -65,7 +65,7 @@ def change_manifest(root: Path, **keys: Any) -> None:
 
 @dataclass(frozen=True)
 class Upstream:
-    """A source that can move, and fail."""
+    """A source that can change and fail."""
 
     source: dict[str, Any]
     put: Callable[[Sequence[Mapping[str, str]]], object]
@@ -96,7 +96,7 @@ def on_https(request: pytest.FixtureRequest) -> Upstream:
 
 
 def on_s3(request: pytest.FixtureRequest) -> Upstream:
-    """Serve a bucket; what S3 answers when it fails comes from a site in its place."""
+    """Serve a bucket; error responses of S3 come from a web server in its place."""
     s3: S3 = request.getfixturevalue("s3")
     site: Https = request.getfixturevalue("https")
     patch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
@@ -152,7 +152,7 @@ def test_two_machines_with_one_lock_have_the_same_samples(
 
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("state", ["online", "offline", "404", "503", "401"])
-def test_a_changed_upstream_returns_the_old_samples_or_an_error(
+def test_changed_upstream_yields_the_old_samples_or_an_error(
     upstream: Upstream,
     pinned: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -202,7 +202,7 @@ def test_bytes_with_a_different_digest_never_enter_the_cache(
 
 
 @pytest.mark.parametrize("place", ["https", "s3"])
-def test_the_start_is_read_only_if_the_file_still_matches_its_pin(
+def test_start_is_read_only_if_the_file_still_matches_its_pin(
     place: str,
     request: pytest.FixtureRequest,
     one_dataset: OneDataset,
@@ -220,7 +220,7 @@ def test_the_start_is_read_only_if_the_file_still_matches_its_pin(
     before = upstream.requests()
     assert rows_of(get_dataset("data", root=root, limit=3)) == long[:3]
     assert upstream.requests() == before, "a pinned warm load asks for nothing"
-    # The same size, and the first samples are as they were; the rest is not.
+    # Same size and same first samples; the rest differs.
     upstream.put([*long[:-1], {**long[-1], "a": "9999"}])
     another_machine(monkeypatch, tmp_path, "third")
     with pytest.raises(DigestMismatchError):
@@ -244,7 +244,7 @@ def test_without_validators_the_start_is_not_assumed_to_match_the_pin(
 # --- manifest and lock disagree ---
 
 
-def test_a_changed_view_uses_the_pinned_bytes(upstream: Upstream, pinned: Path) -> None:
+def test_changed_view_uses_the_pinned_bytes(upstream: Upstream, pinned: Path) -> None:
     upstream.put(NEW)
     change_manifest(pinned, limit=19)
     assert rows_of(get_dataset("data", root=pinned)) == OLD[:19]
@@ -259,7 +259,7 @@ def test_a_changed_view_uses_the_pinned_bytes(upstream: Upstream, pinned: Path) 
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == OLD[:19]
 
 
-def test_a_changed_description_is_no_change(pinned: Path) -> None:
+def test_changed_description_is_not_a_change(pinned: Path) -> None:
     before = (pinned / "datasets.lock").read_bytes()
     change_manifest(pinned, description="Another.", tags=["new"], expect={"samples": 20})
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == OLD
@@ -267,7 +267,7 @@ def test_a_changed_description_is_no_change(pinned: Path) -> None:
     assert (pinned / "datasets.lock").read_bytes() == before
 
 
-def test_a_changed_source_is_looked_up_and_refused_when_frozen(
+def test_changed_source_is_looked_up_or_rejected_when_frozen(
     upstream: Upstream, pinned: Path, tmp_path: Path
 ) -> None:
     (pinned / "own.jsonl").write_bytes(jsonl(NEW))
@@ -281,9 +281,7 @@ def test_a_changed_source_is_looked_up_and_refused_when_frozen(
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == NEW
 
 
-def test_only_the_new_one_of_several_sources_is_looked_up(
-    https: Https, one_dataset: OneDataset
-) -> None:
+def test_only_the_new_source_is_looked_up(https: Https, one_dataset: OneDataset) -> None:
     one, two = https.put("/1.jsonl", jsonl(OLD[:5])), https.put("/2.jsonl", jsonl(OLD[5:]))
     root = one_dataset({"type": "json", "path": [one]})
     assert lock(root) == 0
@@ -295,7 +293,7 @@ def test_only_the_new_one_of_several_sources_is_looked_up(
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
 
 
-def test_a_branch_changed_in_the_manifest_is_looked_up(
+def test_branch_changed_in_the_manifest_is_looked_up(
     hub: HubEmulator, one_dataset: OneDataset
 ) -> None:
     repo = "acme/branches"
@@ -370,7 +368,7 @@ def test_overriding_split_or_revision_ignores_the_pin(
 # --- local files ---
 
 
-def test_a_local_file_that_changed_is_an_error_until_it_is_upgraded(
+def test_local_file_that_changed_is_an_error_until_it_is_upgraded(
     one_dataset: OneDataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = one_dataset({"type": "json", "path": "own.jsonl"})
@@ -391,7 +389,7 @@ def test_a_local_file_that_changed_is_an_error_until_it_is_upgraded(
     assert rows_of(get_dataset("data", root=root, locked=True)) == NEW
 
 
-def test_a_pinned_glob_means_the_files_that_it_matched(one_dataset: OneDataset) -> None:
+def test_pinned_glob_resolves_to_the_files_that_it_matched(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "part-*.jsonl"})
     (root / "part-1.jsonl").write_bytes(jsonl(OLD[:9]))
     (root / "part-2.jsonl").write_bytes(jsonl(OLD[9:]))
@@ -407,7 +405,7 @@ def test_a_pinned_glob_means_the_files_that_it_matched(one_dataset: OneDataset) 
         get_dataset("data", root=root)
 
 
-def test_a_remote_glob_is_not_listed_again(s3: S3, one_dataset: OneDataset) -> None:
+def test_remote_glob_is_not_listed_again(s3: S3, one_dataset: OneDataset) -> None:
     s3.bucket("bucket")
     s3.put("bucket", "1.jsonl", jsonl(OLD))
     root = one_dataset({"type": "json", "path": "s3://bucket/*.jsonl"})
@@ -418,7 +416,7 @@ def test_a_remote_glob_is_not_listed_again(s3: S3, one_dataset: OneDataset) -> N
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
 
 
-def test_a_pinned_folder_means_the_files_that_it_had(one_dataset: OneDataset) -> None:
+def test_pinned_folder_resolves_to_its_recorded_files(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "hf", "path": "./folder", "split": "train"})
     (root / "folder").mkdir()
     (root / "folder" / "data.jsonl").write_bytes(jsonl(OLD))
@@ -454,7 +452,7 @@ def test_digests_of_files_beside_a_source_do_not_depend_on_the_machine(
 # --- the samples themselves ---
 
 
-def test_samples_of_changed_code_are_an_error_each_time(
+def test_samples_changed_by_code_are_an_error_each_time(
     pinned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (pinned / "datasets.lock").read_text(encoding="utf-8")
@@ -486,7 +484,7 @@ def test_samples_are_compared_once_and_not_at_each_open(
 # --- upgrades ---
 
 
-def test_an_upgrade_reports_what_changed(
+def test_upgrade_lists_the_changes(
     upstream: Upstream, pinned: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     was = pin_of(pinned)
@@ -498,14 +496,14 @@ def test_an_upgrade_reports_what_changed(
     assert lock(pinned, "--upgrade") == 0
     now = pin_of(pinned)
     moved = f"{was.sources[0].short} → {now.sources[0].short}"
-    said = capsys.readouterr().out.splitlines()
-    assert said == [
+    output = capsys.readouterr().out.splitlines()
+    assert output == [
         f"data: {moved}, 20 samples, 3 changed",
         f"{pinned / 'datasets.lock'}: 1 of 1 datasets pinned",
     ]
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == NEW
     assert lock(pinned, "--upgrade") == 0
-    assert capsys.readouterr().out.splitlines() == said[1:], "nothing moved"
+    assert capsys.readouterr().out.splitlines() == output[1:], "nothing moved"
 
 
 @pytest.mark.parametrize(
@@ -517,7 +515,7 @@ def test_an_upgrade_reports_what_changed(
         ([{**row, "unread": "x"} for row in OLD], "20 samples, none changed"),
     ],
 )
-def test_an_upgrade_counts_what_changed(
+def test_upgrade_counts_the_changes(
     https: Https,
     one_dataset: OneDataset,
     capsys: pytest.CaptureFixture[str],
@@ -532,7 +530,7 @@ def test_an_upgrade_counts_what_changed(
     assert capsys.readouterr().out.splitlines()[0].partition(", ")[2] == text
 
 
-def test_an_upgrade_on_a_machine_without_the_old_samples_says_so(
+def test_upgrade_without_the_old_samples_on_this_machine_is_reported(
     https: Https,
     one_dataset: OneDataset,
     capsys: pytest.CaptureFixture[str],
@@ -550,7 +548,7 @@ def test_an_upgrade_on_a_machine_without_the_old_samples_says_so(
 
 
 @pytest.mark.parametrize("status", [404, 503, 401])
-def test_a_failed_upgrade_keeps_the_pin(
+def test_failed_upgrade_keeps_the_pin(
     upstream: Upstream, pinned: Path, capsys: pytest.CaptureFixture[str], status: int
 ) -> None:
     before = (pinned / "datasets.lock").read_bytes()
@@ -566,7 +564,7 @@ def test_a_failed_upgrade_keeps_the_pin(
 # --- queries ---
 
 
-def test_the_lock_contains_no_url_query_but_a_new_query_is_a_new_source(
+def test_lock_contains_no_url_query_but_a_new_query_is_a_new_source(
     https: Https, one_dataset: OneDataset
 ) -> None:
     url = https.put("/data.jsonl", jsonl(OLD), etag="1")

@@ -1,4 +1,4 @@
-"""The main job through the doors that a user takes, against the Hub's emulator."""
+"""The main use case through the public interfaces, with the Hub emulator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNIQUE, REPEATED = 13_937, 105
 
 
 def mmlu_records() -> list[dict[str, Any]]:
-    """Make as many records as the real dataset has, as many of them twice."""
+    """Make as many records and duplicates as the real dataset has."""
     records = [
         {
             "question": f"Which is number {number}?",
@@ -37,7 +37,7 @@ def mmlu_records() -> list[dict[str, Any]]:
 def served(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[HubEmulator, dict[str, str]]]:
-    """Serve mmlu under its real commit; give the environment of a fresh user."""
+    """Serve mmlu under its real commit; return the environment of a new user."""
     home = tmp_path_factory.mktemp("home")
     with HubEmulator() as hub:
         files = parquet_repo({"all": {"test": mmlu_records()}})
@@ -64,7 +64,7 @@ def run(arguments: list[str], environment: dict[str, str]) -> subprocess.Complet
     )
 
 
-def test_the_line_of_python_gives_the_same_sample_cold_warm_and_offline(
+def test_get_dataset_returns_the_same_sample_cold_warm_and_offline(
     served: tuple[HubEmulator, dict[str, str]],
 ) -> None:
     hub, environment = served
@@ -96,10 +96,10 @@ def test_sync_builds_once_and_both_views_share_the_samples(
     assert [entry["samples"] for entry in listed] == [UNIQUE]
 
 
-def test_the_order_of_a_seed_is_fixed_for_ever(
+def test_order_for_a_given_seed_never_changes(
     served: tuple[HubEmulator, dict[str, str]],
 ) -> None:
     _, environment = served
     code = "from registry import get_dataset; print(*[s.choices[0] for s in get_dataset('mmlu-small')[:4]])"
-    # numpy.random.default_rng(42).permutation(13937)[:4]; a library that changes it is noticed.
+    # numpy.random.default_rng(42).permutation(13937)[:4]; detects a library that changes it.
     assert run(["-c", code], environment).stdout.split() == ["12956", "2059", "12973", "285"]

@@ -55,7 +55,7 @@ def with_crlf(data: bytes) -> bytes:
     return data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
 
 
-# Suffix of the file, and what is made of the published bytes; the samples stay the same.
+# File suffix, and the conversion of the published bytes; the samples are the same.
 FORMS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "as published": ("", bytes),
     "CRLF": ("", with_crlf),
@@ -70,7 +70,7 @@ FORMS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_gsm8k_in_any_form(shared_data: Path, tmp_path: Path, form: str) -> None:
+def test_gsm8k_loads_from_every_file_format(shared_data: Path, tmp_path: Path, form: str) -> None:
     suffix, change = FORMS[form]
     published = (shared_data / "gsm8k-test.jsonl").read_bytes()
     file = tmp_path / f"gsm8k.jsonl{suffix}"
@@ -88,7 +88,7 @@ def test_gsm8k_in_any_form(shared_data: Path, tmp_path: Path, form: str) -> None
         assert sample.metadata == {"reasoning": reasoning.strip()}
 
 
-def test_humaneval_as_published(shared_data: Path) -> None:
+def test_humaneval_loads_as_published(shared_data: Path) -> None:
     file = shared_data / "HumanEval.jsonl.gz"
     records = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
     dataset = get_dataset("humaneval", root=REPOSITORY, source=str(file))
@@ -101,7 +101,9 @@ def test_humaneval_as_published(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_freshqa_in_any_form(shared_data: Path, catalog_root: CatalogRoot, form: str) -> None:
+def test_freshqa_loads_from_every_file_format(
+    shared_data: Path, catalog_root: CatalogRoot, form: str
+) -> None:
     suffix, change = FORMS[form]
     published = shared_data / "freshqa-2024-10-28.csv"
     root = catalog_root({"freshqa": FRESHQA.replace("freshqa.csv", f"freshqa.csv{suffix}")})
@@ -132,7 +134,7 @@ LONG = b'{"q": "' + bytes(str(list(range(9999))), "ascii") + b'"}\n'
 CUT = "the compressed data is damaged or truncated"
 
 Bad = tuple[str, bytes, dict[str, Any], type[RegistryError], str]
-# File, its bytes, further keys of the dataset, error, and what the error says.
+# File, its bytes, additional keys of the dataset, error class and error text.
 BAD: dict[str, Bad] = {
     "short row": (
         "data.csv",
@@ -312,7 +314,7 @@ BAD: dict[str, Bad] = {
 
 
 @pytest.mark.parametrize("fault", BAD)
-def test_a_bad_file_is_an_error_that_says_where_and_leaves_nothing(
+def test_invalid_file_is_an_error_with_its_position_and_leaves_no_cache_entry(
     one_dataset: OneDataset, cache_dir: Path, fault: str
 ) -> None:
     name, content, keys, error, message = BAD[fault]
@@ -330,7 +332,7 @@ def test_a_bad_file_is_an_error_that_says_where_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("name", ["data.txt", "data", "data.xlsx", "data.gz", "data.csv.zip"])
-def test_a_source_of_an_unknown_suffix_is_refused_with_the_known_ones(
+def test_unknown_suffix_is_rejected_with_a_list_of_known_suffixes(
     one_dataset: OneDataset, tmp_path: Path, name: str
 ) -> None:
     root = one_dataset({"type": "csv", "path": "data.csv"})

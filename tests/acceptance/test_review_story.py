@@ -81,12 +81,12 @@ class Repository:
         self.write(name, text.replace(old, new))
 
     def lock(self, *arguments: str) -> None:
-        """Pin with `registry lock`; digests of the pins have names from now on."""
+        """Pin with `registry lock`, and register names for the digests of the pins."""
         assert main(["lock", *arguments]) == 0, self._capsys.readouterr().err
         self._capsys.readouterr()
 
     def name(self, value: str, name: str) -> str:
-        """Show a digest or commit by a name from now on."""
+        """Replace a digest or commit by a name in later output."""
         self._names[value[:12]] = name
         return value
 
@@ -95,7 +95,7 @@ class Repository:
         self.git("commit", "--quiet", "--message", message)
 
     def diff(self, *arguments: str) -> tuple[int, str]:
-        """Return the exit code and the exact text, digests of commits taken out."""
+        """Return the exit code and the exact text without commit digests."""
         code = main(["diff", *arguments])
         text, errors = self._capsys.readouterr()
         assert "Traceback" not in errors
@@ -131,11 +131,11 @@ def quiz(repository: Repository, hub: HubEmulator) -> Repository:
     return repository
 
 
-def test_nothing_differs_at_first(repository: Repository) -> None:
+def test_unchanged_repository_has_no_differences(repository: Repository) -> None:
     assert repository.diff() == (0, "merge base (…) → work tree\nno differences\n")
 
 
-def test_a_new_dataset_is_shown_with_what_it_says_and_its_samples(
+def test_new_dataset_is_shown_with_its_manifest_and_samples(
     repository: Repository, hub: HubEmulator
 ) -> None:
     first = hub.commit("org/quiz", parquet_repo({"default": {"test": RECORDS[:1]}}))
@@ -167,7 +167,7 @@ merge base (…) → work tree
     )
 
 
-def test_a_limit_is_a_change_of_the_subset(quiz: Repository) -> None:
+def test_limit_changes_the_subset(quiz: Repository) -> None:
     quiz.edit("m/quiz.yaml", "limit: 2", "limit: 3")
     assert quiz.diff("HEAD", "--build") == (
         1,
@@ -185,7 +185,7 @@ HEAD (…) → work tree
     )
 
 
-def test_a_seed_with_a_limit_changes_the_selection(quiz: Repository) -> None:
+def test_seed_with_a_limit_changes_the_selection(quiz: Repository) -> None:
     quiz.edit("m/quiz.yaml", "seed: 1", "seed: 3")
     assert quiz.diff("HEAD", "--build") == (
         1,
@@ -212,7 +212,7 @@ HEAD (…) → work tree
     )
 
 
-def test_a_seed_without_a_limit_only_moves_samples(quiz: Repository) -> None:
+def test_seed_without_a_limit_only_moves_samples(quiz: Repository) -> None:
     quiz.edit("m/quiz.yaml", "    limit: 2\n", "")
     quiz.commit("Take all")
     quiz.edit("m/quiz.yaml", "seed: 1", "seed: 3")
@@ -229,7 +229,7 @@ HEAD (…) → work tree
     )
 
 
-def test_a_field_changes_the_dataset_and_what_inherits_it(quiz: Repository) -> None:
+def test_changed_field_affects_the_dataset_and_its_children(quiz: Repository) -> None:
     quiz.edit("m/quiz.yaml", "input: q", 'input: {template: "{q} Answer briefly."}')
     assert quiz.diff("HEAD", "--build", "-n", "1") == (
         1,
@@ -253,7 +253,7 @@ HEAD (…) → work tree
     )
 
 
-def test_a_description_is_documentation_only_and_builds_nothing(quiz: Repository) -> None:
+def test_description_change_is_documentation_only_and_builds_nothing(quiz: Repository) -> None:
     quiz.edit("m/quiz.yaml", "Four questions.", "Four questions on the world.")
     assert quiz.diff("HEAD", "--build") == (
         1,
@@ -271,8 +271,8 @@ HEAD (…) → work tree
     )
 
 
-def test_a_new_revision_is_a_new_source(quiz: Repository, hub: HubEmulator) -> None:
-    second = hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
+def test_new_revision_is_a_new_source(quiz: Repository, hub: HubEmulator) -> None:
+    second = hub.commit("org/quiz", parquet_repo({"default": {"test": corrected()}}))
     quiz.name(second, "<second>")
     quiz.edit("m/quiz.yaml", "revision: main", f"revision: {second}")
     quiz.lock()
@@ -306,7 +306,7 @@ HEAD (…) → work tree
     )
 
 
-def mended() -> list[dict[str, Any]]:
+def corrected() -> list[dict[str, Any]]:
     first, *others = RECORDS
     return [{**first, "q": "What is the capital of France?"}, *others[:-1]]
 
@@ -339,7 +339,7 @@ HEAD (…) → work tree
     )
 
 
-def test_a_file_of_the_repository_is_compared_by_its_bytes(quiz: Repository) -> None:
+def test_files_in_the_repository_are_compared_by_content(quiz: Repository) -> None:
     quiz.edit("own.csv", "Two?,2", "Two?,two")
     quiz.lock("--upgrade", "own")
     assert quiz.diff("HEAD", "--build") == (
@@ -358,7 +358,7 @@ HEAD (…) → work tree
     )
 
 
-def test_a_dataset_with_only_a_new_name_is_renamed(quiz: Repository) -> None:
+def test_dataset_with_only_a_new_name_is_reported_as_renamed(quiz: Repository) -> None:
     quiz.edit("m/own.yaml", "  own:\n", "  mine:\n")
     assert quiz.diff("HEAD") == (
         1,
@@ -371,7 +371,7 @@ HEAD (…) → work tree
     )
 
 
-def test_the_comment_of_a_pull_request_says_the_same(quiz: Repository) -> None:
+def test_pull_request_comment_shows_the_same_changes(quiz: Repository) -> None:
     quiz.git("switch", "--quiet", "--create", "topic")
     quiz.edit("m/quiz.yaml", "limit: 2", "limit: 3")
     quiz.commit("Take three")
@@ -398,15 +398,15 @@ def test_the_comment_of_a_pull_request_says_the_same(quiz: Repository) -> None:
     )
 
 
-def test_a_revision_is_taken_from_the_lock_and_stands_for_the_same_samples(
+def test_revision_taken_from_the_lock_selects_the_same_samples(
     quiz: Repository, hub: HubEmulator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (first,) = set(re.findall(r'revision: "?(\w{40})', (quiz.root / "datasets.lock").read_text()))
-    hub.commit("org/quiz", parquet_repo({"default": {"test": mended()}}))
+    hub.commit("org/quiz", parquet_repo({"default": {"test": corrected()}}))
     assert main(["validate", "--fix"]) == 0
-    said = capsys.readouterr().out
-    assert "fixed m/quiz.yaml: took the revision of $.datasets.quiz.source from dat" in said
-    assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: pinned for an older manifest" in said
+    output = capsys.readouterr().out
+    assert "fixed m/quiz.yaml: took the revision of $.datasets.quiz.source from dat" in output
+    assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: pinned for an older manifest" in output
     assert f"revision: {first}\n" in (quiz.root / "m/quiz.yaml").read_text(encoding="utf-8")
     quiz.lock()
     code, text = quiz.diff("HEAD")

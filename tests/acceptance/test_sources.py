@@ -99,7 +99,7 @@ FORMS = [(suffix, "") for suffix in ENCODERS] + [
 
 
 @pytest.mark.parametrize(("suffix", "packed"), FORMS)
-def test_a_file_on_s3_is_read(s3: S3, one_dataset: OneDataset, suffix: str, packed: str) -> None:
+def test_file_on_s3_is_read(s3: S3, one_dataset: OneDataset, suffix: str, packed: str) -> None:
     kind, encode = ENCODERS[suffix]
     s3.bucket("bucket")
     url = s3.put("bucket", f"data{suffix}{packed}", PACKERS[packed](encode(ROWS)))
@@ -111,7 +111,7 @@ def test_a_file_on_s3_is_read(s3: S3, one_dataset: OneDataset, suffix: str, pack
 
 
 @pytest.mark.parametrize("name", ["a b", "50%25", "ü", "part#1", "a;b&c=d"])
-def test_a_key_on_s3_may_have_any_character(s3: S3, one_dataset: OneDataset, name: str) -> None:
+def test_s3_key_may_contain_any_character(s3: S3, one_dataset: OneDataset, name: str) -> None:
     s3.bucket("bucket")
     url = s3.put("bucket", f"{name}.jsonl.gz", gzip.compress(jsonl()))
     dataset = get_dataset("data", root=one_dataset({"type": "json", "path": url}))
@@ -129,7 +129,7 @@ def test_a_key_on_s3_may_have_any_character(s3: S3, one_dataset: OneDataset, nam
         ("s3://bucket/**/*.jsonl", [3, 0, 1, 10, 2]),
     ],
 )
-def test_paths_keep_their_order_and_globs_are_sorted(
+def test_path_order_is_preserved_and_globs_are_sorted(
     s3: S3, one_dataset: OneDataset, path: str | list[str], numbers: list[int]
 ) -> None:
     s3.bucket("bucket")
@@ -140,7 +140,7 @@ def test_paths_keep_their_order_and_globs_are_sorted(
     assert questions(dataset) == [str(number) for number in numbers]
 
 
-def test_new_and_changed_objects_of_a_glob_are_noticed(s3: S3, one_dataset: OneDataset) -> None:
+def test_new_and_changed_objects_of_a_glob_are_detected(s3: S3, one_dataset: OneDataset) -> None:
     s3.bucket("bucket")
     s3.put("bucket", "1.jsonl", jsonl(ROWS[:1]))
     root = one_dataset({"type": "json", "path": "s3://bucket/*.jsonl"})
@@ -153,7 +153,7 @@ def test_new_and_changed_objects_of_a_glob_are_noticed(s3: S3, one_dataset: OneD
 
 @dataclass
 class ForeignS3:
-    """An endpoint that a manifest names: serves one file everywhere, or refuses everyone."""
+    """An endpoint in a manifest: serves one file at every path, or rejects all requests."""
 
     url: str = ""
     refusal: str = ""
@@ -184,7 +184,7 @@ def foreign_server() -> Iterator[ForeignS3]:
 
 @pytest.fixture
 def foreign(s3: S3, foreign_server: ForeignS3, monkeypatch: pytest.MonkeyPatch) -> ForeignS3:
-    """Give an endpoint that is not that of the user's environment."""
+    """Return an endpoint that differs from the one in the user's environment."""
     monkeypatch.setenv("AWS_SESSION_TOKEN", "test-token")
     monkeypatch.setenv("QA_KEY", "qa-key")
     monkeypatch.setenv("QA_SECRET", "qa-secret")
@@ -193,7 +193,7 @@ def foreign(s3: S3, foreign_server: ForeignS3, monkeypatch: pytest.MonkeyPatch) 
     return foreign_server
 
 
-def test_credentials_come_from_the_variables_that_fs_options_name(
+def test_credentials_come_from_the_environment_variables_in_fs_options(
     foreign: ForeignS3, one_dataset: OneDataset
 ) -> None:
     options = {
@@ -220,7 +220,7 @@ def test_credentials_come_from_the_variables_that_fs_options_name(
     ],
 )
 @pytest.mark.parametrize("nested", [False, True])
-def test_own_credentials_do_not_go_to_the_endpoint_of_a_manifest(
+def test_default_credentials_are_not_sent_to_a_manifest_endpoint(
     foreign: ForeignS3,
     one_dataset: OneDataset,
     tmp_path: Path,
@@ -240,9 +240,7 @@ def test_own_credentials_do_not_go_to_the_endpoint_of_a_manifest(
     assert foreign.authorizations == []
 
 
-def test_an_anonymous_visit_shows_no_credentials(
-    foreign: ForeignS3, one_dataset: OneDataset
-) -> None:
+def test_anonymous_access_sends_no_credentials(foreign: ForeignS3, one_dataset: OneDataset) -> None:
     options = {"anon": True, "endpoint_url": foreign.url}
     source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
     assert questions(get_dataset("data", root=one_dataset(source))) == QUESTIONS
@@ -250,7 +248,7 @@ def test_an_anonymous_visit_shows_no_credentials(
 
 
 @pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "InvalidAccessKeyId"])
-def test_refused_credentials_are_an_access_error(
+def test_rejected_credentials_are_an_access_error(
     foreign: ForeignS3, one_dataset: OneDataset, cache_dir: Path, code: str
 ) -> None:
     foreign.refusal = code
@@ -292,7 +290,7 @@ def test_refused_credentials_are_an_access_error(
         ),
     ],
 )
-def test_an_s3_error_gives_the_reason(
+def test_s3_error_includes_the_reason(
     s3: S3,
     one_dataset: OneDataset,
     cache_dir: Path,
@@ -327,7 +325,7 @@ def test_an_s3_error_gives_the_reason(
         ("da\0ta.jsonl", {}),
     ],
 )
-def test_an_invalid_location_or_option_is_a_source_error(
+def test_invalid_location_or_option_is_a_source_error(
     s3: S3, one_dataset: OneDataset, path: str, options: dict[str, Any]
 ) -> None:
     root = one_dataset({"type": "json", "path": path, "fs_options": options})
@@ -355,7 +353,7 @@ def test_one_client_serves_all_objects_of_a_source(
     assert len(made) <= 2
 
 
-def test_a_second_load_over_https_only_checks_the_validators(
+def test_second_load_over_https_only_checks_the_validators(
     https: Https, one_dataset: OneDataset
 ) -> None:
     url = https.put("/data.jsonl", jsonl(), etag="1")
@@ -379,7 +377,7 @@ def test_a_second_load_over_https_only_checks_the_validators(
         ({}, {}),
     ],
 )
-def test_a_changed_file_of_the_same_size_is_noticed(
+def test_changed_file_of_the_same_size_is_detected(
     https: Https, one_dataset: OneDataset, before: dict[str, str], after: dict[str, str]
 ) -> None:
     url = https.put("/data.jsonl", jsonl(ROWS[:1]), headers=before)
@@ -402,7 +400,7 @@ def test_a_changed_file_of_the_same_size_is_noticed(
     ],
 )
 @pytest.mark.parametrize("warm", [False, True])
-def test_a_site_that_refuses_is_an_error_even_if_the_file_is_cached(
+def test_server_error_is_raised_even_if_the_file_is_cached(
     https: Https,
     one_dataset: OneDataset,
     status: int,
@@ -421,7 +419,7 @@ def test_a_site_that_refuses_is_an_error_even_if_the_file_is_cached(
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
-def test_an_unreachable_site_is_an_error_with_its_url(one_dataset: OneDataset) -> None:
+def test_unreachable_site_is_an_error_with_its_url(one_dataset: OneDataset) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"https://127.0.0.1:{unused.getsockname()[1]}/data.jsonl"
@@ -431,7 +429,7 @@ def test_an_unreachable_site_is_an_error_with_its_url(one_dataset: OneDataset) -
 
 
 @pytest.mark.parametrize("suffix", ENCODERS)
-def test_an_html_page_in_the_place_of_data_is_an_error(
+def test_html_page_instead_of_data_is_an_error(
     https: Https, one_dataset: OneDataset, cache_dir: Path, suffix: str
 ) -> None:
     kind, encode = ENCODERS[suffix]
@@ -446,7 +444,7 @@ def test_an_html_page_in_the_place_of_data_is_an_error(
 
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize("cut", [1, len(jsonl(ROWS[2:])), len(jsonl())])
-def test_a_cut_transfer_leaves_nothing_in_the_cache(
+def test_interrupted_transfer_leaves_nothing_in_the_cache(
     https: Https, one_dataset: OneDataset, cache_dir: Path, cut: int, announced: bool
 ) -> None:
     url = https.put("/data.jsonl", jsonl(), etag="1", cut=cut, announced=announced)
@@ -459,7 +457,7 @@ def test_a_cut_transfer_leaves_nothing_in_the_cache(
 
 
 def visible(text: str) -> bool:
-    """Tell whether some of the secret stands in a text, however it is quoted there."""
+    """Return whether a text contains part of the secret, in any quoting."""
     return "SECRET" in text
 
 
@@ -483,7 +481,7 @@ BREAKS: dict[str, Callable[[Https], object]] = {
 
 
 @pytest.mark.parametrize("reason", BREAKS)
-def test_the_query_of_a_url_is_in_no_error(
+def test_url_query_is_not_in_error_messages(
     https: Https, one_dataset: OneDataset, cache_dir: Path, reason: str
 ) -> None:
     root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl?ticket={SECRET}"})
@@ -495,9 +493,7 @@ def test_the_query_of_a_url_is_in_no_error(
 
 
 @pytest.mark.parametrize("reason", BREAKS)
-def test_the_query_of_a_url_is_in_no_traceback(
-    https: Https, one_dataset: OneDataset, reason: str
-) -> None:
+def test_url_query_is_not_in_tracebacks(https: Https, one_dataset: OneDataset, reason: str) -> None:
     root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl?ticket={SECRET}"})
     BREAKS[reason](https)
     with pytest.raises(RegistryError) as caught:
@@ -506,7 +502,7 @@ def test_the_query_of_a_url_is_in_no_traceback(
 
 
 @pytest.mark.parametrize("location", ["{url}/data.jsonl?sig=SECRET", "{url}/data?sig=SECRET"])
-def test_the_query_of_an_override_is_in_no_error(
+def test_override_url_query_is_not_in_error_messages(
     https: Https, one_dataset: OneDataset, location: str
 ) -> None:
     root = one_dataset({"type": "json", "path": "data.jsonl"})
@@ -516,7 +512,7 @@ def test_the_query_of_an_override_is_in_no_error(
 
 
 def contents(folder: Path) -> Iterator[str]:
-    """Yield names and bytes of all that lies below a folder."""
+    """Yield names and contents of all files below a folder."""
     for path in folder.rglob("*"):
         yield path.name
         if path.is_file():
@@ -526,14 +522,14 @@ def contents(folder: Path) -> Iterator[str]:
 @pytest.mark.parametrize(
     "location", ["https://{host}/data.jsonl?sig=SECRET", "https://user:SECRET@{host}/data.jsonl"]
 )
-def test_secrets_of_a_url_stay_out_of_the_cache(
+def test_url_secrets_are_not_written_to_the_cache(
     https: Https, one_dataset: OneDataset, cache_dir: Path, location: str
 ) -> None:
     row = {**ROWS[0], "files": {"notes.txt": "notes/1.txt"}}
     https.put("/data.jsonl", jsonl([row]), etag="1")
     https.put("/notes/1.txt", b"A note.")
     url = location.format(host=urlsplit(https.url).netloc)
-    # A manifest with such a URL is refused; it is given when it is used.
+    # A manifest with such a URL is rejected, so it is passed as an override.
     root = one_dataset({"type": "json", "path": "data.jsonl"})
     dataset = get_dataset("data", root=root, source=url)
     assert questions(dataset) == QUESTIONS[:1]
@@ -558,7 +554,7 @@ def test_secrets_of_a_url_stay_out_of_the_cache(
     ],
 )
 @pytest.mark.parametrize("broken", [False, True])
-def test_the_query_of_a_url_is_in_no_output_of_the_command_line(
+def test_url_query_is_not_in_command_line_output(
     https: Https,
     one_dataset: OneDataset,
     capsys: pytest.CaptureFixture[str],
@@ -584,9 +580,7 @@ def commit(hub: HubEmulator, rows: Rows = ROWS, path: str = "org/name") -> str:
     return hub.commit(path, parquet_repo({"cfg": {"test": records, "train": records}}))
 
 
-def test_a_pinned_dataset_of_the_hub_makes_no_request_once_it_is_built(
-    hub: HubEmulator, cache_dir: Path
-) -> None:
+def test_pinned_hub_dataset_makes_no_request_once_built(hub: HubEmulator, cache_dir: Path) -> None:
     rows = [
         {
             "question": f"Which is {n}?",
@@ -610,7 +604,7 @@ def test_a_pinned_dataset_of_the_hub_makes_no_request_once_it_is_built(
 
 
 @pytest.mark.parametrize("revision", [None, "main"])
-def test_a_floating_revision_is_looked_up_each_time(
+def test_floating_revision_is_looked_up_each_time(
     hub: HubEmulator, one_dataset: OneDataset, revision: str | None
 ) -> None:
     commit(hub, ROWS[:2])
@@ -623,7 +617,7 @@ def test_a_floating_revision_is_looked_up_each_time(
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
-def test_cached_false_builds_again_only_what_is_not_pinned(
+def test_cached_false_rebuilds_only_unpinned_sources(
     hub: HubEmulator, one_dataset: OneDataset
 ) -> None:
     sha = commit(hub)
@@ -648,7 +642,7 @@ def test_cached_false_builds_again_only_what_is_not_pinned(
         ({"path": "org/script", "trust": True}, SourceError, "script.py, which is never run"),
     ],
 )
-def test_an_error_for_a_missing_part_lists_the_choices(
+def test_error_for_a_missing_part_lists_the_choices(
     hub: HubEmulator,
     one_dataset: OneDataset,
     cache_dir: Path,
@@ -677,7 +671,7 @@ def test_an_error_for_a_missing_part_lists_the_choices(
     ],
 )
 @pytest.mark.parametrize("pinned", [True, False])
-def test_a_revision_is_never_replaced_by_a_cached_one(
+def test_requested_revision_is_never_replaced_by_a_cached_revision(
     hub: HubEmulator,
     one_dataset: OneDataset,
     status: int,
@@ -701,7 +695,7 @@ def test_a_revision_is_never_replaced_by_a_cached_one(
 
 
 @pytest.mark.parametrize("floating", [True, False])
-def test_a_cached_dataset_makes_requests_only_for_a_floating_revision(
+def test_cached_dataset_makes_requests_only_for_a_floating_revision(
     hub: HubEmulator, one_dataset: OneDataset, floating: bool
 ) -> None:
     sha = commit(hub)
@@ -723,7 +717,7 @@ def test_a_cached_dataset_makes_requests_only_for_a_floating_revision(
         ({"type": "hf", "path": "json", "data_files": "data/*.jsonl", "split": "train"}, True),
     ],
 )
-def test_a_load_makes_requests_only_to_the_source(
+def test_load_makes_requests_only_to_the_source(
     hub: HubEmulator,
     one_dataset: OneDataset,
     monkeypatch: pytest.MonkeyPatch,
@@ -781,7 +775,7 @@ PLACES = [on_s3, on_s3_as_glob, on_https, on_the_hub, on_a_branch]
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("switch", ["argument", "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"])
-def test_offline_a_warm_cache_serves_and_a_cold_one_says_so(
+def test_offline_load_succeeds_with_a_warm_cache_and_fails_with_a_cold_cache(
     request: pytest.FixtureRequest,
     one_dataset: OneDataset,
     monkeypatch: pytest.MonkeyPatch,
@@ -812,7 +806,7 @@ def test_offline_a_warm_cache_serves_and_a_cold_one_says_so(
         {"train": "data/2.jsonl.gz", "test": ["data/1.jsonl", "data/2.jsonl.gz"]},
     ],
 )
-def test_a_generic_builder_reads_local_files_without_requests(
+def test_generic_builder_reads_local_files_without_requests(
     hub: HubEmulator, one_dataset: OneDataset, data_files: Any
 ) -> None:
     split = "test" if isinstance(data_files, dict) else "train"
@@ -828,7 +822,7 @@ def test_a_generic_builder_reads_local_files_without_requests(
 
 
 @pytest.mark.parametrize("data_files", ["s3://bucket/1.jsonl", ["s3://bucket/*.jsonl"]])
-def test_a_generic_builder_reads_files_on_s3(
+def test_generic_builder_reads_files_on_s3(
     s3: S3, one_dataset: OneDataset, data_files: Any
 ) -> None:
     s3.bucket("bucket")
@@ -840,7 +834,7 @@ def test_a_generic_builder_reads_files_on_s3(
 @pytest.mark.parametrize(
     ("builder", "content"), [("json", b'{"q": "one"}\n{bad\n'), ("parquet", b"PAR1, or not")]
 )
-def test_a_broken_file_of_a_generic_builder_is_an_error_with_its_name(
+def test_broken_file_of_a_generic_builder_is_an_error_with_its_name(
     one_dataset: OneDataset, cache_dir: Path, builder: str, content: bytes
 ) -> None:
     name = f"broken.{builder}"
@@ -853,7 +847,7 @@ def test_a_broken_file_of_a_generic_builder_is_an_error_with_its_name(
 
 
 @pytest.mark.parametrize("layout", ["test.parquet", "data/test-00000-of-00001.parquet"])
-def test_a_local_folder_is_read_as_a_repository_of_the_hub_is(
+def test_local_folder_is_read_like_a_hub_repository(
     hub: HubEmulator, one_dataset: OneDataset, layout: str
 ) -> None:
     root = one_dataset({"type": "hf", "path": "./folder", "split": "test"})
@@ -866,7 +860,7 @@ def test_a_local_folder_is_read_as_a_repository_of_the_hub_is(
     assert hub.requests == []
 
 
-def test_a_folder_takes_the_place_of_a_dataset_of_the_hub(
+def test_folder_can_replace_a_hub_dataset(
     hub: HubEmulator, one_dataset: OneDataset, tmp_path: Path
 ) -> None:
     folder = tmp_path / "copy"
@@ -878,7 +872,7 @@ def test_a_folder_takes_the_place_of_a_dataset_of_the_hub(
     assert hub.requests == []
 
 
-def test_parquet_keeps_its_types(one_dataset: OneDataset) -> None:
+def test_parquet_types_are_preserved(one_dataset: OneDataset) -> None:
     rows = [
         {"q": "one", "a": 1, "id": 7, "tags": ["x", None], "more": {"depth": 1.5}, "nothing": None},
         {"q": "two", "a": 2, "id": 8, "tags": [], "more": None, "nothing": None},

@@ -1,4 +1,4 @@
-"""The compiled catalog: nothing is parsed twice, and nothing that changed is overlooked."""
+"""The compiled catalog: files are parsed once, and every change is detected."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def path_of(name: str) -> str:
     return Path(Catalog.open()[name].source.path[0]).name
 
 
-# --- what is read ---
+# --- files that are read ---
 
 
-def test_a_warm_lookup_parses_nothing(root: Path, parsed: list[str]) -> None:
+def test_warm_lookup_parses_nothing(root: Path, parsed: list[str]) -> None:
     Catalog.open()
     assert sorted(parsed) == ["a.yaml", "b.yaml", "c.yaml", "datasets.yaml"]
     parsed.clear()
@@ -106,7 +106,7 @@ def test_names_and_tags_of_a_warm_catalog_parse_nothing(root: Path, parsed: list
     assert parsed == []
 
 
-def test_a_warm_lookup_decodes_the_files_of_the_dataset_and_its_ancestors(
+def test_warm_lookup_decodes_only_files_of_the_dataset_and_its_ancestors(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Catalog.open()
@@ -121,7 +121,7 @@ def test_a_warm_lookup_decodes_the_files_of_the_dataset_and_its_ancestors(
     assert sorted(decoded) == ["datasets.yaml", "m/a.yaml", "m/c.yaml"]
 
 
-def test_only_what_changed_is_parsed_again(root: Path, parsed: list[str]) -> None:
+def test_only_changed_files_are_parsed_again(root: Path, parsed: list[str]) -> None:
     Catalog.open()
     parsed.clear()
     write(root / "m/a.yaml", dataset("one", "new.csv"))
@@ -129,7 +129,7 @@ def test_only_what_changed_is_parsed_again(root: Path, parsed: list[str]) -> Non
     assert parsed == ["a.yaml"]
 
 
-def test_a_touched_file_is_not_parsed_again(root: Path, parsed: list[str]) -> None:
+def test_touched_file_is_not_parsed_again(root: Path, parsed: list[str]) -> None:
     Catalog.open()
     parsed.clear()
     os.utime(root / "m/a.yaml")
@@ -137,7 +137,7 @@ def test_a_touched_file_is_not_parsed_again(root: Path, parsed: list[str]) -> No
     assert parsed == []
 
 
-# --- what is noticed ---
+# --- changes that are detected ---
 
 
 def change(root: Path) -> list[str]:
@@ -189,14 +189,14 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("how", CHANGES, ids=lambda how: how.__name__)
-def test_a_change_of_the_files_is_noticed(root: Path, how: Callable[[Path], list[str]]) -> None:
+def test_changed_files_are_detected(root: Path, how: Callable[[Path], list[str]]) -> None:
     assert list(Catalog.open()) == ["kid", "one", "two"]
     expected = how(root)
     assert list(Catalog.open()) == expected
     assert list(Catalog.open()) == expected, "the second time it comes from the cache"
 
 
-def test_changed_defaults_and_trust_are_noticed(root: Path) -> None:
+def test_changed_defaults_and_trust_are_detected(root: Path) -> None:
     assert Catalog.open()["two"].license is None
     write(root / "datasets.yaml", f"{INDEX}defaults: {{license: mit}}\ntrust: [pkg]\n")
     catalog = Catalog.open()
@@ -204,7 +204,7 @@ def test_changed_defaults_and_trust_are_noticed(root: Path) -> None:
     assert catalog.trust == {"pkg"} == Catalog.open().trust
 
 
-def test_a_package_that_appears_is_noticed(
+def test_newly_installed_package_is_detected(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(root / "datasets.yaml", "version: 1\ninclude: ['package:appears_later', m/*.yaml]\n")
@@ -219,7 +219,7 @@ def test_a_package_that_appears_is_noticed(
         assert "theirs" in Catalog.open()
 
 
-def test_the_order_of_the_patterns_decides_who_has_a_name(root: Path) -> None:
+def test_pattern_order_decides_which_file_defines_a_name(root: Path) -> None:
     write(root / "m/b.yaml", dataset("one", "later.csv"))
     for order, path in (("m/a.yaml, m/b.yaml", "x.csv"), ("m/b.yaml, m/a.yaml", "later.csv")):
         write(root / "datasets.yaml", f"version: 1\ninclude: [{order}]\n")
@@ -227,7 +227,7 @@ def test_the_order_of_the_patterns_decides_who_has_a_name(root: Path) -> None:
             assert path_of("one") == path
 
 
-def test_a_file_written_twice_within_one_tick_is_noticed(root: Path) -> None:
+def test_second_write_within_one_clock_tick_is_detected(root: Path) -> None:
     path = root / "m/a.yaml"
     write(path, dataset("one", "1.csv"), age=0)
     before = path.stat()
@@ -243,7 +243,7 @@ def test_a_file_written_twice_within_one_tick_is_noticed(root: Path) -> None:
 @pytest.mark.parametrize(
     ("age", "racy"), [(0, True), (1, True), (-1, True), (60, False), (-3600, False)]
 )
-def test_a_file_that_has_just_changed_is_read_again(
+def test_recently_changed_file_is_read_again(
     root: Path, cache_dir: Path, age: float, racy: bool
 ) -> None:
     write(root / "m/a.yaml", dataset("one"), age=age)
@@ -257,20 +257,20 @@ def test_a_file_that_has_just_changed_is_read_again(
 
 
 @pytest.mark.parametrize("size", [0, 5, 1 << 30])
-def test_a_file_is_read_to_its_end_whatever_size_it_had(
+def test_file_is_read_to_its_end_even_if_it_grew(
     root: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(FileState, "of", lambda _: FileState(size, 0, 0, 0))
     assert path_of("kid") == "x.csv"
 
 
-def test_a_file_that_is_too_large_is_not_read_to_its_end(root: Path) -> None:
+def test_oversized_file_is_not_read_to_its_end(root: Path) -> None:
     write(root / "m/d.yaml", "#" * (3 << 20))
     (problem,) = Catalog.open().problems
     assert str(problem) == "m/d.yaml:1:1 $: the file is larger than 1 MiB (split it)"
 
 
-def test_times_of_the_inode_tell_what_those_of_the_content_do_not(root: Path) -> None:
+def test_change_with_restored_mtime_is_detected(root: Path) -> None:
     path = root / "m/a.yaml"
     before = path.stat()
     Catalog.open()
@@ -279,7 +279,7 @@ def test_times_of_the_inode_tell_what_those_of_the_content_do_not(root: Path) ->
     assert path_of("one") == "y.csv"
 
 
-def test_a_file_that_can_not_be_read_is_read_as_soon_as_it_can(root: Path) -> None:
+def test_unreadable_file_is_read_once_it_becomes_readable(root: Path) -> None:
     (root / "m/d.yaml").symlink_to(root / "target.yaml")
     for _ in range(2):
         (problem,) = Catalog.open().problems
@@ -289,7 +289,7 @@ def test_a_file_that_can_not_be_read_is_read_as_soon_as_it_can(root: Path) -> No
     assert "three" in Catalog.open()
 
 
-def test_other_code_or_another_schema_reads_the_files_again(
+def test_changed_code_or_schema_causes_files_to_be_read_again(
     root: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Catalog.open()
@@ -299,12 +299,12 @@ def test_other_code_or_another_schema_reads_the_files_again(
     assert "a.yaml" in parsed
 
 
-# --- what is kept ---
+# --- the cached index ---
 
 
 @pytest.fixture
-def kept(root: Path, cache_dir: Path) -> Path:
-    """Give the file of the compiled catalog, after it was written."""
+def cached_index(root: Path, cache_dir: Path) -> Path:
+    """Return the path of the cached index after it was written."""
     Catalog.open()
     return best_effort_path(root / "datasets.yaml", cache_dir, "catalog")
 
@@ -321,33 +321,31 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_index_is_made_anew(
-    kept: Path, damage: Callable[[bytes], bytes], parsed: list[str]
+def test_damaged_cached_index_is_rebuilt(
+    cached_index: Path, damage: Callable[[bytes], bytes], parsed: list[str]
 ) -> None:
-    whole = kept.read_bytes()
-    kept.write_bytes(damage(whole))
+    whole = cached_index.read_bytes()
+    cached_index.write_bytes(damage(whole))
     assert path_of("kid") == "x.csv"
     assert "a.yaml" in parsed, "a damaged index is not trusted"
-    assert kept.read_bytes() == whole
+    assert cached_index.read_bytes() == whole
 
 
 @pytest.mark.parametrize("body", [b"", b"[]\n", b"{}\n", b"null\n", b'{"code": 1}\n'])
-def test_a_whole_file_of_another_form_is_made_anew(kept: Path, body: bytes) -> None:
-    whole = kept.read_bytes()
-    write_best_effort(kept, body)
+def test_cached_index_of_a_different_format_is_rebuilt(cached_index: Path, body: bytes) -> None:
+    whole = cached_index.read_bytes()
+    write_best_effort(cached_index, body)
     assert path_of("kid") == "x.csv"
-    assert kept.read_bytes() == whole
+    assert cached_index.read_bytes() == whole
 
 
-def test_an_index_is_json(kept: Path) -> None:
-    *lines, _ = kept.read_bytes().split(b"\n")
+def test_cached_index_is_json(cached_index: Path) -> None:
+    *lines, _ = cached_index.read_bytes().split(b"\n")
     assert all(json.loads(line) is not None for line in lines)
 
 
 @pytest.mark.parametrize("what", ["cache", "cache/v1", "cache/v1/index"])
-def test_without_a_cache_that_can_be_written_the_catalog_works(
-    root: Path, cache_dir: Path, what: str
-) -> None:
+def test_catalog_works_without_a_writable_cache(root: Path, cache_dir: Path, what: str) -> None:
     blocked = cache_dir.parent / what
     blocked.parent.mkdir(parents=True, exist_ok=True)
     blocked.write_text("no folder", encoding="utf-8")
@@ -355,21 +353,21 @@ def test_without_a_cache_that_can_be_written_the_catalog_works(
         assert path_of("kid") == "x.csv"
 
 
-def test_an_index_that_can_be_neither_read_nor_replaced_is_done_without(kept: Path) -> None:
-    kept.unlink()
-    (kept / "inside").mkdir(parents=True)
+def test_catalog_works_if_the_cached_index_cannot_be_read_or_replaced(cached_index: Path) -> None:
+    cached_index.unlink()
+    (cached_index / "inside").mkdir(parents=True)
     for _ in range(2):
         assert path_of("kid") == "x.csv"
 
 
-def test_nothing_is_written_where_nothing_changed(kept: Path) -> None:
-    before = kept.stat()
+def test_nothing_is_written_without_changes(cached_index: Path) -> None:
+    before = cached_index.stat()
     Catalog.open()
-    assert kept.stat() == before or kept.stat().st_ino == before.st_ino
-    assert list(kept.parent.iterdir()) == [kept]
+    assert cached_index.stat() == before or cached_index.stat().st_ino == before.st_ino
+    assert list(cached_index.parent.iterdir()) == [cached_index]
 
 
-def test_many_may_open_a_catalog_at_once(root: Path) -> None:
+def test_catalog_can_be_opened_concurrently(root: Path) -> None:
     def use(number: int) -> int | None:
         write(root / "m" / f"n{number}.yaml", dataset(f"n{number}"))
         return Catalog.open()["kid"].view.limit
@@ -389,7 +387,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("source", SECRETS)
-def test_what_may_be_secret_is_not_kept(
+def test_possible_secrets_are_not_cached(
     root: Path, cache_dir: Path, source: str, parsed: list[str]
 ) -> None:
     write(root / "m/d.yaml", f"datasets:\n  hush:\n    {source}\n")
@@ -397,12 +395,12 @@ def test_what_may_be_secret_is_not_kept(
     for _ in range(2):
         parsed.clear()
         assert all_of(Catalog.open()) == first
-        # What is not kept is read again; the check reads what its index says under `validate`.
+        # Uncached files are read again; the check reads `validate` from the index.
         assert sorted(set(parsed)) == ["d.yaml", "datasets.yaml"]
         check_catalog(Catalog.open(), cache_dir)
-    kept = [path.read_bytes() for path in (cache_dir / "v1/index").iterdir()]
-    assert kept
-    assert not any(b"HUSH" in data for data in kept)
+    written = [path.read_bytes() for path in (cache_dir / "v1/index").iterdir()]
+    assert written
+    assert not any(b"HUSH" in data for data in written)
 
 
 WORDS = st.sampled_from(
@@ -417,7 +415,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=500, deadline=None)
 @given(VALUES)
-def test_what_has_nothing_that_each_secret_needs_holds_none(value: Any) -> None:
+def test_documents_excluded_by_the_quick_check_contain_no_secret(value: Any) -> None:
     assert may_contain_secret(compact_json(value)) or not contains_secret(value)
 
 
@@ -426,7 +424,7 @@ def test_most_documents_are_not_searched_for_secrets(value: Any) -> None:
     assert not may_contain_secret(compact_json(value))
 
 
-def test_references_to_secrets_are_kept(root: Path, parsed: list[str]) -> None:
+def test_references_to_secrets_are_cached(root: Path, parsed: list[str]) -> None:
     options = "{key: {env: A_KEY}, client_kwargs: {endpoint_url: 'https://host/'}, anon: false}"
     source = f"source: {{type: csv, path: 's3://a/b.csv', fs_options: {options}}}"
     text = f"datasets:\n  d:\n    homepage: https://host/?id=1\n    {source}\n"
@@ -437,26 +435,26 @@ def test_references_to_secrets_are_kept(root: Path, parsed: list[str]) -> None:
     assert parsed == []
 
 
-# --- what is said ---
+# --- messages ---
 
 
-def test_files_are_named_as_they_are_seen_from_the_working_directory(
+def test_file_names_are_relative_to_the_working_directory(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(root / "m/d.yaml", f"{dataset('one')}    bogus: 1\n")
-    said = {}
+    messages = {}
     for folder in (root, root / "m", root.parent):
         monkeypatch.chdir(folder)
-        said[folder] = [str(problem) for problem in Catalog.open(root).problems]
+        messages[folder] = [str(problem) for problem in Catalog.open(root).problems]
     inside = f"{root.name}/m"
-    assert said[root] == [
+    assert messages[root] == [
         f"m/d.yaml:4:5 $.datasets.one.bogus: unknown key 'bogus' (known keys: {', '.join(_keys())})",
         "m/d.yaml:2:3 $.datasets.one: the name 'one' is already in use (by m/a.yaml:2)",
     ]
-    assert said[root / "m"][1] == (
+    assert messages[root / "m"][1] == (
         "d.yaml:2:3 $.datasets.one: the name 'one' is already in use (by a.yaml:2)"
     )
-    assert said[root.parent][1] == (
+    assert messages[root.parent][1] == (
         f"{inside}/d.yaml:2:3 $.datasets.one: the name 'one' is already in use"
         f" (by {inside}/a.yaml:2)"
     )
@@ -468,7 +466,7 @@ def _keys() -> list[str]:
     return list(read_schema("manifest")["$defs"]["dataset"]["properties"])
 
 
-def test_problems_of_a_warm_catalog_have_their_places(root: Path) -> None:
+def test_problems_of_a_warm_catalog_have_positions(root: Path) -> None:
     write(root / "m/c.yaml", "datasets:\n  kid: {extends: one, limit: 3,\n    seed: 7}\n")
     for _ in range(2):
         with pytest.raises(ManifestError) as caught:
@@ -479,7 +477,9 @@ def test_problems_of_a_warm_catalog_have_their_places(root: Path) -> None:
         )
 
 
-def test_a_wrong_name_in_a_catalog_with_broken_files_has_near_names(root: Path) -> None:
+def test_unknown_name_in_a_catalog_with_broken_files_is_reported_with_similar_names(
+    root: Path,
+) -> None:
     write(root / "m/d.yaml", "datasets: [\n")
     for _ in range(2):
         with pytest.raises(DatasetNotFoundError) as near:
@@ -493,7 +493,7 @@ def test_a_wrong_name_in_a_catalog_with_broken_files_has_near_names(root: Path) 
 
 
 def texts(chance: random.Random) -> Iterator[str]:
-    """Yield manifests, some with faults, whose names meet."""
+    """Yield manifests with overlapping names, some of them invalid."""
     for _ in range(chance.randint(1, 6)):
         lines = ["datasets:"]
         for name in chance.sample("abcdefg", chance.randint(1, 4)):
@@ -532,7 +532,7 @@ ORIGINS = [
 
 
 def all_of(catalog: Catalog) -> dict[str, Any]:
-    """Return everything that a catalog says."""
+    """Return all data of a catalog and the result of its check."""
 
     def spec(name: str) -> Any:
         try:
@@ -552,7 +552,7 @@ def all_of(catalog: Catalog) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_warm_catalog_says_what_a_cold_one_and_a_reader_say(root: Path, seed: int) -> None:
+def test_warm_catalog_equals_cold_catalog_and_uncached_reader(root: Path, seed: int) -> None:
     chance = random.Random(seed)
     for path in (root / "m").iterdir():
         path.unlink()
@@ -570,7 +570,7 @@ def test_a_warm_catalog_says_what_a_cold_one_and_a_reader_say(root: Path, seed: 
     assert all_of(warm) == all_of(expected)
 
 
-def test_the_built_in_catalog_is_the_same_cold_and_warm() -> None:
+def test_built_in_catalog_is_the_same_cold_and_warm() -> None:
     cold = Catalog.open(builtin_root())
     specs = {name: cold[name] for name in cold}
     reader = CatalogReader(read_uncached)
@@ -583,13 +583,13 @@ def test_the_built_in_catalog_is_the_same_cold_and_warm() -> None:
     assert warm.problems == cold.problems == ()
 
 
-# --- what is imported ---
+# --- imports ---
 
 HEAVY = ("click", "datasets", "jsonschema", "pandas", "pyarrow", "rich", "s3fs")
 
 
 @pytest.mark.parametrize("age", [0, 60], ids=["cold", "warm"])
-def test_a_lookup_imports_nothing_heavy(root: Path, age: int) -> None:
+def test_lookup_imports_nothing_heavy(root: Path, age: int) -> None:
     if age:
         Catalog.open()
     code = (

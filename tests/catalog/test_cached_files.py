@@ -1,4 +1,4 @@
-"""Records of files: what parsing gave comes back unchanged, and what changed is read again."""
+"""Records of files: parse results round-trip unchanged, and changed files are read again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Collect what is parsed from now on."""
+    """Collect the files that are parsed from now on."""
     found: list[bytes] = []
     parse = parse_bytes
 
@@ -53,7 +53,7 @@ def read(file: Path, *known: CachedFile, state: FileState | None = None) -> Cach
     return record
 
 
-def test_a_record_is_the_same_after_it_was_written(file: Path) -> None:
+def test_record_round_trips_through_its_serialized_form(file: Path) -> None:
     record = read(file)
     again = cached_file_from(record.to_bytes())
     assert again == record
@@ -68,16 +68,14 @@ def test_a_record_is_the_same_after_it_was_written(file: Path) -> None:
     assert [problem.path for problem in again.problems] == ["$.datasets.a.bogus"]
 
 
-def test_a_file_in_its_known_state_is_not_opened(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_in_its_known_state_is_not_opened(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = read(file)
     state = FileState.of(file)
     monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("the file was opened"))
     assert read(file, record, state=state) == record
 
 
-def test_known_bytes_in_a_new_state_are_not_parsed(file: Path, parsed: list[bytes]) -> None:
+def test_touched_file_with_the_same_bytes_is_not_parsed(file: Path, parsed: list[bytes]) -> None:
     record = read(file)
     os.utime(file, (1_600_000_000, 1_600_000_000))
     again = read(file, record)
@@ -85,14 +83,14 @@ def test_known_bytes_in_a_new_state_are_not_parsed(file: Path, parsed: list[byte
     assert len(parsed) == 1
 
 
-def test_other_bytes_are_parsed(file: Path, parsed: list[bytes]) -> None:
+def test_changed_bytes_are_parsed(file: Path, parsed: list[bytes]) -> None:
     record = read(file)
     file.write_text("datasets: {}\n", encoding="utf-8")
     assert read(file, record).problems == ()
     assert parsed == [MANIFEST.encode(), b"datasets: {}\n"]
 
 
-def test_a_racy_file_is_read_each_time(file: Path) -> None:
+def test_racy_file_is_read_each_time(file: Path) -> None:
     file.touch()
     state, record = FileState.of(file), read(file)
     assert record.racy
@@ -100,13 +98,13 @@ def test_a_racy_file_is_read_each_time(file: Path) -> None:
     assert read(file, record, state=state).problems == ()
 
 
-def test_a_file_that_changed_since_it_was_listed_is_racy(file: Path) -> None:
+def test_file_that_changed_since_it_was_listed_is_racy(file: Path) -> None:
     listed = FileState.of(file)._replace(inode=1)
     assert read(file, state=listed).racy
     assert not read(file).racy
 
 
-def test_a_file_that_can_not_be_read_is_a_problem_and_tried_each_time(file: Path) -> None:
+def test_unreadable_file_is_reported_and_retried_each_time(file: Path) -> None:
     file.unlink()
     record = read(file)
     assert (record.state, record.racy, record.digest, record.body) == (ABSENT, True, "", b"")
@@ -116,14 +114,14 @@ def test_a_file_that_can_not_be_read_is_a_problem_and_tried_each_time(file: Path
     assert record.parsed().document is None
 
 
-def test_a_file_may_be_read_as_index_and_as_manifest(file: Path) -> None:
+def test_file_may_be_read_as_index_and_as_manifest(file: Path) -> None:
     files = CachedFiles()
     for schema in ("index", "manifest"):
         files(file, schema, FileState.of(file))
     assert [schema for _, schema in files.read] == ["index", "manifest"]
 
 
-def test_without_content_nothing_of_the_file_is_written(file: Path) -> None:
+def test_record_without_content_contains_no_data_of_the_file(file: Path) -> None:
     file.write_text("datasets: {a: {source: 'https://host/x?sig=HUSH'}}\n", encoding="utf-8")
     record = read(file)
     assert record.secret
@@ -146,6 +144,6 @@ SECRETS: list[tuple[Any, bool]] = [
 
 
 @pytest.mark.parametrize(("value", "secret"), SECRETS)
-def test_a_secret_is_in_a_url_or_literally_in_the_options(value: Any, secret: bool) -> None:
+def test_secrets_are_detected_in_urls_and_options(value: Any, secret: bool) -> None:
     assert contains_secret(value) == secret
     assert may_contain_secret(cached_files.compact_json(value)) or not secret

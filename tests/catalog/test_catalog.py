@@ -1,4 +1,4 @@
-"""The catalog: what an index reaches, and how far a broken file reaches."""
+"""The catalog: the files of an index, and the datasets that a broken file affects."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
 
 @contextmanager
 def at_most(seconds: int) -> Iterator[None]:
-    """Fail, and do not hang, where the code inside takes longer."""
+    """Fail instead of hanging if the code inside takes longer."""
 
     def stop(number: int, frame: object) -> None:
         raise TimeoutError(f"still running after {seconds} s")
@@ -58,18 +58,18 @@ def at_most(seconds: int) -> Iterator[None]:
 
 
 def check(catalog: Catalog, paths: Iterable[Path] = ()) -> list[Problem]:
-    """Return the errors of a catalog; its datasets are too bare to have no warnings."""
+    """Return the errors of a catalog, without the warnings about minimal datasets."""
     return [problem for problem in check_all(catalog, paths) if problem.severity == "error"]
 
 
-def said(error: ManifestError) -> list[str]:
+def problems_in(error: ManifestError) -> list[str]:
     return [str(problem) for problem in error.problems]
 
 
-# --- what is included ---
+# --- includes ---
 
 
-def test_a_catalog_is_a_mapping_of_names_in_order(write: Callable[..., Path]) -> None:
+def test_catalog_is_an_ordered_mapping_of_names(write: Callable[..., Path]) -> None:
     root = write(a=dataset("zeta"), b=dataset("alpha"))
     catalog = Catalog.open(root)
     assert list(catalog) == ["alpha", "zeta"] == list_datasets(root=root)
@@ -77,7 +77,7 @@ def test_a_catalog_is_a_mapping_of_names_in_order(write: Callable[..., Path]) ->
     assert catalog["zeta"].name == "zeta"
 
 
-def test_a_catalog_can_be_asked_for_names_that_it_does_not_have(
+def test_catalog_lookup_of_a_missing_name_returns_none(
     write: Callable[..., Path],
 ) -> None:
     catalog = Catalog.open(write(a=dataset("one")))
@@ -86,7 +86,7 @@ def test_a_catalog_can_be_asked_for_names_that_it_does_not_have(
     assert catalog.get("two") is None
 
 
-def test_manifests_and_the_index_itself_have_datasets(write: Callable[..., Path]) -> None:
+def test_manifests_and_the_index_can_define_datasets(write: Callable[..., Path]) -> None:
     index = f"include: [m/*.yaml]\n{dataset('inline')}"
     assert list(Catalog.open(write(index, a=dataset("file")))) == ["file", "inline"]
 
@@ -112,7 +112,7 @@ def test_relative_paths_are_relative_to_the_index_in_every_manifest(
     assert catalog["deep"].source.path == (str(root.parent / "x.csv"),)
 
 
-def test_an_index_of_another_name_is_an_index(write: Callable[..., Path]) -> None:
+def test_index_may_have_any_file_name(write: Callable[..., Path]) -> None:
     root = write(a=dataset("one"))
     other = root / "other.yaml"
     other.write_text(f"version: 1\n{dataset('two')}", encoding="utf-8")
@@ -120,14 +120,14 @@ def test_an_index_of_another_name_is_an_index(write: Callable[..., Path]) -> Non
 
 
 @pytest.mark.parametrize("pattern", ["m\\0/*.yaml", "m/\\0*.yaml", "\\0", "m\\0/**/*.yaml"])
-def test_a_pattern_that_is_no_name_of_a_file_matches_nothing(
+def test_pattern_that_is_not_a_valid_file_name_matches_nothing(
     write: Callable[..., Path], pattern: str
 ) -> None:
     (problem,) = Catalog.open(write(f'include: ["{pattern}"]\n')).problems
     assert "matches nothing" in problem.message
 
 
-def test_includes_that_match_nothing_are_problems(write: Callable[..., Path]) -> None:
+def test_includes_without_a_match_are_reported(write: Callable[..., Path]) -> None:
     root = write("include: [m/*.yaml, none/*.yaml, 'package:no_such_package_anywhere']\n")
     assert [str(problem) for problem in Catalog.open(root).problems] == [
         "datasets.yaml:2:11 $.include[0]: 'm/*.yaml' matches nothing (check the spelling)",
@@ -139,12 +139,14 @@ def test_includes_that_match_nothing_are_problems(write: Callable[..., Path]) ->
     ]
 
 
-def test_a_file_that_two_globs_match_is_read_once(write: Callable[..., Path]) -> None:
+def test_file_matched_by_two_globs_is_read_once(write: Callable[..., Path]) -> None:
     root = write("include: [m/*.yaml, m/a.yaml, m/../m/a.yaml]\n", a=dataset("one"))
     assert Catalog.open(root).problems == ()
 
 
-def test_a_name_that_two_files_give_names_the_first_place(write: Callable[..., Path]) -> None:
+def test_duplicate_name_across_files_is_reported_with_the_first_position(
+    write: Callable[..., Path],
+) -> None:
     catalog = Catalog.open(write(a=dataset("one"), b=f"# later\n{dataset('one', 'y.csv')}"))
     assert [str(problem) for problem in catalog.problems] == [
         "m/b.yaml:3:3 $.datasets.one: the name 'one' is already in use (by m/a.yaml:2)"
@@ -176,7 +178,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 
 
-def test_a_package_ships_a_catalog_and_is_not_imported(
+def test_packaged_catalog_is_read_without_importing_the_package(
     write: Callable[..., Path], packages: Path
 ) -> None:
     index = f"{INDEX}defaults: {{license: mit}}\n"
@@ -191,7 +193,7 @@ def test_a_package_ships_a_catalog_and_is_not_imported(
     assert "ships_a_catalog" not in sys.modules
 
 
-def test_a_child_reads_the_file_of_its_parent_in_a_package(
+def test_child_of_a_packaged_parent_reads_the_packaged_file(
     write: Callable[..., Path], packages: Path
 ) -> None:
     write_package(packages, "ships_a_parent", INDEX, p=dataset("theirs", "data/x.csv"))
@@ -210,14 +212,14 @@ def test_packages_may_include_each_other(write: Callable[..., Path], packages: P
     assert list(catalog) == ["one_of_two", "two_of_two"]
 
 
-def test_the_catalog_of_this_package_can_be_included(write: Callable[..., Path]) -> None:
+def test_catalog_of_this_package_can_be_included(write: Callable[..., Path]) -> None:
     catalog = Catalog.open(write("include: ['package:registry']\n"))
     assert catalog.problems == ()
     assert set(catalog) == set(Catalog.open(ROOT))
 
 
 @pytest.mark.parametrize("name", ["json", "__main__", "os.path", "a b", "", "../up"])
-def test_a_package_without_a_catalog_matches_nothing(write: Callable[..., Path], name: str) -> None:
+def test_package_without_a_catalog_matches_nothing(write: Callable[..., Path], name: str) -> None:
     catalog = Catalog.open(write(f"include: [m/*.yaml, 'package:{name}']\n", a=dataset("one")))
     assert [problem.message for problem in catalog.problems] == [
         f"'package:{name}' matches nothing"
@@ -232,7 +234,7 @@ def names_of(root: str | Path | None = None) -> list[str]:
     return list(Catalog.open(root))
 
 
-def test_the_root_is_an_argument_then_the_environment_then_upwards(
+def test_root_comes_from_argument_then_environment_then_parent_folders(
     write: Callable[..., Path],
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
@@ -253,7 +255,7 @@ def test_the_root_is_an_argument_then_the_environment_then_upwards(
     assert names_of(str(others["argument"] / "datasets.yaml")) == ["argument"]
 
 
-def test_a_nearer_index_hides_a_farther_one(
+def test_nearest_index_takes_precedence(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write(a=dataset("far"))
@@ -263,7 +265,7 @@ def test_a_nearer_index_hides_a_farther_one(
     assert names_of() == ["close"]
 
 
-def test_without_an_index_upwards_the_built_in_catalog_is_used(
+def test_built_in_catalog_is_used_without_an_index_in_parent_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -271,17 +273,19 @@ def test_without_an_index_upwards_the_built_in_catalog_is_used(
     assert "demo-mcq" in names_of()
 
 
-def test_a_root_that_is_not_there_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_root_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ManifestError) as caught:
         Catalog.open("nowhere")
-    assert said(caught.value) == ["nowhere:1:1 $: can't read the file: No such file or directory"]
+    assert problems_in(caught.value) == [
+        "nowhere:1:1 $: can't read the file: No such file or directory"
+    ]
 
 
-def test_a_broken_index_is_an_error(write: Callable[..., Path]) -> None:
+def test_broken_index_is_an_error(write: Callable[..., Path]) -> None:
     with pytest.raises(ManifestError) as caught:
         Catalog.open(write("inclued: []\ndefaults: 5\n"))
-    assert said(caught.value) == [
+    assert problems_in(caught.value) == [
         "datasets.yaml:2:1 $.inclued: unknown key 'inclued' (did you mean 'include'?)",
         "datasets.yaml:3:1 $.defaults: must be a mapping, is 5",
     ]
@@ -301,7 +305,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-def test_a_broken_file_does_not_stop_the_datasets_of_others(
+def test_broken_file_does_not_affect_datasets_of_other_files(
     write: Callable[..., Path], text: str
 ) -> None:
     root = write(a=dataset("good"), b="", c=dataset("other"))
@@ -323,7 +327,7 @@ def test_a_broken_file_does_not_stop_the_datasets_of_others(
         ("fields", "{object: {k: ", "a", "}}"),
     ],
 )
-def test_a_file_that_is_nested_deeply_does_not_stop_the_datasets_of_others(
+def test_deeply_nested_file_does_not_affect_datasets_of_other_files(
     write: Callable[..., Path], key: str, opened: str, inner: str, closed: str
 ) -> None:
     levels = 56 // len(closed)  # YAML may nest 64
@@ -335,7 +339,7 @@ def test_a_file_that_is_nested_deeply_does_not_stop_the_datasets_of_others(
     assert {problem.file for problem in check(catalog)} <= {"m/b.yaml"}
 
 
-def test_a_broken_package_does_not_stop_the_datasets_of_others(
+def test_broken_package_does_not_affect_datasets_of_other_files(
     write: Callable[..., Path], packages: Path
 ) -> None:
     write_package(packages, "ships_a_broken_one", "version: 2\n")
@@ -345,7 +349,7 @@ def test_a_broken_package_does_not_stop_the_datasets_of_others(
     assert len(catalog.problems) == 1
 
 
-def test_a_dataset_of_a_broken_file_has_all_problems_of_the_file(
+def test_error_for_a_dataset_in_a_broken_file_lists_all_problems_of_the_file(
     write: Callable[..., Path],
 ) -> None:
     bad = "datasets:\n  bad: {source: {type: csv, path: x}, bogus: 1}\n  worse: {limit: a}\n"
@@ -356,7 +360,7 @@ def test_a_dataset_of_a_broken_file_has_all_problems_of_the_file(
 
 
 @pytest.mark.parametrize("middle", ["a", "b"], ids=["in its file", "in a file of its own"])
-def test_a_dataset_needs_the_files_of_its_ancestors(
+def test_dataset_with_an_ancestor_in_a_broken_file_is_an_error(
     write: Callable[..., Path], middle: str
 ) -> None:
     texts = {"a": "datasets:\n  kid: {extends: mid}\n", "b": "datasets:\n", "z": ""}
@@ -366,12 +370,12 @@ def test_a_dataset_needs_the_files_of_its_ancestors(
     catalog = Catalog.open(write(**texts))
     with pytest.raises(ManifestError) as caught:
         catalog["kid"]
-    assert said(caught.value) == [
+    assert problems_in(caught.value) == [
         "m/z.yaml:2:10 $.datasets.base.source: must be a mapping, is ['x.csv']"
     ]
 
 
-def test_problems_of_a_parent_do_not_stop_the_check_of_the_others(
+def test_problems_of_a_parent_do_not_prevent_checks_of_other_datasets(
     write: Callable[..., Path],
 ) -> None:
     child = "datasets:\n  kid: {extends: base}\n  lone: {source: {type: csv, path: x}, seed: 3}\n"
@@ -389,7 +393,7 @@ def test_problems_of_a_parent_do_not_stop_the_check_of_the_others(
         "datasets:\n  a: {extends: b}\n  b: {extends: b}\n",
     ],
 )
-def test_a_cycle_is_a_problem_and_no_endless_loop(
+def test_cycle_is_reported_without_an_endless_loop(
     write: Callable[..., Path], manifest: str
 ) -> None:
     catalog = Catalog.open(write(m=manifest))
@@ -397,7 +401,7 @@ def test_a_cycle_is_a_problem_and_no_endless_loop(
         catalog["a"]
 
 
-def test_a_cycle_over_two_files_is_a_problem(write: Callable[..., Path]) -> None:
+def test_cycle_across_two_files_is_reported(write: Callable[..., Path]) -> None:
     texts = {"a": "datasets:\n  a: {extends: b}\n", "b": "datasets:\n  b: {extends: a}\n"}
     catalog = Catalog.open(write(**texts))
     with at_most(3), pytest.raises(ManifestError, match="a cycle: a → b → a"):
@@ -409,13 +413,13 @@ def test_a_cycle_over_two_files_is_a_problem(write: Callable[..., Path]) -> None
 MAPPED = "datasets:\n  a: {source: {type: csv, path: x}, mapper: 'pkg.records:to_sample'}\n"
 
 
-def test_a_mapper_of_a_package_that_is_not_trusted_is_refused(
+def test_mapper_from_an_untrusted_package_is_rejected(
     write: Callable[..., Path],
 ) -> None:
     catalog = Catalog.open(write(m=MAPPED))
     with pytest.raises(ManifestError) as caught:
         catalog["a"]
-    assert said(caught.value) == [
+    assert problems_in(caught.value) == [
         (
             "m/m.yaml:2:37 $.datasets.a.mapper: the package 'pkg' is not trusted, so its code is not"
             " run (add it under `trust` in datasets.yaml, if you have read it)"
@@ -423,7 +427,7 @@ def test_a_mapper_of_a_package_that_is_not_trusted_is_refused(
     ]
 
 
-def test_only_the_root_index_trusts(write: Callable[..., Path], packages: Path) -> None:
+def test_only_the_root_index_can_grant_trust(write: Callable[..., Path], packages: Path) -> None:
     write_package(packages, "trusts_itself", f"{INDEX}trust: [pkg]\n", p=MAPPED)
     root = write("include: ['package:trusts_itself']\n")
     with pytest.raises(ManifestError, match="is not trusted"):
@@ -431,10 +435,10 @@ def test_only_the_root_index_trusts(write: Callable[..., Path], packages: Path) 
     assert Catalog.open(write("include: ['package:trusts_itself']\ntrust: [pkg]\n"))["a"].mapper
 
 
-# --- names that are not there ---
+# --- unknown names ---
 
 
-def test_an_unknown_name_has_three_near_ones_and_is_a_lookup_error(
+def test_unknown_name_is_a_lookup_error_with_three_similar_names(
     write: Callable[..., Path],
 ) -> None:
     names = ("mmlu", "mmlu-pro", "mmlu-small", "mmlu-redux", "arc")
@@ -453,7 +457,7 @@ def test_an_unknown_name_has_three_near_ones_and_is_a_lookup_error(
     )
 
 
-def test_an_unknown_name_without_near_ones_says_where_it_was_looked_for(
+def test_unknown_name_without_similar_names_is_reported_with_the_searched_index(
     write: Callable[..., Path],
 ) -> None:
     root = write(a=dataset("one"))
@@ -465,7 +469,7 @@ def test_an_unknown_name_without_near_ones_says_where_it_was_looked_for(
     )
 
 
-def test_names_differ_in_case(write: Callable[..., Path]) -> None:
+def test_names_are_case_sensitive(write: Callable[..., Path]) -> None:
     with pytest.raises(DatasetNotFoundError) as caught:
         Catalog.open(write(a=dataset("gsm8k")))["GSM8K"]
     assert caught.value.matches == ["gsm8k"]
@@ -474,7 +478,7 @@ def test_names_differ_in_case(write: Callable[..., Path]) -> None:
 # --- check ---
 
 
-def test_check_takes_files_however_they_are_written(
+def test_check_accepts_paths_in_any_spelling(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write(a=dataset("one"))
@@ -486,7 +490,7 @@ def test_check_takes_files_however_they_are_written(
         assert check(Catalog.open(root), [path]) == []
 
 
-def test_check_takes_links_for_the_files_they_lead_to(write: Callable[..., Path]) -> None:
+def test_check_follows_symbolic_links(write: Callable[..., Path]) -> None:
     root = write(a=dataset("one"))
     (root / "link").symlink_to(root / "m")
     assert check(Catalog.open(root), [Path("link/a.yaml")]) == []
@@ -500,7 +504,7 @@ def test_check_of_a_file_reports_only_its_problems(write: Callable[..., Path]) -
     assert {problem.file for problem in check(catalog)} == {"m/a.yaml", "m/c.yaml"}
 
 
-def test_check_takes_a_file_that_is_not_included_as_if_it_were(
+def test_check_treats_a_file_outside_the_index_as_included(
     write: Callable[..., Path],
 ) -> None:
     root = write(a=dataset("one"))
@@ -512,11 +516,11 @@ def test_check_takes_a_file_that_is_not_included_as_if_it_were(
     )
 
 
-def test_check_of_a_path_that_is_not_there_says_so(write: Callable[..., Path]) -> None:
+def test_check_of_a_missing_path_is_an_error(write: Callable[..., Path]) -> None:
     root = write(a=dataset("one"))
     with pytest.raises(ManifestError) as caught:
         check(Catalog.open(root), [Path("none.yaml")])
-    assert said(caught.value) == ["none.yaml: no such file"]
+    assert problems_in(caught.value) == ["none.yaml: no such file"]
 
 
 def test_check_reports_every_field_that_does_not_compile(write: Callable[..., Path]) -> None:

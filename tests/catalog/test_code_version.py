@@ -1,4 +1,4 @@
-"""What other code understood is not used again, in a checkout and of an installed release."""
+"""Results of different code are not reused, in a checkout or an installed release."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write(top: Path, name: str, text: str) -> Path:
 
 
 def use(package: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take a folder for the package of this process, which it loads now."""
+    """Treat a folder as the package of this process, loaded now."""
     time.sleep(0.02)  # a file system's clock ticks every few milliseconds
     monkeypatch.setattr(module, "_LOADED", time.time_ns())
     monkeypatch.setattr(module, "__file__", str(package / "catalog/code_version.py"))
@@ -44,7 +44,7 @@ def use(package: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a checkout with some modules and a schema."""
+    """Return a checkout with some modules and a schema."""
     top = tmp_path / "checkout"
     for name in FILES:
         write(top, name, f"{name}\n")
@@ -54,7 +54,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the `site-packages` of an installed release."""
+    """Return the `site-packages` of an installed release."""
     return install(tmp_path / "site-packages", RECORD, monkeypatch)
 
 
@@ -66,32 +66,32 @@ def install(top: Path, record: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return top
 
 
-def test_the_key_of_a_process_is_taken_once() -> None:
+def test_key_is_computed_once_per_process() -> None:
     assert module.package_version_key() == module.package_version_key()
 
 
-def test_the_version_of_python_counts(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_version_changes_the_key(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = KEY()
     monkeypatch.setattr("sys.version", "3.99")
     assert KEY() != before
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_an_edit_in_a_checkout_changes_the_key(
+def test_edit_in_a_checkout_changes_the_key(
     checkout: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     before = KEY()
     assert before == KEY()
     file = checkout / name
     stat = file.stat()
-    # Of the same size and date, as archives with fixed dates have it; the inode tells.
+    # Same size and date, as from an archive with fixed dates; only the inode differs.
     file.write_text(f"{name[::-1]}\n", encoding="utf-8")
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     use(checkout / "src/registry", checkout / "datasets.yaml", monkeypatch)
     assert KEY() == KEY() != before
 
 
-def test_a_module_that_comes_or_goes_changes_the_key(
+def test_added_or_removed_module_changes_the_key(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = [KEY()]
@@ -104,7 +104,7 @@ def test_a_module_that_comes_or_goes_changes_the_key(
     assert len(set(keys)) == 3
 
 
-def test_other_files_do_not_count(checkout: Path) -> None:
+def test_other_files_do_not_change_the_key(checkout: Path) -> None:
     before = KEY()
     write(checkout, "src/registry/__pycache__/a.cpython-313.pyc", "")
     write(checkout, "docs/lock.md", "")
@@ -112,16 +112,14 @@ def test_other_files_do_not_count(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_code_that_changed_after_it_was_loaded_shares_its_key_with_no_other_process(
-    checkout: Path, name: str
-) -> None:
+def test_code_changed_after_import_gets_a_unique_key(checkout: Path, name: str) -> None:
     before = KEY()
     time.sleep(0.02)
     write(checkout, name, "new\n")
     assert len({before, KEY(), KEY()}) == 3
 
 
-def test_an_installed_release_has_the_same_key_on_every_machine(
+def test_installed_release_has_the_same_key_on_every_machine(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = KEY()
@@ -131,7 +129,7 @@ def test_an_installed_release_has_the_same_key_on_every_machine(
     assert KEY() == before
 
 
-def test_another_commit_of_the_same_version_has_another_key(
+def test_different_commit_of_the_same_version_has_a_different_key(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = KEY()
@@ -139,7 +137,7 @@ def test_another_commit_of_the_same_version_has_another_key(
     assert KEY() == KEY() != before
 
 
-def test_an_upgrade_while_a_process_runs_gives_it_a_key_of_its_own(installed: Path) -> None:
+def test_upgrade_during_a_process_gives_it_a_unique_key(installed: Path) -> None:
     before = KEY()
     time.sleep(0.02)
     write(installed, "eval_registry-0.1.0.dist-info/RECORD", RECORD)
@@ -156,7 +154,7 @@ print(list_datasets(root=sys.argv[1]), len(parsed))
 """
 
 
-def test_an_edit_of_our_own_source_invalidates_the_catalog_cache(
+def test_editing_the_package_invalidates_the_catalog_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "checkout/src"

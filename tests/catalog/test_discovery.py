@@ -1,4 +1,4 @@
-"""Which files an index includes: what `glob` matches, with states that show every change."""
+"""The files that an index includes: the matches of `glob`, with states that show every change."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ def matches_of(pattern: str, root: Path) -> GlobMatches:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_match_what_glob_matches(root: Path, pattern: str) -> None:
+def test_patterns_match_the_same_files_as_glob(root: Path, pattern: str) -> None:
     for one in (pattern, f"{root}/{pattern}"):
         expected = sorted(glob.glob(one, root_dir=root, recursive=True))
         assert [path for path, _ in matches_of(one, root)] == [root / path for path in expected]
 
 
-def test_a_pattern_with_a_null_character_matches_nothing(root: Path) -> None:
+def test_pattern_with_a_null_character_matches_nothing(root: Path) -> None:
     assert list(matches_of("a\0*.yaml", root)) == []
 
 
 @pytest.mark.parametrize("pattern", ["*.yaml", "**/*.yaml", "s/a.yaml"])
-def test_matches_have_the_states_of_their_files(root: Path, pattern: str) -> None:
+def test_matches_include_file_states(root: Path, pattern: str) -> None:
     found = list(matches_of(pattern, root))
     assert found
     assert found == [(path, FileState.or_absent(path)) for path, _ in found]
 
 
-def test_a_broken_link_is_matched_and_absent(root: Path) -> None:
+def test_broken_link_is_matched_as_absent(root: Path) -> None:
     assert dict(matches_of("broken*.yaml", root)) == {root / "broken.yaml": ABSENT}
 
 
-def test_states_are_found_in_a_folder_that_can_not_be_listed(
+def test_states_are_found_in_an_unlistable_folder(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: str, flags: int) -> int:
@@ -79,11 +79,11 @@ def test_states_are_found_in_a_folder_that_can_not_be_listed(
 # --- packages ---
 
 
-def test_the_built_in_catalog_is_found_by_its_name() -> None:
+def test_built_in_catalog_is_found_by_its_name() -> None:
     assert find_included(["package:registry"], Path()) == [str(builtin_root())]
 
 
-def test_the_index_of_a_package_is_found_without_importing_it(
+def test_index_of_a_package_is_found_without_importing_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("ships_an_index", "ships_none"):
@@ -105,7 +105,7 @@ def digest(root: Path, *patterns: str) -> str:
     return listing_digest([list_files(str(root / "a.yaml"), patterns or ["s/*.yaml", "*.yml"])])
 
 
-def test_the_digest_stays_while_nothing_changes(root: Path) -> None:
+def test_digest_is_stable_without_changes(root: Path) -> None:
     assert digest(root) == digest(root)
     (root / "other").write_text("", encoding="utf-8")
     assert digest(root) == digest(root)
@@ -122,13 +122,13 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_the_digest_changes_with_every_file(root: Path, change: Callable[[Path], object]) -> None:
+def test_digest_changes_with_every_file(root: Path, change: Callable[[Path], object]) -> None:
     before = digest(root)
     change(root)
     assert digest(root) != before
 
 
-def test_the_digest_depends_on_the_patterns_and_their_order(root: Path) -> None:
+def test_digest_depends_on_the_patterns_and_their_order(root: Path) -> None:
     digests = {
         digest(root, *names) for names in (["a*"], ["a*", "b*"], ["b*", "a*"], ["package:x"])
     }

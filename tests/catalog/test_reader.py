@@ -1,4 +1,4 @@
-"""Reading an index and what it includes: entries in order, and problems with their files."""
+"""Reading an index and its includes: entries in order, and problems with their files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_datasets_are_in_the_order_of_the_files(root: Path) -> None:
     assert reader.problems == []
 
 
-def test_a_pattern_that_matches_nothing_is_a_problem(root: Path) -> None:
+def test_pattern_without_a_match_is_reported(root: Path) -> None:
     write(root / "datasets.yaml", "version: 1\ninclude: [m/*.yaml, n/*.yaml, 'package:no_such'] \n")
     assert problems_of(read(root / "datasets.yaml")) == [
         "datasets.yaml:2:21 $.include[1]: 'n/*.yaml' matches nothing (check the spelling)",
@@ -62,7 +62,7 @@ def test_a_pattern_that_matches_nothing_is_a_problem(root: Path) -> None:
     ]
 
 
-def test_a_duplicate_name_is_a_problem_with_the_place_of_the_first(root: Path) -> None:
+def test_duplicate_name_is_reported_with_the_position_of_the_first(root: Path) -> None:
     write(root / "m/b.yaml", f"datasets:\n  two: {{{SOURCE}}}\n")
     reader = read(root / "datasets.yaml")
     assert problems_of(reader) == [
@@ -71,7 +71,7 @@ def test_a_duplicate_name_is_a_problem_with_the_place_of_the_first(root: Path) -
     assert reader.entries["two"].document.file == "m/a.yaml"
 
 
-def test_names_that_are_known_are_taken(root: Path) -> None:
+def test_existing_names_cannot_be_reused(root: Path) -> None:
     known = read(root / "datasets.yaml").entries
     reader = CatalogReader(read_uncached, known)
     document = parse_yaml(f"datasets:\n  one: {{{SOURCE}}}\n  new: {{{SOURCE}}}\n", file="n.yaml")
@@ -84,7 +84,7 @@ def test_names_that_are_known_are_taken(root: Path) -> None:
     ]
 
 
-def test_a_file_is_read_once_by_whatever_path(root: Path) -> None:
+def test_file_is_read_once_under_different_paths(root: Path) -> None:
     (root / "link").symlink_to(root / "m")
     (root / "m/c.yaml").symlink_to(root / "m/a.yaml")
     patterns = "[m/*.yaml, ./m/a.yaml, m/../m/b.yaml, link/*.yaml]"
@@ -101,7 +101,7 @@ def test_a_file_is_read_once_by_whatever_path(root: Path) -> None:
     assert reader.problems == []
 
 
-def test_an_invalid_index_is_an_error_and_has_a_state(root: Path) -> None:
+def test_invalid_index_is_an_error_and_has_a_state(root: Path) -> None:
     write(root / "datasets.yaml", "version: 2\n")
     reader = CatalogReader(read_uncached)
     with pytest.raises(ManifestError, match=r"datasets\.yaml:1:1 \$\.version: must be 1, is 2"):
@@ -131,20 +131,20 @@ def test_indexes_of_packages_are_read_once_and_their_problems_reported(
 @pytest.mark.parametrize(
     "text", ["datasets: [", "- a\n", "datasets: 1\n", "datasets: {a: 1}\n", ""]
 )
-def test_a_file_of_another_form_is_a_problem_and_stops_no_other(root: Path, text: str) -> None:
+def test_file_of_the_wrong_form_is_reported_without_affecting_others(root: Path, text: str) -> None:
     write(root / "m/a.yaml", text)
     reader = read(root / "datasets.yaml")
     assert list(reader.entries) == ["three"]
     assert {problem.problem.file for problem in reader.problems} == {"m/a.yaml"}
 
 
-def test_a_file_that_can_not_be_parsed_has_no_document() -> None:
+def test_unparsable_file_has_no_document() -> None:
     parsed = parse_file(lambda: parse_yaml("a: [", file="m.yaml"), "manifest")
     assert parsed.document is None
     assert [problem.file for problem in parsed.problems] == ["m.yaml"]
 
 
-def test_a_problem_is_displayed_with_all_its_files() -> None:
+def test_problem_is_displayed_with_all_its_files() -> None:
     problem = Problem(message="taken", file="/a/b.yaml", line=1, column=1)
     located = LocatedProblem(problem, "/a/c.yaml", 7)
     displayed = located.displayed(lambda file: file.removeprefix("/a/"))

@@ -93,15 +93,15 @@ def invocations() -> Iterator[tuple[str, str, str]]:
 SHOWN = sorted(set(invocations()))
 
 
-# --- What exists is documented ---
+# --- Everything that exists is documented ---
 
 
-def test_the_page_of_the_command_line_is_the_one_that_make_docs_writes() -> None:
+def test_command_line_page_is_up_to_date_with_make_docs() -> None:
     assert PAGES[GENERATED] == command_line_page()
 
 
 @pytest.mark.parametrize("words", VERBS)
-def test_a_verb_is_documented_with_all_its_options(words: str) -> None:
+def test_commands_are_documented_with_all_their_options(words: str) -> None:
     section = PAGES[GENERATED].partition(f"\n## {words}\n")[2].partition("\n## ")[0]
     assert section
     for name in options_of(VERBS[words]) - {"--help", "-h"}:
@@ -109,46 +109,46 @@ def test_a_verb_is_documented_with_all_its_options(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", [words for words in VERBS if " " not in words])
-def test_the_readme_names_a_verb(words: str) -> None:
+def test_readme_mentions_every_command(words: str) -> None:
     assert re.search(rf"\| `python -m registry {words}\b", PAGES["README.md"])
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_the_readme_explains_a_variable_that_the_code_reads(variable: str) -> None:
+def test_readme_documents_every_environment_variable(variable: str) -> None:
     table = PAGES["README.md"].partition("## Environment variables")[2].partition("\n## ")[0]
     assert f"`{variable}`" in table
 
 
-def test_the_variables_of_the_settings_are_found() -> None:
-    """Hold the search above to a few variables, so that it can't pass by finding none."""
+def test_variables_of_the_settings_are_found() -> None:
+    """Check that the search above finds known variables, so that it can't pass by finding none."""
     assert {"REGISTRY_ROOT", "REGISTRY_CACHE_DIR", "HF_HUB_OFFLINE", "HF_ENDPOINT"} <= set(
         VARIABLES
     )
 
 
-# --- What is documented exists ---
+# --- Everything documented exists ---
 
 
 @pytest.mark.parametrize(("page", "words", "rest"), SHOWN)
-def test_a_command_line_that_a_document_shows_is_one(page: str, words: str, rest: str) -> None:
+def test_documented_command_lines_are_valid(page: str, words: str, rest: str) -> None:
     verb = VERBS[words]
     named = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", rest))
     assert named <= options_of(verb), f"{page}: {words}{rest}"
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_an_option_that_a_document_names_exists(page: str) -> None:
+def test_documented_options_exist(page: str) -> None:
     named = set(re.findall(r"(?<![\w`|-])--[a-z][a-z-]*|(?<=`)--[a-z][a-z-]*", PAGES[page]))
     assert named <= EVERY_OPTION | OPTIONS_OF_OTHER_PROGRAMS.keys()
 
 
 @pytest.mark.parametrize("option", OPTIONS_OF_OTHER_PROGRAMS)
-def test_an_option_of_another_program_is_still_named(option: str) -> None:
+def test_options_of_other_programs_are_still_mentioned(option: str) -> None:
     assert any(option in text for text in PAGES.values())
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_variable_that_a_document_names_is_read(page: str) -> None:
+def test_documented_environment_variables_are_used(page: str) -> None:
     named = set(re.findall(r"\b(?:REGISTRY|HF)_[A-Z_]+\b", PAGES[page]))
     assert named <= VARIABLES.keys() | VARIABLES_OF_LIBRARIES.keys() | VARIABLES_OF_TESTS.keys()
 
@@ -157,7 +157,7 @@ def test_a_variable_that_a_document_names_is_read(page: str) -> None:
 
 
 @pytest.mark.parametrize("words", VERBS)
-def test_the_examples_of_the_help_are_accepted(words: str) -> None:
+def test_examples_in_the_help_are_accepted(words: str) -> None:
     examples = re.findall(rf"python -m registry {words}\b([^\n)>]*)", VERBS[words].epilog or "")
     assert examples
     for arguments in examples:

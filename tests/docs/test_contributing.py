@@ -1,4 +1,4 @@
-"""CONTRIBUTING and the templates are true: files, tables, commands and hooks that they name exist."""
+"""Files, tables, commands and hooks named in CONTRIBUTING and the templates exist."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FORMS = [
 
 
 @pytest.mark.parametrize("path", sorted({path for path, _ in ROWS}))
-def test_a_file_of_a_table_exists(path: str) -> None:
+def test_files_in_the_tables_exist(path: str) -> None:
     assert list(ROOT.glob(path))
 
 
 @pytest.mark.parametrize(
     ("path", "change"), [row for row in ROWS if re.search(r"`[A-Z_]+`", row[1])]
 )
-def test_the_table_that_gets_a_row_is_in_that_file(path: str, change: str) -> None:
+def test_table_to_extend_is_in_the_documented_file(path: str, change: str) -> None:
     files = [ROOT / path] if (ROOT / path).is_file() else sorted((ROOT / path).glob("*.py"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     for name in re.findall(r"`([A-Z_]{3,})`", change):
@@ -32,23 +32,23 @@ def test_the_table_that_gets_a_row_is_in_that_file(path: str, change: str) -> No
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:src|tests|docs)/[\w./-]+)`", PAGE))))
-def test_a_path_in_the_text_exists(path: str) -> None:
+def test_paths_in_the_text_exist(path: str) -> None:
     assert (ROOT / path).exists() or "PACKAGE" in path
 
 
-def test_the_make_targets_exist() -> None:
+def test_make_targets_exist() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"(?:^    |`)make (\w+)", PAGE, re.MULTILINE))
     assert {"check", "docs", "help"} <= named <= targets
 
 
-def test_make_help_explains_every_target() -> None:
+def test_make_help_describes_every_target() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (phony,) = re.findall(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
     assert set(re.findall(r"^(\w+):.*## \w", makefile, re.MULTILINE)) == set(phony.split())
 
 
-def test_the_hooks_run_the_tools_of_the_environment() -> None:
+def test_hooks_run_the_tools_of_the_environment() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     (repository,) = config["repos"]
     assert repository["repo"] == "local"
@@ -61,8 +61,8 @@ def test_the_hooks_run_the_tools_of_the_environment() -> None:
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_an_issue_form_is_one(path: Path) -> None:
-    """Check what the code host requires of a form; it ignores a form that breaks these."""
+def test_issue_forms_meet_the_requirements_of_the_code_host(path: Path) -> None:
+    """Check the requirements of the code host, which ignores forms that violate them."""
     form = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert form.keys() == {"name", "description", "labels", "body"}
     inputs = [item for item in form["body"] if item["type"] != "markdown"]
@@ -72,5 +72,5 @@ def test_an_issue_form_is_one(path: Path) -> None:
         assert item["attributes"].get("label") or item["attributes"].get("value")
 
 
-def test_there_are_forms_for_bugs_datasets_and_features() -> None:
+def test_issue_forms_exist_for_bugs_datasets_and_features() -> None:
     assert {path.stem for path in FORMS} == {"bug", "dataset", "feature"}

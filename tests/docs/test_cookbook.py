@@ -1,4 +1,4 @@
-"""The cookbook is true: its records become its samples, and its mappings are those shipped."""
+"""The cookbook's records produce its samples, and its mappings match the shipped ones."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def mapping(spec: DatasetSpec) -> dict[str, Any]:
     return {key: getattr(spec, key) for key in spec.__struct_fields__ if key not in NOT_COMPARED}
 
 
-def test_there_are_ten_recipes_at_least_and_no_two_of_one_dataset() -> None:
+def test_cookbook_has_at_least_ten_recipes_of_distinct_datasets() -> None:
     assert len(RECIPES) >= 10
     assert len({recipe.name for recipe in RECIPES}) == len(RECIPES)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
-def test_a_recipe_gives_the_sample_on_the_page(recipe: Recipe, tmp_path: Path) -> None:
+def test_recipe_produces_the_sample_on_the_page(recipe: Recipe, tmp_path: Path) -> None:
     assert validate(parse_yaml(recipe.manifest, file=recipe.title), "manifest") == []
     dataset = get_dataset(recipe.name, root=recipe.write(tmp_path))
     sample = dataset[0].model_dump(mode="json", exclude_none=True)
@@ -88,7 +88,7 @@ def test_a_recipe_gives_the_sample_on_the_page(recipe: Recipe, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("recipe", SHIPPED, ids=lambda recipe: recipe.name)
-def test_a_recipe_maps_as_the_built_in_dataset_does(recipe: Recipe, tmp_path: Path) -> None:
+def test_recipe_maps_like_the_built_in_dataset(recipe: Recipe, tmp_path: Path) -> None:
     here = Catalog.open(recipe.write(tmp_path)).resolve(recipe.name)
     shipped = Catalog.open(ROOT / "datasets.yaml").resolve(recipe.name)
     assert mapping(here) == mapping(shipped)

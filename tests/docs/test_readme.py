@@ -1,4 +1,4 @@
-"""The README is true: its commands and code run, its manifests are valid, its figures are right."""
+"""The README's commands and code run, its manifests are valid, and its figures are correct."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 
 
-def is_of_first_dataset(code: str) -> bool:
-    """Return whether code needs the dataset that the four commands make."""
+def belongs_to_first_dataset(code: str) -> bool:
+    """Return whether code needs the dataset created by the four commands."""
     return "my-qa" in code
 
 
 class FirstDataset:
-    """A folder and a home that are empty but for the CSV file of the README."""
+    """A folder and a home directory, empty except for the README's CSV file."""
 
     def __init__(self, folder: Path) -> None:
         self.home, self.folder = folder / "home", folder / "questions"
@@ -41,7 +41,7 @@ class FirstDataset:
         (self.folder / "questions.csv").write_text(csv, encoding="utf-8")
 
     def run(self, *arguments: str) -> str:
-        """Run a command as a user does whose environment is activated; return what it prints."""
+        """Run a command as in an activated environment, and return its output."""
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         done = subprocess.run(
             arguments,
@@ -66,7 +66,7 @@ def without_words(data: Any) -> Any:
     return {key: dataset[key] for key in dataset.keys() - {"description", "license"}}
 
 
-def test_the_first_dataset_takes_four_commands(first_dataset: FirstDataset) -> None:
+def test_readme_first_dataset_needs_four_commands(first_dataset: FirstDataset) -> None:
     (shell,) = blocks("sh")
     commands = shell.splitlines()
     assert len(commands) == 4
@@ -76,22 +76,22 @@ def test_the_first_dataset_takes_four_commands(first_dataset: FirstDataset) -> N
     assert [f"[missing-{key}]" in printed[2] for key in ("license", "description")] == [True, True]
 
     written = first_dataset.folder / "registry" / "my-qa.yaml"
-    filled_in, small = [text for text in blocks("yaml") if is_of_first_dataset(text)]
+    filled_in, small = [text for text in blocks("yaml") if belongs_to_first_dataset(text)]
     data = parse_yaml(written.read_text(encoding="utf-8"), file="written").value
     assert without_words(data) == without_words(parse_yaml(filled_in, file="README.md").value)
 
     written.write_text(filled_in, encoding="utf-8")
     (written.parent / "small.yaml").write_text(small, encoding="utf-8")
     assert "no problems (2 datasets)" in first_dataset.run(*commands[2].split())
-    (code,) = [code for code in blocks("python") if is_of_first_dataset(code)]
+    (code,) = [code for code in blocks("python") if belongs_to_first_dataset(code)]
     first_dataset.run("python", "-c", f"{code}\nassert len(get_dataset('my-qa-small')) == 1")
     assert "1 of 1" in first_dataset.run("python", "-m", "registry", "lock", "my-qa")
 
 
 @pytest.mark.parametrize(
-    "code", [code for code in blocks("python") if not is_of_first_dataset(code)]
+    "code", [code for code in blocks("python") if not belongs_to_first_dataset(code)]
 )
-def test_python_of_the_readme_runs(
+def test_python_examples_in_the_readme_run(
     code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     record = json.dumps({"question": "How many?", "answer": "Count.\n#### 4"})
@@ -101,18 +101,18 @@ def test_python_of_the_readme_runs(
     exec(code.replace('"test.jsonl"', repr(str(tmp_path / "test.jsonl"))), {})
 
 
-def is_of_another_tool(text: str) -> bool:
+def is_for_another_tool(text: str) -> bool:
     """Return whether YAML is a file of pre-commit or GitHub, which its first line names."""
     return text.startswith("# .")
 
 
-@pytest.mark.parametrize("text", [text for text in blocks("yaml") if not is_of_another_tool(text)])
-def test_yaml_of_the_readme_is_valid(text: str) -> None:
+@pytest.mark.parametrize("text", [text for text in blocks("yaml") if not is_for_another_tool(text)])
+def test_yaml_examples_in_the_readme_are_valid(text: str) -> None:
     document = parse_yaml(text, file="README.md")
     assert validate(document, "index" if "version" in document.value else "manifest") == []
 
 
-def test_the_make_targets_of_the_readme_exist() -> None:
+def test_make_targets_in_the_readme_exist() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"make (\w+) +#", README))
     assert named
@@ -120,7 +120,7 @@ def test_the_make_targets_of_the_readme_exist() -> None:
     assert "make check" in (ROOT / ".ci" / "run").read_text()
 
 
-def test_the_readme_counts_datasets_and_operations() -> None:
+def test_readme_states_the_number_of_datasets_and_operations() -> None:
     catalog = Catalog.open(ROOT / "datasets.yaml")
     demo = [name for name in catalog if "demo" in catalog.tags_of(name)]
     assert f"has {len(list(catalog)) - len(demo)} datasets" in README
@@ -128,7 +128,7 @@ def test_the_readme_counts_datasets_and_operations() -> None:
     assert f"[{operations} operations]" in README
 
 
-def test_the_times_of_the_readme_are_those_measured() -> None:
+def test_timings_in_the_readme_match_the_benchmarks() -> None:
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     (row,) = [line for line in page.splitlines() if line.startswith("| fresh-process |")]
     times = re.search(r"\| ([\d,]+) ms \| inspect_ai ([\d,]+) ms", row)
@@ -137,5 +137,5 @@ def test_the_times_of_the_readme_are_those_measured() -> None:
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README))))
-def test_a_link_of_the_readme_leads_to_a_file(target: str) -> None:
+def test_links_in_the_readme_point_to_files(target: str) -> None:
     assert (ROOT / target).is_file()

@@ -1,4 +1,4 @@
-"""The page on reviews is true: what it shows is what is printed."""
+"""The page on reviews shows the actual output of the commands."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def git(*arguments: str) -> None:
     subprocess.run(["git", *arguments], env=environment, check=True, capture_output=True)
 
 
-def test_the_example_is_what_is_printed(
+def test_review_example_matches_the_command_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(ROOT / "registry" / "data", tmp_path / "c" / "registry" / "data")
@@ -50,6 +50,6 @@ def test_the_example_is_what_is_printed(
     assert commit.sub("(…)", capsys.readouterr().out) == commit.sub("(…)", example)
 
 
-def test_the_table_has_every_class_worst_first() -> None:
+def test_change_classes_are_listed_in_order_of_severity() -> None:
     rows = PAGE.partition("| class |")[2].partition("\n\n")[0].splitlines()[2:]
     assert tuple(row.split(" | ")[0].removeprefix("| ") for row in rows) == tuple(ChangeClass)

@@ -37,7 +37,7 @@ def test_valid_expressions_have_no_problems() -> None:
     assert found(uncompilable_expression, keys) == []
 
 
-def test_all_fields_that_do_not_compile_are_found() -> None:
+def test_all_fields_that_do_not_compile_are_reported() -> None:
     keys = (
         f"{CSV}, fields: {{input: {{from: q, do: [{{regex: '('}}]}}, target: a,"
         " id: {from: q, do: [stripp]}}"
@@ -48,7 +48,7 @@ def test_all_fields_that_do_not_compile_are_found() -> None:
     assert "stripp" in problems[1]
 
 
-def test_condition_that_does_not_compile_is_found() -> None:
+def test_condition_that_does_not_compile_is_reported() -> None:
     (problem,) = found(uncompilable_expression, f"{CSV}, where: {{value: q, regex: '('}}")
     assert problem.startswith("where: ")
 
@@ -77,7 +77,7 @@ def test_condition_that_does_not_compile_is_found() -> None:
         ("{input: {from: nowhere, do: [stripp]}}", []),
     ],
 )
-def test_column_that_the_manifest_does_not_list_is_found(fields: str, expected: list[str]) -> None:
+def test_column_missing_from_the_manifest_is_reported(fields: str, expected: list[str]) -> None:
     assert found(unknown_column, f"{KNOWN}, fields: {fields}") == expected
 
 
@@ -97,5 +97,5 @@ def test_column_that_the_manifest_does_not_list_is_found(fields: str, expected: 
         ),
     ],
 )
-def test_column_that_may_exist_is_no_problem(keys: str) -> None:
+def test_column_that_may_exist_is_accepted(keys: str) -> None:
     assert found(unknown_column, keys) == []

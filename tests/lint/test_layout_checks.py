@@ -34,7 +34,7 @@ def test_schema_line_is_required_above_the_content(text: str, is_missing: bool) 
     assert list(schema_line(file_of(text))) == [expected] * is_missing
 
 
-def test_first_key_out_of_order_is_found_with_the_key_it_belongs_before() -> None:
+def test_first_key_out_of_order_is_reported_with_the_key_it_belongs_before() -> None:
     text = "datasets:\n  d: {limit: 1, license: mit, source: {path: x, type: csv}}\n"
     assert list(key_order(file_of(text).document)) == [
         Finding(("datasets", "d", "license"), "'license' belongs before 'limit'", "`validate --fix` moves it"),

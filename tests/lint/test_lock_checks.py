@@ -50,11 +50,11 @@ def pin(spec: str = DIGEST, location: str = "x.csv") -> Pin:
     )
 
 
-def test_pin_of_the_same_manifest_is_no_problem() -> None:
+def test_pin_of_the_same_manifest_is_accepted() -> None:
     assert list(stale_lock(PinnedDataset("d", pin(spec_digest(SPEC)), SPEC))) == []
 
 
-def test_pin_of_an_older_manifest_says_what_changed() -> None:
+def test_pin_of_an_older_manifest_is_reported_with_the_changes() -> None:
     (mapping,) = stale_lock(PinnedDataset("d", pin(), SPEC))
     (source,) = stale_lock(PinnedDataset("d", pin(location="old.csv"), SPEC))
     assert mapping.path == source.path == ()
@@ -63,7 +63,7 @@ def test_pin_of_an_older_manifest_says_what_changed() -> None:
     assert source.hint == "`python -m registry lock d` updates the pin"
 
 
-def test_pin_without_a_manifest_is_found() -> None:
+def test_pin_without_a_manifest_is_reported() -> None:
     message, hint = "'d' is pinned and in no manifest", "`python -m registry lock` drops it"
     assert list(stale_lock(PinnedDataset("d", pin(), None))) == [Finding((), message, hint)]
 

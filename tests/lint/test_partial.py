@@ -1,4 +1,4 @@
-"""What can still be checked in a catalog with schema problems."""
+"""Checks that are still possible in a catalog with schema problems."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_valid_entries_are_checked_in_full(tmp_path: Path) -> None:
         (f"{CSV}, fields: {{input: q, targt: a}}", {"source"}, {"fields"}),
     ],
 )
-def test_invalid_keys_and_those_that_depend_on_them_are_unchecked(
+def test_invalid_keys_and_keys_that_depend_on_them_are_unchecked(
     tmp_path: Path, keys: str, left: set[str], unchecked: set[str]
 ) -> None:
     checkable = checkable_of(tmp_path, f"{{d: {{{keys}}}}}")

@@ -65,8 +65,8 @@ def test_valid_keys_are_checked_beside_invalid_ones(
     )
     (tmp_path / "m.yaml").write_text(text, encoding="utf-8")
     found = check(Catalog.open(tmp_path), ignore=["description"])
-    said = [f"{one.path.removeprefix('$.datasets.')}: {one.message}" for one in found]
-    assert said == [
+    messages = [f"{one.path.removeprefix('$.datasets.')}: {one.message}" for one in found]
+    assert messages == [
         *(f"d{'.' if not line.startswith(':') else ''}{line}" for line in expected),
         "other.seed: `seed` without `shuffle` does nothing",
     ]
@@ -111,7 +111,7 @@ def test_only_problems_of_the_wanted_files_are_returned(
     assert count_checked(Catalog.open(), wanted) == datasets
 
 
-def test_folder_stands_for_its_yaml_files(root: Path) -> None:
+def test_folder_selects_its_yaml_files(root: Path) -> None:
     names = [path.name for path in files_under([Path("m"), Path("new.yaml")])]
     assert names == ["a.yaml", "b.yml", "c.yaml", "new.yaml"]
 

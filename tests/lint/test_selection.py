@@ -1,4 +1,4 @@
-"""Which rules are reported: as the index and the command line choose, and what neither can hide."""
+"""Rules selected by the index and the command line, and rules that neither can hide."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_index_without_configuration_has_the_default_rules() -> None:
         ("{select: [all], ignore: [all]}", BLOCKING),
     ],
 )
-def test_index_can_not_hide_blocking_rules(config: str, rules: set[str]) -> None:
+def test_index_cannot_hide_blocking_rules(config: str, rules: set[str]) -> None:
     selection, problems = of_index(config)
     assert problems == []
     assert set(selection.rules) == rules
@@ -98,7 +98,7 @@ def test_every_rule_and_family_can_be_selected(name: str) -> None:
     assert invalid_name(name, ignoring=False) is None
 
 
-def test_schema_of_the_index_has_the_keys_of_the_model() -> None:
+def test_index_schema_has_the_keys_of_the_model() -> None:
     schema: dict[str, Any] = read_schema("index")["$defs"]["validate"]
     properties = schema["properties"]
     assert list(properties) == list(Validation.__struct_fields__)
@@ -116,7 +116,7 @@ def test_schema_of_the_index_has_the_keys_of_the_model() -> None:
         ("{severity: {plain-http: fatal}}", "$.validate.severity.plain-http"),
     ],
 )
-def test_configuration_of_the_wrong_type_is_found_by_the_schema(config: str, path: str) -> None:
+def test_configuration_of_the_wrong_type_is_rejected_by_the_schema(config: str, path: str) -> None:
     document = parse_yaml(f"version: 1\nvalidate: {config}\n", file="datasets.yaml")
     (problem,) = validate(document, "index")
     assert problem.path == path

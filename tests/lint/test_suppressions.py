@@ -1,4 +1,4 @@
-"""Ignore comments: where they are recognized, which line they apply to, and what they ignore."""
+"""Ignore comments: where they are recognized, and which lines and rules they apply to."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ def test_rules_and_reason_are_parsed(comment: str, rules: tuple[str, ...], reaso
     assert isinstance(found, IgnoreComment)
 
 
-# --- what they do ---
+# --- effect ---
 
-Said = Callable[..., list[str]]
+Reported = Callable[..., list[str]]
 HEAD = "datasets:\n  d:\n    description: Questions.\n    license: mit\n    source:\n      type: json\n"
 
 
 @pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Said:
-    """Check a manifest whose source ends in these lines; give line and message of each problem."""
+def reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reported:
+    """Check a manifest whose source ends in these lines; return line and message per problem."""
     monkeypatch.chdir(tmp_path)
 
     def problems(
@@ -103,67 +103,69 @@ PLAIN = "plain HTTP to h (use https://) [plain-http]"
 EXAMPLE = "(write `# registry: ignore RULE -- reason`)"
 
 
-def test_comment_ignores_its_rule_on_its_line(said: Said) -> None:
-    assert said(f"{URL}\n") == [f"7: {PLAIN}"]
-    assert said(f"{URL}  {COMMENT}\n") == []
-    assert said(f"      {COMMENT}\n{URL}\n") == []
+def test_comment_ignores_its_rule_on_its_line(reported: Reported) -> None:
+    assert reported(f"{URL}\n") == [f"7: {PLAIN}"]
+    assert reported(f"{URL}  {COMMENT}\n") == []
+    assert reported(f"      {COMMENT}\n{URL}\n") == []
 
 
-def test_comment_without_a_reason_ignores_nothing(said: Said) -> None:
-    assert said(f"{URL}  # registry: ignore plain-http\n") == [
+def test_comment_without_a_reason_ignores_nothing(reported: Reported) -> None:
+    assert reported(f"{URL}  # registry: ignore plain-http\n") == [
         f"7: {PLAIN}",
         f"7: the comment gives no reason, so it ignores nothing {EXAMPLE} [ignore-without-reason]",
     ]
 
 
-def test_comment_on_another_line_is_unused(said: Said) -> None:
-    assert said(f"{URL}\n      {COMMENT}\n      encoding: utf-8\n") == [
+def test_comment_on_a_different_line_is_unused(reported: Reported) -> None:
+    assert reported(f"{URL}\n      {COMMENT}\n      encoding: utf-8\n") == [
         f"7: {PLAIN}",
         "8: no problem of 'plain-http' on line 9 (remove the comment) [unused-ignore]",
     ]
 
 
-def test_unused_one_of_two_rules_is_reported(said: Said) -> None:
+def test_unused_rule_in_a_comment_with_two_rules_is_reported(reported: Reported) -> None:
     both = "# registry: ignore plain-http, unpinned-revision -- ours"
-    assert said(f"{URL}  {both}\n") == [
+    assert reported(f"{URL}  {both}\n") == [
         "7: no problem of 'unpinned-revision' on line 7 (remove the comment) [unused-ignore]"
     ]
 
 
-def test_misspelt_rule_has_a_hint(said: Said) -> None:
-    assert said(f"{URL}  # registry: ignore plain-htp -- ours\n") == [
+def test_misspelt_rule_has_a_hint(reported: Reported) -> None:
+    assert reported(f"{URL}  # registry: ignore plain-htp -- ours\n") == [
         f"7: {PLAIN}",
         "7: no rule 'plain-htp' (did you mean 'plain-http'?) [unknown-rule]",
     ]
-    assert said(f"{URL}  # registry: ignore -- ours\n")[1:] == [
+    assert reported(f"{URL}  # registry: ignore -- ours\n")[1:] == [
         f"7: the comment names no rule {EXAMPLE} [unknown-rule]"
     ]
 
 
-def test_comment_can_not_name_a_family(said: Said) -> None:
-    assert said(f"{URL}  # registry: ignore sources -- ours\n")[1:] == [
+def test_comment_cannot_name_a_family(reported: Reported) -> None:
+    assert reported(f"{URL}  # registry: ignore sources -- ours\n")[1:] == [
         "7: no rule 'sources' (`validate --rules` lists them) [unknown-rule]"
     ]
 
 
-def test_comment_can_not_ignore_a_blocking_rule(said: Said) -> None:
+def test_comment_cannot_ignore_a_blocking_rule(reported: Reported) -> None:
     lines = "      path: https://h/x?sig=abc  # registry: ignore secret-in-url -- public\n"
-    assert [line.rpartition("[")[2] for line in said(lines)] == [
+    assert [line.rpartition("[")[2] for line in reported(lines)] == [
         "secret-in-url]",
         "rule-not-ignorable]",
     ]
 
 
-def test_comment_about_an_unselected_rule_is_not_unused(said: Said) -> None:
+def test_comment_for_an_unselected_rule_is_not_reported_as_unused(reported: Reported) -> None:
     lines = f"      path: https://h/x.json  {COMMENT}\n"
-    assert len(said(lines)) == 1
-    assert said(lines, ignore=("plain-http",)) == []
-    assert said(lines, select=("description",)) == []
-    assert said(lines, ignore=("unused-ignore",)) == []
+    assert len(reported(lines)) == 1
+    assert reported(lines, ignore=("plain-http",)) == []
+    assert reported(lines, select=("description",)) == []
+    assert reported(lines, ignore=("unused-ignore",)) == []
 
 
 @pytest.mark.parametrize("fault", ["      bogus: 1\n", "    seed: 3\n"])
-def test_comment_in_an_invalid_file_is_not_unused(said: Said, fault: str) -> None:
-    found = said(f"      path: https://h/x.json  {COMMENT}\n{fault}")
+def test_comment_in_an_invalid_file_is_not_reported_as_unused(
+    reported: Reported, fault: str
+) -> None:
+    found = reported(f"      path: https://h/x.json  {COMMENT}\n{fault}")
     assert len(found) == 1
     assert "unused" not in found[0]

@@ -45,7 +45,7 @@ def lock_of(*names: str) -> Lock:
     return Lock({name: pin(number) for number, name in enumerate(names, 1)})
 
 
-def test_a_lock_is_written_plainly(tmp_path: Path) -> None:
+def test_lock_is_written_in_the_expected_format(tmp_path: Path) -> None:
     sources = (
         LockedSource(location="hf://datasets/a/b", requested="main", revision="c" * 40),
         LockedSource(
@@ -121,7 +121,7 @@ def test_written_pins_are_read_unchanged(tmp_path: Path, found: dict[str, Pin]) 
     assert lock_text(Lock(dict(reversed(found.items())))) == path.read_text(encoding="utf-8")
 
 
-def test_a_lockfile_larger_than_a_yaml_document_may_be_is_read(tmp_path: Path) -> None:
+def test_lockfile_above_the_yaml_size_limit_is_read(tmp_path: Path) -> None:
     path = tmp_path / "datasets.lock"
     whole = lock_of(*(f"data-{number:05}" for number in range(12_000)))
     write_lock(path, whole)
@@ -133,7 +133,7 @@ def test_a_lockfile_larger_than_a_yaml_document_may_be_is_read(tmp_path: Path) -
         read_lock(path)
 
 
-def test_a_missing_lockfile_is_no_error(tmp_path: Path) -> None:
+def test_missing_lockfile_is_accepted(tmp_path: Path) -> None:
     assert read_lock(tmp_path / "datasets.lock") is None
     assert read_sides(tmp_path / "datasets.lock") == ()
 
@@ -156,7 +156,7 @@ def test_a_missing_lockfile_is_no_error(tmp_path: Path) -> None:
         ("  qa:\n", "  ? qa\n  :\n"),
     ],
 )
-def test_a_lockfile_in_another_form_of_yaml_has_the_same_pins(
+def test_lockfile_in_a_different_yaml_style_has_the_same_pins(
     tmp_path: Path, old: str, new: str
 ) -> None:
     path = tmp_path / "datasets.lock"
@@ -166,7 +166,7 @@ def test_a_lockfile_in_another_form_of_yaml_has_the_same_pins(
     assert read_lock(path) == lock_of("qa")
 
 
-def test_an_older_lockfile_with_the_key_asked_is_read_and_written_as_requested(
+def test_legacy_key_asked_is_read_and_written_as_requested(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "datasets.lock"
@@ -183,7 +183,7 @@ def test_an_older_lockfile_with_the_key_asked_is_read_and_written_as_requested(
 
 
 def merge(tmp_path: Path, ours: Lock, base: Lock, theirs: Lock) -> int:
-    """Merge as git does; return the number of conflicts, and leave the result in `ours`."""
+    """Merge like git; return the number of conflicts, and write the result to `ours`."""
     for name, lock in {"ours": ours, "base": base, "theirs": theirs}.items():
         write_lock(tmp_path / name, lock)
     command = ["git", "merge-file", "ours", "base", "theirs"]
@@ -204,7 +204,7 @@ BASE = {"b": pin(2), "m": pin(3), "y": pin(4)}
         ({"m": pin(3), "y": pin(4)}, {**BASE, "z": pin(6)}),
     ],
 )
-def test_changes_of_two_branches_merge(
+def test_changes_from_two_branches_merge(
     tmp_path: Path, ours: dict[str, Pin], theirs: dict[str, Pin]
 ) -> None:
     assert merge(tmp_path, Lock(ours), Lock(BASE), Lock(theirs)) == 0
@@ -214,7 +214,9 @@ def test_changes_of_two_branches_merge(
     assert read_lock(tmp_path / "ours") == Lock({**kept, **changed})
 
 
-def test_a_conflict_is_an_error_with_its_line_and_both_sides_can_be_read(tmp_path: Path) -> None:
+def test_merge_conflict_is_an_error_with_its_line_and_both_sides_are_readable(
+    tmp_path: Path,
+) -> None:
     ours, theirs = {**BASE, "m": pin(10)}, {**BASE, "m": pin(11)}
     assert merge(tmp_path, Lock(ours), Lock(BASE), Lock(theirs)) > 0
     path = tmp_path / "ours"
@@ -250,7 +252,7 @@ GOOD = lock_text(Lock({"qa": pin()}))
         ("format: 1", "format: [", "16:1 $: not YAML: "),
     ],
 )  # fmt: skip
-def test_an_invalid_lockfile_is_an_error_with_its_position(
+def test_invalid_lockfile_is_an_error_with_its_position(
     tmp_path: Path, old: str, new: str, problem: str
 ) -> None:
     path = tmp_path / "datasets.lock"
@@ -272,20 +274,20 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"datasets: {}\n", b"[]\n"])
-def test_a_file_that_is_no_lockfile_is_an_error(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_not_a_lockfile_is_an_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "datasets.lock"
     path.write_bytes(content)
     with pytest.raises(LockError):
         read_lock(path)
 
 
-def test_a_folder_in_place_of_the_lockfile_is_an_error(tmp_path: Path) -> None:
+def test_folder_in_place_of_the_lockfile_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LockError, match="can't be read: Is a directory"):
         read_lock(tmp_path)
     with pytest.raises(LockError, match="can't be written"):
         write_lock(tmp_path, Lock())
 
 
-def test_a_source_is_a_file_or_a_commit() -> None:
+def test_pinned_source_is_a_file_or_a_commit() -> None:
     with pytest.raises(ValueError, match="neither `revision` nor `size` and `sha256`"):
         LockedSource(location="x.csv", size=1)

@@ -52,13 +52,13 @@ def read(path: Path, tmp_path: Path) -> Any:
     return lambda name: pin_cache.read_pin(path, name, tmp_path / "cache")
 
 
-def test_each_pin_is_found_and_the_lockfile_parsed_once(read: Any, parsed: list[bytes]) -> None:
+def test_all_pins_are_found_with_one_parse_of_the_lockfile(read: Any, parsed: list[bytes]) -> None:
     assert {name: read(name) for name in PINS} == PINS
     assert len(parsed) == 1
 
 
 @pytest.mark.parametrize("pins", [{}, PINS])
-def test_a_dataset_that_is_not_pinned_has_no_pin(
+def test_unpinned_dataset_has_no_pin(
     path: Path, read: Any, pins: dict[str, Pin], parsed: list[bytes]
 ) -> None:
     write_lock(path, Lock(pins))
@@ -75,7 +75,7 @@ def test_without_a_lockfile_there_is_no_pin_and_nothing_is_cached(
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_change_of_the_lockfile_is_noticed_at_once(path: Path, read: Any) -> None:
+def test_changed_lockfile_is_detected_immediately(path: Path, read: Any) -> None:
     assert read("qa") == PINS["qa"]
     text = path.read_text(encoding="utf-8").replace("samples: 1\n", "samples: 7\n")
     path.write_text(text, encoding="utf-8")
@@ -84,7 +84,7 @@ def test_a_change_of_the_lockfile_is_noticed_at_once(path: Path, read: Any) -> N
     assert read("qa") is None
 
 
-def test_the_same_lockfile_is_not_parsed_again_however_often_it_is_written(
+def test_rewritten_identical_lockfile_is_not_parsed_again(
     path: Path, read: Any, parsed: list[bytes]
 ) -> None:
     read("qa")
@@ -93,7 +93,7 @@ def test_the_same_lockfile_is_not_parsed_again_however_often_it_is_written(
     assert len(parsed) == 1
 
 
-def test_other_code_parses_the_lockfile_again(
+def test_changed_code_causes_the_lockfile_to_be_parsed_again(
     read: Any, parsed: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read("qa")
@@ -103,7 +103,7 @@ def test_other_code_parses_the_lockfile_again(
 
 
 @pytest.mark.parametrize("body", [b"", b"[]\n", b"{}\n", b"null\n", b"x", b'{"key": 1}\n'])
-def test_a_cached_file_of_another_form_is_replaced(
+def test_cached_file_of_a_different_format_is_replaced(
     path: Path, tmp_path: Path, read: Any, body: bytes
 ) -> None:
     read("qa")
@@ -114,7 +114,7 @@ def test_a_cached_file_of_another_form_is_replaced(
     assert read_best_effort(place) == before
 
 
-def test_a_damaged_cached_file_is_replaced(path: Path, tmp_path: Path, read: Any) -> None:
+def test_damaged_cached_file_is_replaced(path: Path, tmp_path: Path, read: Any) -> None:
     read("qa")
     place = best_effort_path(path, tmp_path / "cache", "lock")
     before = place.read_bytes()
@@ -123,20 +123,20 @@ def test_a_damaged_cached_file_is_replaced(path: Path, tmp_path: Path, read: Any
     assert place.read_bytes() == before
 
 
-def test_a_cache_that_can_not_be_written_only_costs_time(read: Any, tmp_path: Path) -> None:
+def test_unwritable_cache_does_not_change_results(read: Any, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("no folder", encoding="utf-8")
     assert [read("qa"), read("qa")] == [PINS["qa"]] * 2
 
 
 @pytest.mark.parametrize("old", ["samples: 1\n", "spec: sha256"])
-def test_an_invalid_lockfile_is_an_error_each_time(path: Path, read: Any, old: str) -> None:
+def test_invalid_lockfile_is_an_error_each_time(path: Path, read: Any, old: str) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(old, "x: 1\n"), encoding="utf-8")
     for _ in range(2):
         with pytest.raises(LockError, match="The lockfile is invalid"):
             read("qa")
 
 
-def test_a_warm_lookup_needs_no_yaml(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warm_lookup_does_not_parse_yaml(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     read("qa")
     monkeypatch.setattr(models, "parse_yaml", lambda *_, **__: pytest.fail("YAML was parsed"))
     assert read("qa-small") == PINS["qa-small"]

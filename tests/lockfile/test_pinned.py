@@ -56,14 +56,14 @@ def pinned(*sources: LockedSource, **options: Any) -> PinnedSources:
 # --- files ---
 
 
-def test_a_path_is_pinned_by_its_portable_location() -> None:
+def test_path_is_pinned_by_its_portable_location() -> None:
     one, other = file("data/a.csv"), file("/mnt/b.csv")
     sources = pinned(one, other)
     assert sources.files(f"{FOLDER}/data/a.csv") == [(f"{FOLDER}/data/a.csv", one)]
     assert sources.files("/mnt/b.csv") == [("/mnt/b.csv", other)]
 
 
-def test_a_pinned_glob_means_the_files_that_it_matched() -> None:
+def test_pinned_glob_resolves_to_the_files_that_it_matched() -> None:
     files = [file(f"data/{name}.csv", "data/*.csv") for name in "ab"]
     assert pinned(*files).files(f"{FOLDER}/data/*.csv") == [
         (f"{FOLDER}/data/a.csv", files[0]),
@@ -71,14 +71,14 @@ def test_a_pinned_glob_means_the_files_that_it_matched() -> None:
     ]
 
 
-def test_a_url_with_a_query_keeps_its_query() -> None:
+def test_url_with_a_query_keeps_its_query() -> None:
     url = "https://host/a.csv?sig=SECRET"
     one = file("https://host/a.csv?…", requested_location(url, FOLDER))
     assert pinned(one).files(url) == [(url, one)]
     assert pinned(one, complete=False).files(url + "2") is None
 
 
-def test_an_unpinned_path_is_looked_up_or_refused() -> None:
+def test_unpinned_path_is_looked_up_or_rejected() -> None:
     assert pinned(file("a.csv"), complete=False).files("/mnt/b.csv") is None
     with pytest.raises(LockStaleError) as caught:
         pinned(file("a.csv")).files("https://me:word@host/b.csv")
@@ -103,7 +103,7 @@ def test_an_unpinned_path_is_looked_up_or_refused() -> None:
         ("main", OTHER_COMMIT, True, None),
     ],
 )
-def test_a_revision_is_the_pinned_commit_of_the_same_branch(
+def test_revision_is_the_pinned_commit_of_the_same_branch(
     requested: str | None, revision: str | None, any_branch: bool, expected: str | None
 ) -> None:
     sources = pinned(commit(requested), complete=False, any_branch=any_branch)
@@ -114,7 +114,7 @@ def test_a_revision_is_the_pinned_commit_of_the_same_branch(
 @pytest.mark.parametrize(
     ("revision", "shown"), [(None, "hf://datasets/a/c"), ("dev", "hf://datasets/a/c at dev")]
 )
-def test_an_unpinned_repository_is_refused(revision: str | None, shown: str) -> None:
+def test_unpinned_repository_is_rejected(revision: str | None, shown: str) -> None:
     with pytest.raises(LockStaleError) as caught:
         pinned(commit("main")).revision(Repository("a/c", revision))
     assert f"does not pin {shown} (" in str(caught.value)
@@ -126,7 +126,7 @@ SPEC = spec_of(CSV)
 OWN = file("data/a.csv")
 
 
-def test_a_pin_for_this_manifest_pins_sources_and_samples() -> None:
+def test_pin_for_this_manifest_pins_sources_and_samples() -> None:
     own = pin(SPEC, OWN)
     for options in ({}, {"locked": True}):
         found = pin_sources(SPEC, own, **options)
@@ -139,7 +139,7 @@ def test_a_pin_for_this_manifest_pins_sources_and_samples() -> None:
 
 
 @pytest.mark.parametrize("old", [pin(None, OWN), pin(SPEC, OWN, format=PIN_FORMAT + 1)])
-def test_a_pin_for_an_older_manifest_pins_only_the_sources_that_are_in_it(old: Pin) -> None:
+def test_pin_for_an_older_manifest_pins_only_its_recorded_sources(old: Pin) -> None:
     found = pin_sources(SPEC, old)
     assert found is not None
     assert (found.complete, found.samples) == (False, None)
@@ -155,14 +155,14 @@ def test_a_pin_for_an_older_manifest_pins_only_the_sources_that_are_in_it(old: P
     )
 
 
-def test_without_a_pin_sources_are_looked_up_or_the_dataset_is_refused() -> None:
+def test_unpinned_dataset_is_looked_up_or_rejected() -> None:
     assert pin_sources(SPEC, None) is None
     for options in ({"locked": True}, {"frozen": True}):
         with pytest.raises(LockStaleError, match=r"datasets\.lock does not pin it \(`python"):
             pin_sources(SPEC, None, **options)
 
 
-def test_the_pinner_of_a_lock_takes_the_pin_by_name() -> None:
+def test_pinner_selects_the_pin_by_dataset_name() -> None:
     lock = Lock({SPEC.name: pin(SPEC, OWN)})
     assert source_pinner(lock)(SPEC) == pin_sources(SPEC, lock.pins[SPEC.name])
     assert source_pinner(None)(SPEC) is None
@@ -183,7 +183,7 @@ def test_the_pinner_of_a_lock_takes_the_pin_by_name() -> None:
         ),
     ],
 )
-def test_changes_name_the_sources_that_are_not_pinned(
+def test_changes_list_the_unpinned_sources(
     source: dict[str, Any], sources: list[LockedSource], expected: str
 ) -> None:
     assert changes(spec_of(source), pin(None, *sources)) == expected

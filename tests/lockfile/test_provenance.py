@@ -27,7 +27,7 @@ datasets:
 """
 
 
-def test_each_value_of_a_pin_has_its_line(tmp_path: Path) -> None:
+def test_each_value_of_a_pin_has_a_line_number(tmp_path: Path) -> None:
     path = tmp_path / "datasets.lock"
     path.write_text(LOCK, encoding="utf-8")
     origins = pin_provenance(read_documents(path, shown_as="datasets.lock"))["child"]
@@ -50,7 +50,7 @@ def test_without_a_lockfile_there_is_no_provenance(tmp_path: Path) -> None:
     assert pin_provenance(read_documents(tmp_path / "datasets.lock")) == {}
 
 
-def test_lines_are_those_of_the_file_in_every_chunk(
+def test_line_numbers_refer_to_the_file_in_every_chunk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("registry.lockfile.text._CHUNK", 200)

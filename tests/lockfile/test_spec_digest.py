@@ -1,4 +1,4 @@
-"""What a pin keeps of a manifest is the same on every machine, and has no secrets."""
+"""The manifest digest in a pin is the same on every machine and contains no secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def spec_at(folder: Path, extra: str = "limit: 5") -> DatasetSpec:
     return Catalog.open(folder)["qa"]
 
 
-def test_a_manifest_has_one_digest_wherever_it_lies(tmp_path: Path) -> None:
+def test_digest_does_not_depend_on_the_manifest_location(tmp_path: Path) -> None:
     assert spec_digest(spec_at(tmp_path / "a")) == spec_digest(spec_at(tmp_path / "b" / "c"))
 
 
@@ -41,7 +41,7 @@ def test_a_manifest_has_one_digest_wherever_it_lies(tmp_path: Path) -> None:
         "limit: 5\n    on_duplicate: error",
     ],
 )
-def test_documentation_and_defaults_do_not_count(tmp_path: Path, extra: str) -> None:
+def test_documentation_and_defaults_do_not_change_the_digest(tmp_path: Path, extra: str) -> None:
     assert spec_digest(spec_at(tmp_path, extra)) == spec_digest(spec_at(tmp_path))
 
 
@@ -62,7 +62,7 @@ def test_documentation_and_defaults_do_not_count(tmp_path: Path, extra: str) -> 
         "limit: 5\n    join: {source: {type: csv, path: y.csv}, on: a, into: b}",
     ],
 )
-def test_what_samples_depend_on_counts(tmp_path: Path, extra: str) -> None:
+def test_changes_that_affect_samples_change_the_digest(tmp_path: Path, extra: str) -> None:
     seen = {
         spec_digest(spec_at(tmp_path)),
         spec_digest(spec_at(tmp_path, "limit: 5\n    explode: a")),
@@ -86,7 +86,7 @@ def test_locations_are_as_portable_as_the_manifest(location: str, name: str) -> 
     assert location_in(folder, name) == location
 
 
-def test_secrets_of_urls_are_in_no_name() -> None:
+def test_source_names_do_not_contain_url_secrets() -> None:
     url = "https://user:word@host/a.csv?sig=SECRET"
     folder = Path("/home/me/catalog")
     assert portable(url, folder) == "https://host/a.csv?…"
@@ -97,7 +97,7 @@ def test_secrets_of_urls_are_in_no_name() -> None:
     )
 
 
-def test_data_of_the_built_in_catalog_has_a_name_of_its_own(tmp_path: Path) -> None:
+def test_built_in_catalog_data_has_a_distinct_name(tmp_path: Path) -> None:
     shipped = Path(__file__).parents[2] / "registry" / "data" / "demo-mcq.csv"
     assert portable(str(shipped), tmp_path) == "package:registry/registry/data/demo-mcq.csv"
     assert location_in(tmp_path, portable(str(shipped), tmp_path)) == str(shipped)

@@ -12,17 +12,17 @@ from registry.lockfile.text import HEADER, chunks, conflict_line, conflict_sides
 PIN = {"spec": "sha256:" + "a" * 64, "sources": [{"location": "a.csv", "size": 1}], "columns": []}
 
 
-def test_the_header_names_the_schema_for_editors() -> None:
+def test_header_names_the_schema_for_editors() -> None:
     first, _, _ = HEADER.partition("\n")
     assert first == "# yaml-language-server: $schema=schemas/lock.schema.json"
 
 
-def test_no_datasets_are_an_empty_mapping() -> None:
+def test_lock_without_datasets_is_an_empty_mapping() -> None:
     assert dump({}) == f"{HEADER}datasets: {{}}\n"
     assert yaml.safe_load(dump({})) == {"version": 1, "datasets": {}}
 
 
-def test_datasets_are_sorted_and_keys_keep_their_order() -> None:
+def test_datasets_are_sorted_and_key_order_is_preserved() -> None:
     text = dump({"b": PIN, "a": {"format": 1, "columns": ["q"]}})
     assert text == (
         f"{HEADER}datasets:\n"
@@ -55,15 +55,13 @@ QUOTED = {
 
 
 @pytest.mark.parametrize(("value", "written"), [*zip(PLAIN, PLAIN, strict=True), *QUOTED.items()])
-def test_a_string_has_quotes_only_where_yaml_would_read_something_else(
-    value: str, written: str
-) -> None:
+def test_strings_are_quoted_only_if_yaml_requires_it(value: str, written: str) -> None:
     text = dump({"d": {"columns": [value]}})
     assert text == f"{HEADER}datasets:\n  d:\n    columns: [{written}]\n"
     assert yaml.safe_load(text)["datasets"] == {"d": {"columns": [value]}}
 
 
-def test_chunks_are_documents_that_keep_the_lines_of_the_file(
+def test_chunks_preserve_line_numbers_of_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("registry.lockfile.text._CHUNK", 300)
@@ -93,7 +91,7 @@ end
 """
 
 
-def test_a_conflict_has_a_line_and_two_sides() -> None:
+def test_conflict_has_a_line_number_and_two_sides() -> None:
     assert conflict_line(CONFLICT) == 2
     assert conflict_sides(CONFLICT) == ("same\n1\nend\n", "same\n3\nend\n")
 
@@ -101,5 +99,5 @@ def test_a_conflict_has_a_line_and_two_sides() -> None:
 @pytest.mark.parametrize(
     "text", ["", "a\n", "# ======= a heading\n", "  <<<<<<< indented\n", "========\n"]
 )
-def test_other_text_has_no_conflict(text: str) -> None:
+def test_text_without_markers_has_no_conflict(text: str) -> None:
     assert conflict_line(text) is None

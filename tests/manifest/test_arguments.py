@@ -1,4 +1,4 @@
-"""Python arguments that stand for manifest keys are refused in the schema's words."""
+"""Invalid Python arguments for manifest keys are rejected with the schema's messages."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from registry.manifest.source_models import CsvSource, HfSource
     ],
 )  # fmt: skip
 def test_every_invalid_key_of_a_source_is_reported(keys: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         source_from_arguments(CsvSource, {"path": ["x.csv"], **keys})
     assert str(caught.value) == message
 
 
-def test_none_stands_for_the_default() -> None:
+def test_none_selects_the_default() -> None:
     keys = {"path": "a/b", "split": "test", "name": None, "trust": None}
     assert source_from_arguments(HfSource, keys) == HfSource(path="a/b", split="test")
 
 
-def test_options_of_a_file_system_may_be_any_objects() -> None:
+def test_file_system_options_may_be_arbitrary_objects() -> None:
     client = object()
     source = source_from_arguments(CsvSource, {"path": ["x"], "fs_options": {"client": client}})
     assert source.fs_options["client"] is client
 
 
-def test_a_loader_raises_a_value_error() -> None:
+def test_loader_raises_a_value_error() -> None:
     with pytest.raises(ValueError, match=r"^delimiter: must have at most 1 character"):
         csv_dataset("x.csv", delimiter="ab")
     with pytest.raises(ValueError, match=r"^path\.0: must be a string, is 5$"):
@@ -53,7 +53,7 @@ def test_a_loader_raises_a_value_error() -> None:
         hf_dataset("a/b", None)  # type: ignore[arg-type]
 
 
-def test_a_refusal_that_the_schema_does_not_explain_is_a_bug(
+def test_value_rejected_by_the_model_but_not_the_schema_is_a_bug(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("registry.manifest.arguments.schema_errors", lambda *_: [])
@@ -78,7 +78,7 @@ def test_fields_are_checked_as_in_a_manifest(fields: dict[str, Any], message: st
     if message is None:
         check_fields(fields)
         return
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         check_fields(fields)
     assert str(caught.value) == message
 
@@ -88,7 +88,7 @@ def test_map_fields_checks_its_argument() -> None:
         map_fields({"metadata": {"n": {"hash": ["q"], "length": 0}}})
 
 
-def test_deep_nesting_is_refused_instead_of_overflowing_the_stack() -> None:
+def test_deep_nesting_is_rejected_instead_of_overflowing_the_stack() -> None:
     deep: Any = "a"
     for _ in range(100_000):
         deep = [deep]

@@ -1,4 +1,4 @@
-"""The checks of merged keys: each function by itself."""
+"""The checks of merged keys: each function separately."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_seed_needs_a_shuffle(value: dict[str, Any], count: int) -> None:
         ({"where": {"value": "q", "equal": 1}}, ["where"]),
     ],
 )  # fmt: skip
-def test_expression_that_can_not_be_parsed_is_found_at_its_key(
+def test_invalid_expression_is_reported_at_its_key(
     value: dict[str, Any], expected: list[str]
 ) -> None:
     found = list(checks.bad_expression(merged(value)))
@@ -65,11 +65,11 @@ def test_expression_that_can_not_be_parsed_is_found_at_its_key(
 
 
 @pytest.mark.parametrize("keys", [{"mapper"}, {"fields"}, set[str]()])
-def test_mapper_or_fields_alone_is_no_problem(keys: set[str]) -> None:
+def test_mapper_or_fields_alone_is_valid(keys: set[str]) -> None:
     assert list(checks.mapper_and_fields(merged(dict.fromkeys(keys)))) == []
 
 
-def test_mapper_beside_fields_is_found_at_the_mapper() -> None:
+def test_mapper_together_with_fields_is_reported_at_the_mapper() -> None:
     (found,) = checks.mapper_and_fields(merged({"mapper": "p:f", "fields": {}}))
     assert found == Finding(
         ("mapper",),
@@ -78,7 +78,7 @@ def test_mapper_beside_fields_is_found_at_the_mapper() -> None:
     )
 
 
-def test_missing_source_is_found_at_the_dataset() -> None:
+def test_missing_source_is_reported_at_the_dataset() -> None:
     assert [found.path for found in checks.missing_key(merged({"limit": 1}))] == [()]
     assert list(checks.missing_key(merged({"source": {}}))) == []
 
@@ -87,7 +87,7 @@ def test_missing_source_is_found_at_the_dataset() -> None:
     ("key", "check"),
     [("license", checks.missing_license), ("description", checks.missing_description)],
 )
-def test_missing_key_of_a_parent_is_not_found_again_in_its_dependents(key: str, check: Any) -> None:
+def test_missing_key_of_a_parent_is_not_reported_again_for_children(key: str, check: Any) -> None:
     defaults = Layer("default", {})
 
     def found(*layers: Layer) -> list[tuple[str | int, ...]]:
@@ -97,5 +97,5 @@ def test_missing_key_of_a_parent_is_not_found_again_in_its_dependents(key: str, 
     assert found(own) == [(key,)]
     assert found(parent, own) == []
     assert found(Layer("parent", {key: "x"}), own) == []
-    # A dependent that removes the key is at fault itself.
+    # A child that removes the key is reported itself.
     assert found(Layer("parent", {key: "x"}), Layer("own", {key: None})) == [(key,)]

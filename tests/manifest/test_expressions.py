@@ -1,4 +1,4 @@
-"""Expressions and conditions are parsed into their abstract syntax, or refused with the reason."""
+"""Expressions and conditions are parsed into their abstract syntax, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -97,20 +97,20 @@ FORMS = "an expression must have one of the keys const, template, hash, row_numb
     ],
     ids=repr,
 )  # fmt: skip
-def test_an_invalid_expression_is_refused_with_the_reason(raw: Any, message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+def test_invalid_expression_is_rejected_with_a_reason(raw: Any, message: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         parse_expression(raw)
     assert str(caught.value) == message
 
 
-def test_the_first_form_decides_what_an_expression_is() -> None:
+def test_first_matching_form_determines_the_kind_of_expression() -> None:
     with pytest.raises(ValueError, match=r"^unknown key 'from' next to 'const'$"):
         parse_expression({"from": "a", "const": 1})
     assert is_expression({"from": "a"})
     assert not is_expression({"form": "a"})
 
 
-def test_one_operation_needs_no_list() -> None:
+def test_single_operation_does_not_need_a_list() -> None:
     assert parse_operations("strip") == (OperationCall("strip"),)
     assert parse_operations({"index": 0}) == (OperationCall("index", 0),)
 
@@ -146,14 +146,14 @@ KNOWN = "equals, not_equals, in, not_in, less, at_most, greater, at_least, regex
     ],
     ids=repr,
 )
-def test_an_invalid_condition_is_refused_with_the_reason(raw: Any, message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+def test_invalid_condition_is_rejected_with_a_reason(raw: Any, message: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         parse_condition(raw)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("raw", [{}, [], "equals"])
-def test_comparisons_are_a_mapping(raw: Any) -> None:
+def test_invalid_comparisons_are_rejected(raw: Any) -> None:
     with pytest.raises(ValueError, match=r"^takes comparisons: equals, "):
         parse_comparisons(raw)
 
@@ -174,5 +174,5 @@ def test_comparisons_are_a_mapping(raw: Any) -> None:
     ],
     ids=repr,
 )  # fmt: skip
-def test_the_columns_of_an_expression_are_found(raw: Any, columns: list[str]) -> None:
+def test_columns_used_by_an_expression_are_collected(raw: Any, columns: list[str]) -> None:
     assert list(expression_columns(parse_expression(raw))) == columns

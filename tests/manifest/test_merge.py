@@ -1,4 +1,4 @@
-"""Layers are merged key by key, and each value knows the layer that states it."""
+"""Layers are merged key by key, and each value knows the layer that defines it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def merged_value(*values: dict[str, Any], defaults: Layer = NO_DEFAULTS) -> dict
         ({"shuffle": True, "seed": 1}, {"limit": 2}, {"shuffle": True, "seed": 1, "limit": 2}),
     ],
 )  # fmt: skip
-def test_a_later_layer_adds_replaces_and_removes(
+def test_later_layer_adds_replaces_and_removes_keys(
     lower: dict[str, Any], upper: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     before = repr((lower, upper))
@@ -42,7 +42,7 @@ def test_a_later_layer_adds_replaces_and_removes(
     assert repr((lower, upper)) == before, "layers are not changed"
 
 
-def test_a_source_of_another_type_starts_from_the_defaults_of_its_type() -> None:
+def test_source_of_a_different_type_starts_from_the_defaults_of_its_type() -> None:
     defaults = Layer(
         "default", {"source": {"json": {"encoding": "utf-16"}, "csv": {"delimiter": ";"}}}
     )
@@ -54,7 +54,7 @@ def test_a_source_of_another_type_starts_from_the_defaults_of_its_type() -> None
     assert ("source", "skip_rows") not in merged.layers
 
 
-def test_the_same_type_again_keeps_what_is_inherited() -> None:
+def test_repeating_the_same_type_preserves_inherited_keys() -> None:
     csv = {"source": {"type": "csv", "path": "a", "skip_rows": 1}}
     again = {"source": {"type": "csv", "path": "b"}}
     assert merged_value(csv, again)["source"] == {"type": "csv", "path": "b", "skip_rows": 1}
@@ -66,7 +66,7 @@ DOCUMENT = parse_yaml(
 )
 
 
-def test_a_problem_is_reported_where_its_value_is_stated(tmp_path: Any) -> None:
+def test_problem_is_reported_where_its_value_is_written(tmp_path: Any) -> None:
     defaults = index_defaults(INDEX)
     entry = Entry("d", DOCUMENT, tmp_path, defaults)
     own = Layer("own", entry.value, DOCUMENT, ("datasets", "d"))
@@ -83,10 +83,10 @@ def test_a_problem_is_reported_where_its_value_is_stated(tmp_path: Any) -> None:
     assert str(entry.problem(("limit",), "is odd", rule="wrong-value")).startswith("m.yaml:3:5 ")
 
 
-def test_an_index_without_defaults_has_an_empty_layer() -> None:
+def test_index_without_defaults_contributes_an_empty_layer() -> None:
     assert index_defaults(parse_yaml("version: 1", file="datasets.yaml")).value == {}
 
 
 @pytest.mark.parametrize(("kind", "has_parent"), [("parent", True), ("own", False)])
-def test_what_extends_has_a_parent(kind: str, has_parent: bool) -> None:
+def test_dataset_with_extends_has_a_parent(kind: str, has_parent: bool) -> None:
     assert merge([Layer(kind, {}), Layer("own", {})], NO_DEFAULTS).has_parent is has_parent

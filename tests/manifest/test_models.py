@@ -35,11 +35,11 @@ def test_concat_replaces_the_source_and_a_lookup_table_comes_last() -> None:
         ({"join": {"source": HUB, "on": "a", "into": "b"}}, True),
     ],
 )
-def test_a_dataset_is_remote_if_any_source_is(keys: dict[str, Any], remote: bool) -> None:
+def test_dataset_is_remote_if_any_source_is(keys: dict[str, Any], remote: bool) -> None:
     assert spec(**keys).is_remote is remote
 
 
-def test_the_location_is_that_of_the_source_without_secrets() -> None:
+def test_location_is_the_source_location_without_secrets() -> None:
     assert spec(source={**CSV, "path": ["https://u:p@h/a.csv?s=1"]}).location == "https://h/a.csv?…"
     assert spec(source=HUB).location == "owner/name"
 
@@ -66,6 +66,6 @@ def test_numbered_samples_keep_duplicates(rule: str) -> None:
     ],
     ids=str,
 )
-def test_keys_that_do_not_fit_are_refused(keys: dict[str, Any]) -> None:
+def test_incompatible_keys_are_rejected(keys: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         spec(**keys)

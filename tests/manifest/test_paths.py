@@ -1,4 +1,4 @@
-"""Relative paths of sources become absolute; what is no local path stays."""
+"""Relative paths of sources become absolute; values that are not local paths are unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def absolute(source: dict[str, Any], inherited: dict[str, Any] | None = None) ->
         ([1, "a"], [1, "/catalog/a"]),
     ],
 )
-def test_paths_of_files_are_relative_to_the_folder(path: Any, expected: Any) -> None:
+def test_file_paths_are_resolved_against_the_folder(path: Any, expected: Any) -> None:
     for kind in ("csv", "json", "parquet", "unknown", ["csv"]):
         assert absolute({"type": kind, "path": path})["path"] == expected
     assert absolute({"path": path}, {"type": "csv"})["path"] == expected
@@ -54,11 +54,11 @@ def test_paths_of_files_are_relative_to_the_folder(path: Any, expected: Any) -> 
         (3, 3),
     ],
 )
-def test_a_folder_of_a_hub_source_is_told_by_its_first_character(path: Any, expected: Any) -> None:
+def test_hub_folder_is_recognized_by_its_first_character(path: Any, expected: Any) -> None:
     assert absolute({"type": "hf", "path": path})["path"] == expected
 
 
-def test_data_files_are_paths_of_a_builder_and_names_in_a_repository() -> None:
+def test_data_files_are_resolved_for_a_builder_but_not_for_a_repository() -> None:
     files = {"test": ["a.json", "https://h/b.json"], "train": "c.json"}
     expected = {"test": ["/catalog/a.json", "https://h/b.json"], "train": "/catalog/c.json"}
     builder = {"type": "hf", "path": "json", "data_files": files}
@@ -67,7 +67,7 @@ def test_data_files_are_paths_of_a_builder_and_names_in_a_repository() -> None:
     assert absolute({**builder, "path": "owner/name"})["data_files"] == files
 
 
-def test_parts_of_concat_take_type_and_path_of_the_source() -> None:
+def test_concat_parts_inherit_type_and_path_of_the_source() -> None:
     keys = {"source": {"type": "hf", "path": "json"}, "concat": [{"data_files": "a.json"}, {}]}
     assert with_absolute_paths(keys, {}, FOLDER)["concat"] == [
         {"data_files": "/catalog/a.json"},
@@ -75,13 +75,13 @@ def test_parts_of_concat_take_type_and_path_of_the_source() -> None:
     ]
 
 
-def test_the_source_of_join_is_one_of_its_own() -> None:
+def test_join_source_does_not_inherit_from_the_main_source() -> None:
     join = {"source": {"type": "csv", "path": "x.csv", "encoding": None}, "on": "a", "key": None}
     changed = with_absolute_paths({"join": join}, {"type": "hf"}, FOLDER)
     assert changed["join"] == {"source": {"type": "csv", "path": "/catalog/x.csv"}, "on": "a"}
 
 
-def test_other_keys_and_values_of_a_wrong_type_stay() -> None:
+def test_other_keys_and_values_of_the_wrong_type_are_unchanged() -> None:
     keys = {"limit": 3, "source": "x.csv", "concat": "x", "join": 1}
     assert with_absolute_paths(keys, {}, FOLDER) == keys
     assert without_nulls({"a": None, "b": 0, "c": ""}) == {"b": 0, "c": ""}

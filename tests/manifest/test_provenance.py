@@ -78,18 +78,18 @@ OF_CHILD = {
 
 
 @pytest.mark.parametrize("key", OF_CHILD)
-def test_a_value_names_its_layer_and_place(catalog: Catalog, key: str) -> None:
+def test_value_reports_its_layer_and_position(catalog: Catalog, key: str) -> None:
     one = origins(catalog, "child")[key]
     assert (one.value, one.layer, one.place, one.dataset) == OF_CHILD[key]
 
 
-def test_a_path_is_told_as_it_is_resolved(catalog: Catalog) -> None:
+def test_path_is_reported_after_resolution(catalog: Catalog) -> None:
     one = origins(catalog, "child")["source.path"]
     assert one.value == str(catalog.index.parent / "b.csv")
     assert one.place == "registry/m.yaml:16"
 
 
-def test_parts_tell_only_what_they_say(catalog: Catalog) -> None:
+def test_parts_report_only_their_own_keys(catalog: Catalog) -> None:
     found = origins(catalog, "parts")
     assert [key for key in found if key.startswith("concat")] == [
         "concat[0].path",
@@ -99,6 +99,6 @@ def test_parts_tell_only_what_they_say(catalog: Catalog) -> None:
     assert found["concat[0].path"].place == "registry/m.yaml:23"
 
 
-def test_the_short_form_of_explode_stands_where_it_is_written(catalog: Catalog) -> None:
+def test_short_form_of_explode_has_the_position_in_the_file(catalog: Catalog) -> None:
     one = origins(catalog, "parts")["explode.column"]
     assert (one.value, one.place) == ("items", "registry/m.yaml:24")

@@ -1,4 +1,4 @@
-"""Resolving: extends, defaults, overrides and another source, each problem where it was written."""
+"""Resolving: extends, defaults, overrides and a replaced source, with the position of each problem."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def problems_of(manifest: str, name: str = "kid", **options: Any) -> list[str]:
 CSV = "source: {type: csv, path: x.csv}"
 
 
-def test_a_dataset_without_more_has_the_defaults() -> None:
+def test_minimal_dataset_has_the_defaults() -> None:
     spec = resolved(f"kid: {{{CSV}}}")
     assert spec == DatasetSpec(
         name="kid", source=CsvSource(path=(str(FOLDER / "x.csv"),)), folder=FOLDER
@@ -113,7 +113,7 @@ def test_metadata_maps_are_merged_and_lists_replaced(
     assert spec.fields.metadata == metadata
 
 
-def test_expect_is_merged_and_null_takes_it_away() -> None:
+def test_expect_is_merged_and_removed_by_null() -> None:
     parent = f"{CSV}, expect: {{samples: 3}}"
     assert merged(parent, "limit: 1").expect.samples == 3
     assert merged(parent, "expect: {}").expect.samples == 3
@@ -145,16 +145,14 @@ def test_lists_are_replaced() -> None:
         ("license: mit", "tags: [a]", "license", "mit"),
     ],
 )
-def test_null_takes_an_inherited_value_away(
-    parent: str, child: str, key: str, value: object
-) -> None:
+def test_null_removes_an_inherited_value(parent: str, child: str, key: str, value: object) -> None:
     found: Any = merged(f"{CSV}, {parent}", child)
     for part in key.split("."):
         found = getattr(found, part)
     assert found == value
 
 
-def test_null_takes_inherited_source_keys_away() -> None:
+def test_null_removes_inherited_source_keys() -> None:
     spec = merged(
         "source: {type: csv, path: s3://b/x.csv, encoding: latin-1,"
         " fs_options: {anon: true, key: {env: K}}}",
@@ -165,7 +163,7 @@ def test_null_takes_inherited_source_keys_away() -> None:
     assert spec.source.fs_options == {"anon": True}
 
 
-def test_a_null_field_is_kept() -> None:
+def test_null_field_is_preserved() -> None:
     spec = merged(f"{CSV}, fields: {{target: a, choices: c}}", "fields: {target: null}")
     assert spec.fields.target is None
     assert spec.fields.choices == "c"
@@ -175,7 +173,7 @@ def test_a_null_field_is_kept() -> None:
     assert grandchild.fields.target is None
 
 
-def test_a_chain_of_three_is_applied_from_the_root() -> None:
+def test_chain_of_three_is_applied_from_the_root() -> None:
     spec = resolved(
         "kid: {extends: mid, limit: 3, fields: {id: c}}\n"
         "mid: {extends: base, limit: 2, auto_id: true, fields: {target: b}}\n"
@@ -206,14 +204,14 @@ def test_parents_are_not_changed() -> None:
         ("kid: {extends: b}\nb: {extends: c}\nc: {extends: b}", "kid → b → c → b"),
     ],
 )
-def test_a_cycle_is_named(manifest: str, cycle: str) -> None:
+def test_cycle_is_reported_with_its_members(manifest: str, cycle: str) -> None:
     (problem,) = problems_of(manifest)
     place, _, message = problem.partition(": ")
     assert place.endswith(".extends")
     assert message == f"`extends` forms a cycle: {cycle}"
 
 
-def test_an_unknown_parent_has_near_names() -> None:
+def test_unknown_parent_is_reported_with_similar_names() -> None:
     manifest = f"mmlu: {{{CSV}}}\nmmlu-pro: {{{CSV}}}\narc: {{{CSV}}}\nkid: {{extends: mmul}}\n"
     assert problems_of(manifest) == [
         "m.yaml:5:9 $.datasets.kid.extends: no dataset 'mmul' (similar names: mmlu, mmlu-pro)"
@@ -223,7 +221,7 @@ def test_an_unknown_parent_has_near_names() -> None:
     ]
 
 
-def test_a_source_of_another_type_replaces_the_parents() -> None:
+def test_source_of_a_different_type_replaces_the_inherited_source() -> None:
     parent = "source: {type: csv, path: x.csv, encoding: latin-1, delimiter: ;}"
     assert merged(parent, "source: {type: json, path: y.json}").source == JsonSource(
         path=(str(FOLDER / "y.json"),)
@@ -232,7 +230,7 @@ def test_a_source_of_another_type_replaces_the_parents() -> None:
     assert spec.source == HfSource(path="a/b", split="test")
 
 
-def test_what_a_source_of_another_type_lacks_is_missing_where_it_stands() -> None:
+def test_missing_key_after_a_type_change_is_reported_at_the_new_source() -> None:
     manifest = f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: hf, path: a/b}}}}"
     (problem,) = problems_of(manifest)
     assert problem.startswith("m.yaml:3:24 $.datasets.kid.source")
@@ -241,12 +239,12 @@ def test_what_a_source_of_another_type_lacks_is_missing_where_it_stands() -> Non
     assert problem.startswith("m.yaml:3:24 $.datasets.kid.source")
 
 
-def test_a_key_of_another_type_is_unknown_where_it_stands() -> None:
+def test_key_of_a_different_source_type_is_reported_at_its_position() -> None:
     (problem,) = problems_of(f"base: {{{CSV}}}\nkid: {{extends: base, source: {{splt: t}}}}")
     assert problem.startswith("m.yaml:3:33 $.datasets.kid.source.splt: ")
 
 
-def test_a_dataset_needs_a_source() -> None:
+def test_dataset_needs_a_source() -> None:
     assert problems_of("base: {limit: 1}\nkid: {extends: base, limit: 2}") == [
         "m.yaml:3:3 $.datasets.kid: the dataset has no source (add `source: {type: …, path: …}`)"
     ]
@@ -255,7 +253,7 @@ def test_a_dataset_needs_a_source() -> None:
 # --- defaults ---
 
 
-def test_defaults_are_the_lowest_layer() -> None:
+def test_index_defaults_have_the_lowest_precedence() -> None:
     defaults = "{license: mit, tags: [a], on_duplicate: drop, auto_id: true}"
     spec = resolved(f"kid: {{{CSV}, tags: [b], auto_id: null}}", defaults=defaults)
     assert (spec.license, spec.tags) == ("mit", ("b",))
@@ -288,11 +286,11 @@ TYPED = "{source: {csv: {encoding: latin-1, delimiter: ;}, json: {encoding: utf-
         ),
     ],
 )
-def test_defaults_of_sources_are_those_of_the_type(manifest: str, source: Any) -> None:
+def test_source_defaults_depend_on_the_type(manifest: str, source: Any) -> None:
     assert resolved(manifest, defaults=TYPED).source == source
 
 
-def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
+def test_invalid_default_is_reported_in_the_index() -> None:
     assert problems_of(f"kid: {{{CSV}}}", defaults="{auto_id: 1}") == [
         "datasets.yaml:1:12 $.defaults.auto_id: must be true or false, is 1"
     ]
@@ -325,7 +323,7 @@ def test_a_problem_of_a_default_is_reported_in_the_index() -> None:
         ),
     ],
 )
-def test_an_order_must_be_the_same_everywhere(keys: str, problem: str) -> None:
+def test_order_must_be_reproducible(keys: str, problem: str) -> None:
     (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
     assert found.partition(" $.datasets.kid.")[2] == problem
 
@@ -337,12 +335,12 @@ def test_all_problems_are_reported() -> None:
 
 
 @pytest.mark.parametrize("child", ["shuffle: false", "shuffle: null"])
-def test_a_child_that_does_not_shuffle_needs_no_seed(child: str) -> None:
+def test_child_that_does_not_shuffle_does_not_need_a_seed(child: str) -> None:
     spec = merged(f"{CSV}, shuffle: true, seed: 3", child)
     assert (spec.view.shuffle, spec.view.seed) == (False, None)
 
 
-def test_a_child_may_change_the_seed() -> None:
+def test_child_may_change_the_seed() -> None:
     assert merged(f"{CSV}, shuffle: true, seed: 3", "seed: 4").view.seed == 4
 
 
@@ -372,7 +370,7 @@ def test_a_child_may_change_the_seed() -> None:
         pytest.param("{env: {password: p}}", "env.password", id="below an option called env"),
     ],
 )
-def test_a_literal_secret_is_refused(options: str, path: str) -> None:
+def test_literal_secret_is_rejected(options: str, path: str) -> None:
     manifest = f"kid: {{source: {{type: csv, path: s3://b/x.csv, fs_options: {options}}}}}"
     (found,) = problems_of(manifest)
     where, _, message = found.partition(": a literal secret")
@@ -413,9 +411,7 @@ FORMS = (
         ("{metadata: {'a.b': {frm: c}}}", "metadata['a.b']", FORMS),
     ],
 )  # fmt: skip
-def test_an_invalid_expression_is_reported_at_its_field(
-    fields: str, path: str, message: str
-) -> None:
+def test_invalid_expression_is_reported_at_its_field(fields: str, path: str, message: str) -> None:
     (found,) = problems_of(f"kid: {{{CSV}, fields: {fields}}}")
     assert found.partition(" $.datasets.kid.fields.")[2] == f"{path}: {message}"
 
@@ -423,7 +419,7 @@ def test_an_invalid_expression_is_reported_at_its_field(
 # --- steps ---
 
 
-def test_a_part_of_concat_is_the_source_with_its_own_keys() -> None:
+def test_concat_part_overrides_keys_of_the_source() -> None:
     spec = resolved(
         "kid:\n"
         "  source: {type: csv, path: x.csv, encoding: latin-1, columns: {a: 1, b: 2}}\n"
@@ -437,7 +433,7 @@ def test_a_part_of_concat_is_the_source_with_its_own_keys() -> None:
     )
 
 
-def test_concat_changes_with_the_inherited_source() -> None:
+def test_inherited_concat_follows_the_overridden_source() -> None:
     spec = merged(
         "source: {type: hf, path: a/b, split: t}, concat: [{name: c}, {name: d}]",
         "source: {split: u}",
@@ -449,7 +445,7 @@ def test_concat_changes_with_the_inherited_source() -> None:
 
 
 @pytest.mark.parametrize("part", ["{encoding: null}", "{columns: null}", "{fs_options: null}"])
-def test_null_takes_a_key_away_from_a_part_of_concat(part: str) -> None:
+def test_null_removes_a_key_from_a_concat_part(part: str) -> None:
     source = (
         "source: {type: csv, path: x.csv, encoding: latin-1, columns: {a: 1}, fs_options: {b: 2}}"
     )
@@ -458,14 +454,14 @@ def test_null_takes_a_key_away_from_a_part_of_concat(part: str) -> None:
     assert getattr(found, key) == model_defaults(CsvSource)[key]
 
 
-def test_the_side_file_is_relative_to_the_folder_of_the_index() -> None:
+def test_side_file_is_relative_to_the_folder_of_the_index() -> None:
     side = "{type: csv, path: side.csv}"
     spec = resolved(f"kid: {{{CSV}, join: {{source: {side}, on: a, into: b}}}}")
     assert spec.join is not None
     assert spec.join.source == CsvSource(path=("/catalog/side.csv",))
 
 
-def test_a_null_in_the_side_file_means_its_default() -> None:
+def test_null_in_the_side_file_selects_the_default() -> None:
     side = "{type: csv, path: side.csv, encoding: null, columns: null}"
     spec = resolved(f"kid: {{{CSV}, join: {{source: {side}, on: a, into: b}}}}")
     assert spec.join is not None
@@ -485,12 +481,12 @@ def test_a_null_in_the_side_file_means_its_default() -> None:
         ),
     ],
 )
-def test_a_literal_secret_is_refused_in_every_source(keys: str, path: str) -> None:
+def test_literal_secret_is_rejected_in_every_source(keys: str, path: str) -> None:
     (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
     assert f" $.datasets.kid.{path}: a literal secret in" in found
 
 
-def test_the_short_form_of_explode_names_the_column() -> None:
+def test_short_form_of_explode_is_the_column_name() -> None:
     assert resolved(f"kid: {{{CSV}, explode: a.b}}").explode == Explode(column="a.b")
     assert resolved(f"kid: {{{CSV}, explode: {{column: c, item: d}}}}").explode == Explode(
         column="c", item="d"
@@ -508,7 +504,7 @@ def test_the_short_form_of_explode_names_the_column() -> None:
         "mapper: pkg:function",
     ],
 )
-def test_null_takes_an_inherited_step_away(key: str) -> None:
+def test_null_removes_an_inherited_step(key: str) -> None:
     name = key.partition(":")[0]
     assert getattr(merged(f"{CSV}, {key}", "limit: 1"), name)
     assert not getattr(merged(f"{CSV}, {key}", f"{name}: null"), name)
@@ -523,7 +519,7 @@ def test_null_takes_an_inherited_step_away(key: str) -> None:
         ("mapper: pkg:function, fields: {input: q}", "mapper: `mapper` and `fields` can't be combined (remove one; null removes an inherited key)"),
     ],
 )  # fmt: skip
-def test_a_step_that_can_not_be_is_a_problem(keys: str, problem: str) -> None:
+def test_invalid_step_is_reported(keys: str, problem: str) -> None:
     (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
     assert found.partition(" $.datasets.kid.")[2] == problem
 
@@ -535,7 +531,7 @@ def overridden(manifest: str, **overrides: Any) -> DatasetSpec:
     return resolved(manifest, overrides=overrides)
 
 
-def test_overrides_are_the_highest_layer() -> None:
+def test_overrides_have_the_highest_precedence() -> None:
     manifest = f"kid: {{{CSV}, shuffle: true, seed: 1, limit: 5, shuffle_choices: 2}}"
     spec = overridden(manifest, seed=7, limit=None, auto_id=True, shuffle_choices=False)
     assert data_of(spec.view) == {
@@ -549,7 +545,7 @@ def test_overrides_are_the_highest_layer() -> None:
     assert overridden(manifest, limit=0).view.limit == 0
 
 
-def test_split_and_revision_are_overrides_of_the_source() -> None:
+def test_split_and_revision_override_the_source() -> None:
     manifest = "kid: {source: {type: hf, path: a/b, split: test, revision: main, name: c}}"
     spec = overridden(manifest, split="train", revision="v2")
     assert spec.source == HfSource(path="a/b", split="train", revision="v2", name="c")
@@ -562,7 +558,7 @@ def test_split_and_revision_are_overrides_of_the_source() -> None:
         ("qqqqqq", "known: auto_id, shuffle, seed, shuffle_choices, limit, split, revision"),
     ],
 )
-def test_an_unknown_override_is_a_type_error(name: str, hint: str) -> None:
+def test_unknown_override_is_a_type_error(name: str, hint: str) -> None:
     with pytest.raises(TypeError) as caught:
         overridden(f"kid: {{{CSV}}}", **{name: 1})
     assert str(caught.value) == f"get_dataset() has no argument '{name}' ({hint})"
@@ -578,13 +574,13 @@ def test_an_unknown_override_is_a_type_error(name: str, hint: str) -> None:
         ({"limit": "3"}, "override $.limit: must be an integer, is '3'"),
     ],
 )  # fmt: skip
-def test_a_bad_override_is_a_problem_of_the_override(
+def test_invalid_override_is_reported_at_the_override(
     overrides: dict[str, Any], problem: str
 ) -> None:
     assert problems_of(f"kid: {{{CSV}}}", overrides=overrides) == [problem]
 
 
-def test_a_negative_seed_of_choices_is_refused_in_python_too() -> None:
+def test_negative_choices_seed_is_also_rejected_in_python() -> None:
     assert len(problems_of(f"kid: {{{CSV}}}", overrides={"shuffle_choices": -1})) == 1
 
 
@@ -608,14 +604,14 @@ def test_a_negative_seed_of_choices_is_refused_in_python_too() -> None:
         ("https://h/y.jsonl?sig=a.csv", "json"),
     ],
 )
-def test_the_suffix_of_another_source_decides_its_type(location: str, kind: str) -> None:
+def test_suffix_of_an_overriding_source_determines_its_type(location: str, kind: str) -> None:
     spec = resolved(f"kid: {{{CSV}, expect: {{samples: 3}}}}", source=location)
     assert spec.source.type == kind
     assert spec.source.path == (location if "://" in location else os.path.abspath(location),)
     assert spec.expect.samples is None
 
 
-def test_another_source_of_the_type_keeps_what_says_how_to_read_it() -> None:
+def test_overriding_source_of_the_same_type_keeps_reader_options() -> None:
     manifest = "kid: {source: {type: csv, path: x.csv, encoding: latin-1, fieldnames: [q, a]}}"
     spec = resolved(manifest, source="/data/y.csv")
     assert spec.source == CsvSource(
@@ -623,7 +619,7 @@ def test_another_source_of_the_type_keeps_what_says_how_to_read_it() -> None:
     )
 
 
-def test_another_source_of_another_type_keeps_nothing() -> None:
+def test_overriding_source_of_a_different_type_inherits_nothing() -> None:
     manifest = "kid: {source: {type: hf, path: a/b, split: t, revision: main}, limit: 3}"
     spec = resolved(manifest, source="/data/y.jsonl")
     assert spec.source == JsonSource(path=("/data/y.jsonl",))
@@ -631,26 +627,26 @@ def test_another_source_of_another_type_keeps_nothing() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["tsv", "tab"])
-def test_tabs_are_between_the_cells_of_a_tsv(suffix: str) -> None:
+def test_tsv_override_is_delimited_by_tabs(suffix: str) -> None:
     spec = resolved(f"kid: {{{CSV}}}", source=f"/data/y.{suffix}.gz")
     assert isinstance(spec.source, CsvSource)
     assert spec.source.delimiter == "\t"
 
 
-def test_a_folder_is_another_source_of_the_hub(tmp_path: Path) -> None:
+def test_folder_can_override_a_hub_source(tmp_path: Path) -> None:
     manifest = "kid: {source: {type: hf, path: a/b, name: c, split: t, revision: main}}"
     spec = resolved(manifest, source=str(tmp_path))
     assert spec.source == HfSource(path=str(tmp_path), name="c", split="t")
 
 
-def test_another_source_of_no_known_type_is_refused() -> None:
+def test_overriding_source_of_unknown_type_is_rejected() -> None:
     known = ".csv, .tsv, .tab, .json, .jsonl, .ndjson, .parquet"
     assert problems_of(f"kid: {{{CSV}}}", source="/data/y.txt") == [
         f"source $: can't infer the type of /data/y.txt (known suffixes: {known})"
     ]
 
 
-def test_another_source_may_be_below_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overriding_source_may_start_with_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     assert resolved(f"kid: {{{CSV}}}", source="~/y.csv").source.path == ("/home/me/y.csv",)
 
@@ -689,7 +685,7 @@ def test_relative_paths_are_relative_to_the_folder_of_the_index(
         ("json", "json"),
     ],
 )
-def test_a_hub_path_is_a_folder_only_where_it_looks_like_one(path: str, resolved_path: str) -> None:
+def test_hub_path_is_a_folder_only_if_it_looks_like_one(path: str, resolved_path: str) -> None:
     spec = resolved(f"kid: {{source: {{type: hf, path: {path}, split: t}}}}")
     assert spec.source.path == resolved_path
 
@@ -704,7 +700,7 @@ def test_a_hub_path_is_a_folder_only_where_it_looks_like_one(path: str, resolved
         ("a/b", "{t: data/*.parquet}", {"t": "data/*.parquet"}),
     ],
 )
-def test_data_files_of_a_builder_are_files_of_the_catalog(
+def test_builder_data_files_are_relative_to_the_catalog(
     path: str, files: str, expected: Any
 ) -> None:
     spec = resolved(f"kid: {{source: {{type: hf, path: {path}, split: t, data_files: {files}}}}}")
@@ -712,7 +708,7 @@ def test_data_files_of_a_builder_are_files_of_the_catalog(
     assert spec.source.data_files == expected
 
 
-def test_an_inherited_path_is_relative_to_the_folder_of_its_own_index() -> None:
+def test_inherited_path_is_relative_to_the_index_that_defines_it() -> None:
     entries = {
         **entries_of(f"base: {{{CSV}}}", folder=Path("/package"), file="/package/m.yaml"),
         **entries_of("kid: {extends: base, limit: 3}\nown: {extends: base, source: {path: y.csv}}"),
@@ -722,7 +718,7 @@ def test_an_inherited_path_is_relative_to_the_folder_of_its_own_index() -> None:
     assert resolve("own", entries).source.path == ("/catalog/y.csv",)
 
 
-# --- what each file may say, and all together may not ---
+# --- values that are valid in each file, but not after merging ---
 
 UNKNOWN_KEY = (
     "unknown key 'delimiter' (known keys: type, columns, path, fs_options, encoding, records)"
@@ -750,7 +746,9 @@ UNKNOWN_KEY = (
         ),
     ],
 )  # fmt: skip
-def test_merged_keys_are_refused_in_the_words_of_the_schema(manifest: str, problem: str) -> None:
+def test_invalid_merged_keys_are_rejected_with_the_schema_message(
+    manifest: str, problem: str
+) -> None:
     assert problems_of(manifest) == [problem]
 
 
@@ -779,7 +777,7 @@ STEPS: dict[str, list[Any]] = {
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_the_models_accept_what_the_schema_accepts(data: st.DataObject) -> None:
+def test_models_accept_all_values_that_the_schema_accepts(data: st.DataObject) -> None:
     datasets = {"base": dict(data.draw(st.sampled_from(SHIPPED))), "kid": {"extends": "base"}}
     for dataset in datasets.values():
         for key in data.draw(st.lists(st.sampled_from(list(STEPS)), max_size=2)):

@@ -1,4 +1,4 @@
-"""The schemas agree with the models, describe every key, and mean the same to both validators."""
+"""The schemas agree with the models, describe every key, and give the same result in both validators."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ LOCK_MODELS: dict[str, type[Struct]] = {"pin": Pin, "source": LockedSource}
 
 
 def keys_of(model: type[Struct]) -> list[str]:
-    """Return the keys of a model, that which tells its kind from others first."""
+    """Return the keys of a model, with the discriminating key first."""
     tag = model.__struct_config__.tag_field
     return [*([tag] if tag else []), *model.__struct_fields__]
 
@@ -114,7 +114,7 @@ def properties_of(definition: str) -> dict[str, dict[str, Any]]:
 
 
 def nodes(schema: dict[str, Any], pointer: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each subschema that states something, with its JSON pointer; conditions do not."""
+    """Yield each subschema except conditions, with its JSON pointer."""
     yield pointer, schema
     for key, item in schema.items():
         inner: Any = {}
@@ -141,7 +141,7 @@ def test_schemas_are_valid_and_have_an_id(name: SchemaName) -> None:
     assert schema["description"]
 
 
-def test_ids_are_different() -> None:
+def test_schema_ids_are_unique() -> None:
     assert len({read_schema(name)["$id"] for name in SCHEMAS}) == len(SCHEMAS)
 
 
@@ -182,7 +182,7 @@ def test_examples_are_valid(uri: str, example: Any) -> None:
     Draft202012Validator({"$ref": uri}, registry=registry).validate(example)
 
 
-# --- what is shipped ---
+# --- shipped files ---
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,11 @@ def test_shipped_manifests_are_valid(path: Path) -> None:
     assert validate(read_yaml(path), "manifest") == []
 
 
-def test_the_shipped_lock_is_valid() -> None:
+def test_shipped_lock_is_valid() -> None:
     assert validate(read_yaml(ROOT / "datasets.lock"), "lock") == []
 
 
-def test_the_shipped_index_and_all_it_reaches_are_valid() -> None:
+def test_shipped_index_and_all_included_files_are_valid() -> None:
     assert validate(read_yaml(ROOT / "datasets.yaml"), "index") == []
     assert check(Catalog.open(ROOT)) == []
 
@@ -213,17 +213,17 @@ def test_shipped_manifests_name_their_schema_for_editors(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("definition", "model"), SOURCES.items())
-def test_a_source_has_the_keys_of_its_model(definition: str, model: type[Struct]) -> None:
+def test_source_schema_has_the_keys_of_its_model(definition: str, model: type[Struct]) -> None:
     assert set(properties_of(definition)) == set(keys_of(model))
     assert DEFS[definition]["additionalProperties"] is False
 
 
-def test_an_inherited_source_may_have_the_keys_of_every_type() -> None:
+def test_inherited_source_schema_allows_the_keys_of_every_type() -> None:
     keys = {key for model in SOURCES.values() for key in keys_of(model)}
     assert set(properties_of("inheritedSource")) == keys - {"type"}
 
 
-def test_a_source_is_of_the_types_that_have_a_model() -> None:
+def test_source_schema_lists_the_types_that_have_a_model() -> None:
     types = [model.__struct_config__.tag for model in SOURCES.values()]
     assert DEFS["source"]["properties"]["type"]["enum"] == types
     assert (
@@ -232,18 +232,18 @@ def test_a_source_is_of_the_types_that_have_a_model() -> None:
     )
 
 
-def test_a_dataset_has_the_keys_of_its_models() -> None:
+def test_dataset_schema_has_the_keys_of_its_models() -> None:
     own = set(keys_of(DatasetSpec)) - {"name", "folder", "view"}
     assert set(properties_of("dataset")) == own | set(keys_of(View)) | {"extends"}
 
 
-def test_fields_are_those_of_the_model_and_read_the_column_of_their_name() -> None:
+def test_fields_match_the_model_and_default_to_the_column_of_the_same_name() -> None:
     assert list(properties_of("fields")) == keys_of(FieldsSpec)
     assert data_of(FieldsSpec()) == {name: name for name in keys_of(FieldsSpec)}
 
 
 @pytest.mark.parametrize(("definition", "model"), PARTS.items())
-def test_a_part_of_a_dataset_has_the_keys_of_its_model(
+def test_nested_dataset_schema_has_the_keys_of_its_model(
     definition: str, model: type[Struct]
 ) -> None:
     assert set(properties_of(definition)) == set(keys_of(model))
@@ -251,18 +251,18 @@ def test_a_part_of_a_dataset_has_the_keys_of_its_model(
     assert DEFS[definition]["additionalProperties"] is False
 
 
-def test_a_condition_has_the_comparisons_of_the_language() -> None:
+def test_condition_schema_has_all_comparisons() -> None:
     assert list(properties_of("comparisons")) == list(COMPARISONS)
     assert list(properties_of("condition")) == ["all", "any", "not", "value", *COMPARISONS]
 
 
-def test_the_index_gives_defaults_to_keys_that_datasets_have() -> None:
+def test_index_defaults_are_keys_of_datasets() -> None:
     keys = set(read_schema("index")["$defs"]["defaults"]["properties"])
     assert keys < set(properties_of("dataset"))
 
 
 @pytest.mark.parametrize(("definition", "model"), LOCK_MODELS.items())
-def test_a_part_of_a_lock_has_the_keys_of_its_model(definition: str, model: type[Struct]) -> None:
+def test_nested_lock_schema_has_the_keys_of_its_model(definition: str, model: type[Struct]) -> None:
     schema = LOCK["$defs"][definition]
     older = {"asked"}  # is read as `requested`, and not written any more
     assert [key for key in schema["properties"] if key not in older] == keys_of(model)
@@ -271,7 +271,7 @@ def test_a_part_of_a_lock_has_the_keys_of_its_model(definition: str, model: type
 
 
 @pytest.mark.parametrize("definition", LOCK_MODELS)
-def test_a_part_of_a_lock_has_the_bounds_of_its_model(definition: str) -> None:
+def test_nested_lock_schema_has_the_bounds_of_its_model(definition: str) -> None:
     schema = LOCK["$defs"][definition]["properties"]
     for key, stated in stated_by(LOCK_MODELS[definition]).items():
         own = target_of(schema[key], inside=LOCK)
@@ -281,7 +281,7 @@ def test_a_part_of_a_lock_has_the_bounds_of_its_model(definition: str) -> None:
         assert own.get("pattern") == inner.get("pattern"), key
 
 
-def test_a_lock_has_the_keys_of_its_model() -> None:
+def test_lock_schema_has_the_keys_of_its_model() -> None:
     assert set(LOCK["properties"]) == {"version", "datasets"}
     assert LOCK["properties"]["version"]["const"] == Lock().version
     (names,) = LOCK["properties"]["datasets"]["patternProperties"]
@@ -299,7 +299,7 @@ def default_cases() -> list[Any]:
 
 
 @pytest.mark.parametrize(("definition", "key", "default"), default_cases())
-def test_defaults_are_those_of_the_model(definition: str, key: str, default: Any) -> None:
+def test_schema_defaults_match_the_model(definition: str, key: str, default: Any) -> None:
     stated = properties_of(definition)[key].get("default")
     assert stated == (None if default in ((), {}) else default)
 
@@ -333,7 +333,7 @@ def bounded_keys() -> list[Any]:
 
 
 @pytest.mark.parametrize(("definition", "key", "model_schema"), bounded_keys())
-def test_bounds_are_those_of_the_model(
+def test_schema_bounds_match_the_model(
     definition: str, key: str, model_schema: dict[str, Any]
 ) -> None:
     assert bounds_of(properties_of(definition)[key]) == bounds_of(model_schema)
@@ -350,21 +350,21 @@ def _takes_no_argument(name: str) -> bool:
     return True
 
 
-def test_the_schema_knows_the_operations() -> None:
+def test_schema_lists_all_operations() -> None:
     assert set(DEFS["operation"]["properties"]) == set(OPERATIONS)
 
 
-def test_the_schema_knows_which_operations_need_an_argument() -> None:
+def test_schema_requires_arguments_of_the_same_operations() -> None:
     (rule,) = DEFS["operation"]["allOf"]
     arguments = DEFS["operation"]["properties"]
-    # What takes any value takes null too, and null is how an argument that is left out comes.
+    # Operations that accept any value accept null too, which also means an omitted argument.
     any_value = {name for name in OPERATIONS if set(arguments[name]) == {"description"}}
     without = {name for name in OPERATIONS if _takes_no_argument(name)}
     assert set(rule["then"]["enum"]) == without - any_value
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_the_examples_of_operations_are_valid(name: str) -> None:
+def test_examples_of_operations_are_valid(name: str) -> None:
     expression = {"from": "column", "do": [OPERATIONS[name].example.step]}
     assert problems_of({"a": {"fields": {"target": expression}}}) == []
 
@@ -376,7 +376,7 @@ def problems_of(datasets: dict[str, Any]) -> list[str]:
     return [str(problem) for problem in validate(parse_yaml(text, file="m.yaml"), "manifest")]
 
 
-# --- jsonschema-rs decides as jsonschema does ---
+# --- jsonschema-rs and jsonschema agree ---
 
 SHIPPED = {
     **{f"{path.stem}.yaml": ("manifest", path) for path in sorted((ROOT / "registry").rglob("*.yaml"))},
@@ -403,7 +403,7 @@ def test_shipped_files_are_accepted_without_jsonschema(name: SchemaName, path: P
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_schema_is_known_by_its_uri(name: SchemaName) -> None:
+def test_schema_is_found_by_its_uri(name: SchemaName) -> None:
     assert read_schema(name)["$id"] == schema_uri(name)
 
 
@@ -448,7 +448,7 @@ BASES: list[tuple[SchemaName, Any]] = [
     st.lists(st.tuples(st.integers(0, 40), st.sampled_from(ODD)), min_size=1, max_size=3),
     st.none() | st.tuples(st.sampled_from(["source", "fields", "bogus", "n\n"]), st.sampled_from(ODD)),
 )  # fmt: skip
-def test_both_validators_give_changed_files_the_same_answer(
+def test_both_validators_agree_on_mutated_files(
     base: tuple[SchemaName, Any], changes: list[tuple[int, Any]], added: tuple[str, Any] | None
 ) -> None:
     name, value = base
@@ -470,7 +470,7 @@ PATTERNS = sorted(
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("end", ["", "\n", "\r", " ", "\u2028", "é", "١", "😀"])
-def test_a_pattern_means_the_same_in_both_dialects(pattern: str, end: str) -> None:
+def test_patterns_match_the_same_in_both_regex_dialects(pattern: str, end: str) -> None:
     for start in (
         "",
         "a",
@@ -491,17 +491,17 @@ def test_a_pattern_means_the_same_in_both_dialects(pattern: str, end: str) -> No
     [10.0, math.nan, math.inf, (1,), {1: 2}, {None: 1}, OrderedDict(a=1), b"x", {1}, date(2020, 1, 1), [[2.0]], [(1,)]],
     ids=repr,
 )  # fmt: skip
-def test_values_that_the_validators_see_differently_are_left_to_jsonschema(value: Any) -> None:
+def test_values_on_which_the_validators_differ_are_passed_to_jsonschema(value: Any) -> None:
     assert not _is_plain(value, 64)
     assert not _is_plain({"a": [value]}, 64)
 
 
 @pytest.mark.parametrize("value", [None, True, 1, 2**70, 1.5, "x", [], {}, {"a": [1, {"b": None}]}])
-def test_plain_data_is_left_to_jsonschema_rs(value: Any) -> None:
+def test_plain_data_is_validated_by_jsonschema_rs(value: Any) -> None:
     assert _is_plain(value, 64)
 
 
-def test_the_deepest_document_is_decided_by_jsonschema_rs() -> None:
+def test_deepest_document_is_validated_by_jsonschema_rs() -> None:
     value: Any = "column"
     for _ in range(60):  # the parser refuses more than 64 levels
         value = [value]
@@ -511,7 +511,7 @@ def test_the_deepest_document_is_decided_by_jsonschema_rs() -> None:
     assert not is_surely_valid({"target": value}, "manifest", "fields")
 
 
-def test_jsonschema_decides_where_there_is_no_wheel_of_jsonschema_rs(
+def test_jsonschema_is_used_if_jsonschema_rs_is_not_installed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema_rs", None)  # makes its import fail
@@ -526,7 +526,7 @@ def test_jsonschema_decides_where_there_is_no_wheel_of_jsonschema_rs(
         _fast_validator.cache_clear()
 
 
-def test_a_valid_document_does_not_import_jsonschema() -> None:
+def test_valid_document_does_not_import_jsonschema() -> None:
     code = (
         "import sys; from registry.manifest.validation import validate;"
         "from registry.yamldoc.reader import parse_yaml;"
@@ -548,7 +548,7 @@ def required_keys() -> list[Any]:
 
 
 @pytest.mark.parametrize(("node", "key"), required_keys())
-def test_a_required_key_is_described_in_the_node_that_requires_it(
+def test_required_key_is_described_in_the_node_that_requires_it(
     node: dict[str, Any], key: str
 ) -> None:
     # The message about the missing key has no other place to look for a hint.

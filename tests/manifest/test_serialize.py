@@ -13,7 +13,7 @@ SPEC = DatasetSpec(
 )
 
 
-def test_data_has_every_key_of_all_parts() -> None:
+def test_data_includes_every_key_of_nested_parts() -> None:
     data = data_of(SPEC, without={"folder"})
     assert list(data) == [key for key in DatasetSpec.__struct_fields__ if key != "folder"]
     assert data["source"] == {
@@ -29,7 +29,7 @@ def test_data_has_every_key_of_all_parts() -> None:
     }
 
 
-def test_what_is_at_its_default_can_be_left_out_wherever_it_stands() -> None:
+def test_defaults_can_be_omitted_at_any_depth() -> None:
     # Equal texts need not be the same object, so it is not the identity that counts.
     source = CsvSource(path=("x",), encoding=str(b"utf-8", "ascii"), columns={}, skip_rows=1)
     spec = DatasetSpec(name="d", folder=Path("/c"), source=source, view=View(), expect=Expect())
@@ -39,14 +39,14 @@ def test_what_is_at_its_default_can_be_left_out_wherever_it_stands() -> None:
     }
 
 
-def test_what_has_no_value_can_be_left_out_but_not_of_a_value() -> None:
+def test_unset_keys_can_be_omitted_but_nulls_inside_values_remain() -> None:
     data = data_of(SPEC, keep=is_set)
     assert "delimiter" not in data["source"]
     assert "join" not in data
     assert data["where"] == {"a": None}
 
 
-def test_a_default_that_could_be_changed_is_that_of_nobody_else() -> None:
+def test_mutable_defaults_are_not_shared() -> None:
     model_defaults(CsvSource)["columns"]["a"] = 1
     try:
         assert CsvSource(path=("x",)).columns == {}

@@ -1,4 +1,4 @@
-"""What is known about a source whose type overrides nothing."""
+"""Properties of a source whose type overrides nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Inline(SourceModel, frozen=True, kw_only=True, tag="inline"):
     type = "inline"
 
 
-def test_a_type_that_overrides_nothing_is_local_and_has_no_paths() -> None:
+def test_source_type_without_overrides_is_local_and_has_no_paths() -> None:
     source = Inline()
     assert (list(source.paths()), source.rename_paths(str.upper)) == ([], {})
     assert (source.repository, source.is_remote, source.builds_anew) == (None, False, False)
@@ -29,5 +29,5 @@ def test_a_type_that_overrides_nothing_is_local_and_has_no_paths() -> None:
     ("revision", "expected"),
     [("a" * 40, True), ("0" * 40, True), ("A" * 40, False), ("a" * 39, False), ("main", False), (None, False), ("", False), ("a" * 40 + "\n", False)],
 )  # fmt: skip
-def test_only_forty_hex_digits_are_a_commit(revision: str | None, expected: bool) -> None:
+def test_commit_is_exactly_forty_hex_digits(revision: str | None, expected: bool) -> None:
     assert is_commit(revision) is expected

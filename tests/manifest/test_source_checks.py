@@ -34,7 +34,9 @@ def found(check: Any, **value: Any) -> list[str]:
         ({"keyboard": "us", "anon": "no"}, []),
     ],
 )  # fmt: skip
-def test_literal_secret_is_found_in_options(options: dict[str, Any], expected: list[str]) -> None:
+def test_literal_secret_in_options_is_reported(
+    options: dict[str, Any], expected: list[str]
+) -> None:
     source = {"type": "csv", "path": "s3://b/x.csv", "fs_options": options}
     prefix = "source.fs_options."
     assert found(source_checks.literal_secret, source=source) == [prefix + one for one in expected]
@@ -64,12 +66,12 @@ def test_options_of_every_source_are_checked() -> None:
         ("data/x.csv", None),
     ],
 )
-def test_secret_in_a_url_is_named_but_not_shown(url: str, named: str | None) -> None:
+def test_secret_in_a_url_is_reported_but_not_shown(url: str, named: str | None) -> None:
     problems = found(source_checks.secret_in_url, source={"type": "csv", "path": url})
     assert problems == ([f"source.path: a secret in the URL: {named}"] if named else [])
 
 
-def test_secret_in_a_url_given_in_python_is_no_problem() -> None:
+def test_secret_in_a_url_passed_from_python_is_accepted() -> None:
     value = {"source": {"type": "csv", "path": "https://h/x?sig=abc"}}
     given = Merged(value, {(): Layer("override", value)})
     assert list(source_checks.secret_in_url(given)) == []
@@ -88,7 +90,7 @@ def test_secret_in_a_url_given_in_python_is_no_problem() -> None:
         ("http://[nothing/x", None),
     ],
 )
-def test_plain_http_is_found_except_on_this_machine(url: str, host: str | None) -> None:
+def test_plain_http_is_reported_except_for_localhost(url: str, host: str | None) -> None:
     problems = found(source_checks.plain_http, source={"type": "json", "path": [url]})
     assert problems == ([f"source.path[0]: plain HTTP to {host}"] if host else [])
 
@@ -116,7 +118,7 @@ HF = {"type": "hf", "path": "a/b"}
         ({"source": {"type": "csv", "path": "https://raw.githubusercontent.com/a/b/v1/x"}}, ["source.path: the revision 'v1' may move"]),
     ],
 )  # fmt: skip
-def test_revision_that_is_not_a_full_commit_is_found(
+def test_revision_that_is_not_a_full_commit_is_reported(
     value: dict[str, Any], expected: list[str]
 ) -> None:
     assert found(source_checks.unpinned_revision, **value) == expected

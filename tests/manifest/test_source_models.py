@@ -1,4 +1,4 @@
-"""The types of sources: what their keys say."""
+"""The source types, and the properties that follow from their keys."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ ALL = [HUB, FOLDER, BUILDER, FILES, REMOTE]
     ],
     ids=["paths", "is_remote", "repository", "location", "base", "rename", "order", "stream", "vary"],
 )  # fmt: skip
-def test_keys_say_what_a_source_is(fact: Any, expected: list[Any]) -> None:
+def test_source_properties_follow_from_its_keys(fact: Any, expected: list[Any]) -> None:
     assert [fact(source) for source in ALL] == expected
 
 
-def test_parquet_is_shuffled_as_its_loader_does() -> None:
+def test_parquet_is_shuffled_like_its_loader() -> None:
     assert ParquetSource(path=("x",)).shuffle_order == "hub"
 
 
@@ -63,7 +63,7 @@ def test_parquet_is_shuffled_as_its_loader_does() -> None:
     ("revision", "cached", "expected"),
     [(None, True, False), (None, False, True), ("main", False, True), (SHA, False, False)],
 )
-def test_only_what_may_change_is_built_anew(
+def test_only_sources_that_can_change_are_rebuilt(
     revision: str | None, cached: bool, expected: bool
 ) -> None:
     assert HfSource(path="a/b", split="t", revision=revision, cached=cached).builds_anew is expected
@@ -83,18 +83,18 @@ def test_only_what_may_change_is_built_anew(
         ({"path": "a/b"}, None),
     ],
 )
-def test_the_repository_of_keys_that_need_not_be_valid(
+def test_repository_is_extracted_from_possibly_invalid_keys(
     keys: dict[str, Any], expected: Repository | None
 ) -> None:
     assert source_model(keys).repository_of(keys) == expected
 
 
-def test_a_repository_has_the_name_that_lockfiles_use() -> None:
+def test_repository_name_matches_the_lockfile() -> None:
     assert Repository("owner/name", None).location == "hf://datasets/owner/name"
 
 
 @pytest.mark.parametrize("path", ["owner/name", "name", *sorted(GENERIC_BUILDERS)])
-def test_a_name_is_no_folder(path: str) -> None:
+def test_repository_name_is_not_a_folder(path: str) -> None:
     assert not is_folder(path)
 
 
@@ -112,7 +112,7 @@ def test_a_name_is_no_folder(path: str) -> None:
         ("x", None),
     ],
 )
-def test_a_suffix_tells_the_type(location: str, expected: dict[str, Any] | None) -> None:
+def test_suffix_determines_the_source_type(location: str, expected: dict[str, Any] | None) -> None:
     assert infer_source_keys(location) == expected
 
 
@@ -125,7 +125,7 @@ def test_a_suffix_tells_the_type(location: str, expected: dict[str, Any] | None)
         ({"t": "a", "u": ["b", "c"]}, ["a", "b", "c"]),
     ],
 )
-def test_data_files_have_one_list_in_every_form(data_files: Any, expected: list[str]) -> None:
+def test_data_files_are_normalized_to_one_list(data_files: Any, expected: list[str]) -> None:
     assert data_file_list(data_files) == expected
 
 
@@ -140,14 +140,14 @@ def test_data_files_have_one_list_in_every_form(data_files: Any, expected: list[
         (HUB, "hf_dataset", {"path": "owner/name", "k": 1}, []),
     ],
 )  # fmt: skip
-def test_a_loader_reads_the_same_records(
+def test_equivalent_loader_call_is_returned(
     source: Source, loader: str, arguments: dict[str, Any], notes: list[str]
 ) -> None:
     assert source.loader_call({"k": 1}) == (loader, arguments)
     assert list(source.loader_notes()) == notes
 
 
-def test_keys_become_the_source_of_their_type() -> None:
+def test_type_key_selects_the_source_class() -> None:
     assert to_source(Source, {"type": "csv", "path": ["x"]}) == CsvSource(path=("x",))
     part = {"type": "hf", "path": "a/b", "split": "t"}
     spec = to_spec({"name": "d", "folder": Path(), "source": part, "concat": [part]})
@@ -157,7 +157,7 @@ def test_keys_become_the_source_of_their_type() -> None:
 @pytest.mark.parametrize(
     "keys", [{}, {"type": "cvs", "path": ["x"]}, {"type": ["csv"]}, "x.csv", None], ids=str
 )
-def test_keys_without_a_known_type_are_refused(keys: Any) -> None:
+def test_keys_without_a_known_type_are_rejected(keys: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match="a source with a known type"):
         to_source(Source, keys)
 

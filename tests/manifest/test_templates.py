@@ -33,7 +33,7 @@ A, B = Placeholder("a"), Placeholder("b")
         ("{?a}{/}", (Section("a", ()),)),
     ],
 )
-def test_a_template_has_these_parts(text: str, parts: tuple[TemplatePart, ...]) -> None:
+def test_template_is_parsed_into_parts(text: str, parts: tuple[TemplatePart, ...]) -> None:
     assert parse_template(text) == parts
 
 
@@ -49,17 +49,17 @@ def test_a_template_has_these_parts(text: str, parts: tuple[TemplatePart, ...]) 
         ("{?a}" * 33 + "{/}" * 33, "sections of a template nest at most 32 deep"),
     ],
 )
-def test_an_invalid_template_is_refused_with_the_reason(text: str, message: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (compared as a whole)
+def test_invalid_template_is_rejected_with_a_reason(text: str, message: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (full text is compared)
         parse_template(text)
     assert str(caught.value) == message
 
 
-def test_sections_nest_up_to_the_bound() -> None:
+def test_sections_nest_up_to_the_limit() -> None:
     (part,) = parse_template("{?a}" * 32 + "{/}" * 32)
     assert isinstance(part, Section)
 
 
-def test_a_template_reads_the_columns_of_its_placeholders_and_sections() -> None:
+def test_template_reads_the_columns_of_its_placeholders_and_sections() -> None:
     parts = parse_template("x{a}{?b}{c|none}{?d}{/}{/}{a}")
     assert list(template_columns(parts)) == ["a", "b", "c", "d", "a"]

@@ -1,4 +1,4 @@
-"""Every violation of a schema is reported in words, with its place and a hint."""
+"""Every violation of a schema is reported with a message, position and hint."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ datasets:
 """
 
 
-def test_every_mistake_of_a_file_is_a_problem_in_the_order_of_the_file() -> None:
+def test_all_mistakes_are_reported_in_file_order() -> None:
     problems = validate(parse_yaml(FIVE, file="registry/sales.yaml"), "manifest")
     assert [str(problem) for problem in problems] == [
         (
@@ -53,7 +53,7 @@ def test_every_mistake_of_a_file_is_a_problem_in_the_order_of_the_file() -> None
 
 WORDS_WITHOUT_ARGUMENT = ", ".join(DEFS["operation"]["allOf"][0]["then"]["enum"])
 
-# What stands in a dataset `a` beside `source: {type: csv, path: x.csv}` → its problem.
+# Keys of a dataset `a` besides `source: {type: csv, path: x.csv}` → the problem.
 BAD_KEYS = [
     ("limit: ten", "limit: must be an integer, is 'ten'"),
     ("limit: true", "limit: must be an integer, is True"),
@@ -209,7 +209,7 @@ BAD_SOURCES = [
 
 
 def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> list[str]:
-    """Return what `validate` says of a manifest m.yaml, without file, line and column."""
+    """Return the messages of `validate` for m.yaml, without file, line and column."""
     (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
     (folder / "m.yaml").write_text(manifest, encoding="utf-8")
     monkeypatch.chdir(folder)
@@ -219,13 +219,13 @@ def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> li
 
 
 def _without_hint_of_missing(problem: str) -> str:
-    """Leave out the description of a missing key; a test of its own shows it."""
+    """Leave out the description of a missing key; a separate test checks it."""
     head, is_missing, _ = problem.partition(" is missing")
     return head + is_missing
 
 
 @pytest.mark.parametrize(("key", "problem"), BAD_KEYS)
-def test_an_invalid_key_of_a_dataset_has_one_problem(
+def test_invalid_dataset_key_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, problem: str
 ) -> None:
     manifest = f"datasets:\n  a:\n    source: {{type: csv, path: x.csv}}\n    {key}\n"
@@ -234,7 +234,7 @@ def test_an_invalid_key_of_a_dataset_has_one_problem(
 
 
 @pytest.mark.parametrize(("source", "problem"), BAD_SOURCES)
-def test_an_invalid_source_has_one_problem(
+def test_invalid_source_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
 ) -> None:
     (found,) = _checked(tmp_path, monkeypatch, f"datasets:\n  a:\n    source: {source}\n")
@@ -253,7 +253,7 @@ def test_an_invalid_source_has_one_problem(
         ("datasets:\n  ../up: {extends: c}\n", "m.yaml:2:3 $.datasets['../up']: '../up' is not a valid dataset name (use lower-case letters, digits, '.', '-' and '_')"),
     ],
 )  # fmt: skip
-def test_an_invalid_manifest_has_one_problem(text: str, problem: str) -> None:
+def test_invalid_manifest_is_reported_once(text: str, problem: str) -> None:
     assert [str(one) for one in validate(parse_yaml(text, file="m.yaml"), "manifest")] == [problem]
 
 
@@ -280,7 +280,7 @@ DATASET = "datasets: {a: {source: {type: csv, path: x}, %s}}"
         (DATASET % "fields: {target: {from: a, do: [{sub: {to: x}}]}}", "pattern", "The regular expression."),
     ],
 )  # fmt: skip
-def test_a_missing_key_is_explained_by_its_own_description(text: str, key: str, hint: str) -> None:
+def test_missing_key_hint_is_the_description_of_the_key(text: str, key: str, hint: str) -> None:
     (problem,) = validate(parse_yaml(text, file="m.yaml"), "manifest")
     assert (problem.message, problem.hint) == (f"the key '{key}' is missing", hint)
 
@@ -293,7 +293,7 @@ def test_several_missing_keys_are_reported_once_each() -> None:
     ]
 
 
-def test_a_name_must_not_end_with_a_line_break() -> None:
+def test_dataset_name_must_not_end_with_a_newline() -> None:
     text = '{"datasets": {"a\\n": {"source": {"type": "csv", "path": "x.csv"}}}}'
     (problem,) = validate(parse_yaml(text, file="m.yaml"), "manifest")
     assert "is not a valid dataset name" in problem.message
@@ -310,7 +310,7 @@ def test_a_name_must_not_end_with_a_line_break() -> None:
         ("version: 1\ndefaults: {lisence: mit}\n", "datasets.yaml:2:12 $.defaults.lisence: unknown key 'lisence' (did you mean 'license'?)"),
     ],
 )  # fmt: skip
-def test_an_invalid_index_has_one_problem(text: str, problem: str) -> None:
+def test_invalid_index_is_reported_once(text: str, problem: str) -> None:
     document = parse_yaml(text, file="datasets.yaml")
     assert [str(one) for one in validate(document, "index")] == [problem]
 
@@ -334,18 +334,18 @@ def test_long_values_are_shortened_in_messages() -> None:
         "datasets: {a: {extends: b, join: {source: {type: csv, path: c}, on: d, into: e, missing: null}}}",
     ],
 )
-def test_a_child_may_remove_inherited_keys(manifest: str) -> None:
+def test_child_may_remove_inherited_keys(manifest: str) -> None:
     assert validate(parse_yaml(manifest, file="m.yaml"), "manifest") == []
 
 
 @pytest.mark.parametrize("manifest", ["tags: [a, a]", "tags: [a, b, a]"])
-def test_a_repeated_item_is_reported(manifest: str) -> None:
+def test_repeated_item_is_reported(manifest: str) -> None:
     (problem,) = validate(parse_yaml(DATASET % manifest, file="m.yaml"), "manifest")
     assert problem.message.startswith("must not contain duplicate items, is ['a', ")
 
 
 @pytest.mark.parametrize("value", [10.0, 1e300, math.inf, math.nan, True, "1"])
-def test_only_an_int_is_an_integer(value: Any) -> None:
+def test_non_integers_are_rejected_for_an_integer_key(value: Any) -> None:
     dataset = {"extends": "b", "limit": value}
     (error,) = schema_errors({"datasets": {"a": dataset}}, "manifest")
     assert (error.path[-1], error.rule) == ("limit", "wrong-type")
@@ -353,13 +353,13 @@ def test_only_an_int_is_an_integer(value: Any) -> None:
     assert (error.path, error.rule) == (("limit",), "wrong-type")
 
 
-def test_a_float_is_valid_where_the_type_does_not_matter() -> None:
+def test_float_is_valid_where_any_type_is_allowed() -> None:
     fields = {"target": {"const": 10.0}, "metadata": {"n": {"const": math.nan}}}
     assert not is_surely_valid(fields, "manifest", "fields"), "left to jsonschema"
     assert schema_errors(fields, "manifest", "fields") == []
 
 
-def test_an_invalid_value_nested_deeper_than_jsonschema_can_follow_is_one_error() -> None:
+def test_invalid_value_nested_too_deeply_for_jsonschema_is_reported_once() -> None:
     value: Any = 5
     for _ in range(40):
         value = [value]
@@ -368,7 +368,7 @@ def test_an_invalid_value_nested_deeper_than_jsonschema_can_follow_is_one_error(
     ]
 
 
-def test_a_valid_value_of_that_depth_is_valid() -> None:
+def test_valid_value_nested_too_deeply_for_jsonschema_is_accepted() -> None:
     value: Any = "column"
     for _ in range(40):
         value = [value]

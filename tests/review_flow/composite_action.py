@@ -18,7 +18,7 @@ from tests.git_repository import HERMETIC
 
 __all__ = ["Action", "Done", "install"]
 
-# What the runner calls `shell: bash`.
+# The command that the runner uses for `shell: bash`.
 _BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 _EXPRESSION = re.compile(r"\$\{\{ (?P<name>[\w.-]+) \}\}")
 _RUNS_ON = "${{ !cancelled() && steps.install.outcome == 'success' }}"
@@ -129,7 +129,7 @@ class Action:
         environment: Mapping[str, str],
         done: Done,
     ) -> str:
-        """Run a step, note how it ended, and return what it added to the summary."""
+        """Run a step, record its outcome, and return its addition to the summary."""
         self.temp.mkdir(exist_ok=True)
         output, summary, script = (self.temp / f"{name}.{kind}" for kind in ("out", "md", "sh"))
         for file, text in ((output, ""), (summary, ""), (script, step["run"])):
@@ -161,7 +161,7 @@ class Action:
 def install(top: Path) -> tuple[Action, Done]:
     """Run the first step of this repository's action in an empty folder.
 
-    In place of this repository the runner has a checkout whose own builder makes a wheel that leads
+    In place of this repository the runner has a checkout whose build backend makes a wheel that leads
     to the package under test and to what it needs, as neither can be fetched without a network.
     """
     checkout = top / "a checkout"

@@ -1,6 +1,6 @@
-"""The action of GitHub: its steps, taken from the file and run on repositories with a catalog.
+"""The GitHub action: its steps, taken from the file and run on repositories with a catalog.
 
-`composite_action.install` says how that works without a network.
+`composite_action.install` explains how that works without a network.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def test_change_is_reported_in_the_summary_without_failure(job: Job) -> None:
     assert comment.read_text(encoding="utf-8") == done.summary
 
 
-def test_later_commits_of_the_base_branch_are_not_reported(job: Job) -> None:
+def test_later_commits_on_the_base_branch_are_not_reported(job: Job) -> None:
     job.repository.write(LARGER)
     job.repository.commit()
     job.upstream.write({"registry/later.yaml": QA.replace("qa", "later")})
@@ -180,7 +180,7 @@ def test_samples_are_compared_if_requested(job: Job) -> None:
     assert "1 → 2: 1 added" in summary
 
 
-# --- what is wrong ---
+# --- errors ---
 
 
 def test_problem_is_an_annotation_and_differences_are_still_reported(job: Job) -> None:
@@ -245,7 +245,7 @@ def test_unknown_base_fails_without_a_summary(job: Job) -> None:
     assert "steps.diff.outputs.differences" not in done.outputs
 
 
-# --- what strangers may write ---
+# --- untrusted input ---
 
 HOSTILE = (
     "$(touch RAN)",

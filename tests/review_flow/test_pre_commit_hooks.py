@@ -1,4 +1,4 @@
-"""The hooks of pre-commit: valid by its own rules, and run by it on a repository with a catalog.
+"""The pre-commit hooks: valid for pre-commit, and run by it on a repository with a catalog.
 
 Their environments can't be installed without a network, so that the repository of hooks that is
 used here says `language: system` in place of `python`; all else is as it ships.

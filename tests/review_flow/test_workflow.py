@@ -1,4 +1,4 @@
-"""The workflow of this repository, and the one that README shows: what they may do, and that it works."""
+"""The workflows of this repository and of the README: their permissions, and that they work."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_readme_shows_the_workflow_of_this_repository() -> None:
     assert parsed(shown.replace(last["uses"], "./")) == parsed(OWN)
 
 
-def test_pull_request_of_a_fork_has_no_write_access() -> None:
+def test_pull_request_from_a_fork_has_no_write_access() -> None:
     workflow = parsed(OWN)
     assert workflow["permissions"] == {"contents": "read"}
     assert list(workflow["on"]) == ["pull_request"]
@@ -81,7 +81,7 @@ def test_catalog_of_this_repository_passes(tmp_path: Path) -> None:
     repository.git("switch", "--quiet", "--create", "topic")
     demo.write_text(text.replace("limit: 10\n", "limit: 12\n"), encoding="utf-8")
     stale = run_steps(action, repository, installed.outputs)
-    # A pin is of one limit; `validate` says it at the line of the manifest, `--strict` as an error.
+    # A pin covers one limit; `validate` warns at the manifest line, `--strict` makes it an error.
     assert stale == {"diff": 0, "validate": 1, "lock": 1}
     assert main(["lock", "demo-mcq-small", "--root", str(repository.folder)]) == 0
     done = run_steps(action, repository, installed.outputs)

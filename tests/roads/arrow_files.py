@@ -56,7 +56,7 @@ def _with_nulls(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def _typed(draw: st.DrawFn) -> tuple[pa.DataType, st.SearchStrategy[Any]]:
-    """Draw a type with its values: plain, or a list, struct or map of such."""
+    """Draw a type with its values: scalar, or a list, struct or map of scalars."""
     kind, values = draw(_KINDS)
     form = draw(
         st.sampled_from(
@@ -129,7 +129,7 @@ def _lists(values: st.SearchStrategy[Any], count: int) -> st.SearchStrategy[list
 
 
 def _masked(draw: st.DrawFn, count: int) -> pa.ListArray:
-    """Draw lists of texts, some of them null with items where they are."""
+    """Draw lists of texts, some of them null with masked items."""
     plain = st.lists(st.sampled_from(["x", "A b", "1"]), min_size=1, max_size=2)
     lists = pa.array(draw(_lists(plain, count)), pa.list_(pa.string()))
     mask = pa.array(draw(_lists(st.booleans(), count)), pa.bool_())
@@ -145,7 +145,7 @@ def _parquet(draw: st.DrawFn, table: pa.Table) -> bytes:
 
 
 def _parquet_of(table: pa.Table, rows: int) -> bytes | None:
-    """Return a table as Parquet; None where pyarrow can't write it, or read it again."""
+    """Return a table as Parquet, or None if pyarrow can't write it and read it back."""
     sink = io.BytesIO()
     try:
         pq.write_table(table, sink, row_group_size=rows)

@@ -117,7 +117,7 @@ _leaves = st.one_of(
     st.sampled_from([{"row_number": 1}, {"row_number": 0, "width": 3}, {"row_number": -3}]),
 )
 _expressions = st.recursive(_leaves, _grown, max_leaves=4)
-# What there are kernels for, more often than chance would have it.
+# Expressions with a columnar kernel are overrepresented.
 _texts = st.sampled_from(
     [
         *[
@@ -132,7 +132,7 @@ _texts = st.sampled_from(
             for step in ("lower", "upper", "strip", {"replace": {"x": "é"}})
         ],
         {"from": "q", "do": ["strip", "upper"]},
-        # What is worked out once for texts that repeat.
+        # Operations whose result is computed once for repeated texts.
         *[{"from": "q", "do": [step]} for step in ({"regex": r"^(\w*)"}, "str", {"strip": "x"})],
         {"template": "{q|}{none|-}"},
     ]

@@ -25,7 +25,7 @@ from registry.sources.pins import PinnedFile, Pins, SourceContext, SourcePin
 from registry.store import writer as sample_writer
 from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["Case", "Outcome", "by_columns", "by_records", "frozen", "roads_of"]
+__all__ = ["Case", "Outcome", "by_columns", "by_records", "frozen", "run_both_pipelines"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a build ends in."""
+    """Result of a build."""
 
     samples: tuple[Any, ...] = ()
     records: tuple[int, ...] = ()
@@ -59,11 +59,11 @@ class Outcome:
     choice_starts: tuple[int, ...] = (0,)
     """Where the choices of each sample start among those of all, which a shuffle of them reads."""
     error: tuple[str, str] | None = None
-    """Class and text of what it raises."""
+    """Class and text of the raised error."""
 
 
 def frozen(value: Any) -> Any:
-    """Return a value so that `==` tells types, the order of keys, and NaN from other numbers."""
+    """Return a form of a value in which `==` also compares types, key order and NaN."""
     if isinstance(value, dict):
         return ("dict", *((frozen(key), frozen(item)) for key, item in value.items()))
     if isinstance(value, list | tuple):
@@ -73,15 +73,15 @@ def frozen(value: Any) -> Any:
     return (type(value).__name__, repr(value))
 
 
-def roads_of(case: Case) -> tuple[Outcome, Outcome, int]:
-    """Return what a case ends in as it is and by records alone, and its records read by column."""
+def run_both_pipelines(case: Case) -> tuple[Outcome, Outcome, int]:
+    """Return the outcome of the default and of the row pipeline, and the columnar row count."""
     frames: list[int] = []
     with TemporaryDirectory(prefix="roads-") as folder:
         return by_columns(case, Path(folder), frames), by_records(case, Path(folder)), sum(frames)
 
 
 def by_columns(case: Case, folder: Path, frames: list[int] | None = None) -> Outcome:
-    """Build as it is; `frames` gets the number of records of each frame that was decoded."""
+    """Build with both pipelines enabled; `frames` gets the number of records of each frame that was decoded."""
     decode_tables = tables.decode_tables
 
     def counted(*args: Any) -> Iterator[Frame]:
@@ -94,7 +94,7 @@ def by_columns(case: Case, folder: Path, frames: list[int] | None = None) -> Out
 
 
 def by_records(case: Case, folder: Path) -> Outcome:
-    """Build with the road by columns closed."""
+    """Build with the columnar pipeline disabled."""
     return _outcome(case, folder, _closed)
 
 
@@ -146,7 +146,7 @@ def _spec_of(case: Case, paths: list[Path]) -> DatasetSpec:
 
 @contextmanager
 def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
-    """Make blocks and batches so small that a small file has many."""
+    """Reduce block and batch sizes so that a small file has many."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name, value in (
             (blocks, "_BLOCK_BYTES", case.block),

@@ -29,7 +29,7 @@ texts = st.sampled_from(
         ],
     ]
 )
-# `sampled_from` gives what stands first, and what it gave before, more often than chance would.
+# `sampled_from` prefers the first value and values it has already returned.
 mostly = st.sampled_from([*[True] * 7, False])
 seldom = st.sampled_from([*[False] * 19, True])
 rarely = st.sampled_from([*[False] * 9, True])
@@ -38,7 +38,7 @@ _limits = st.sampled_from([*[None] * 7, 0, 1, 2, 3])
 
 
 def case_of(draw: st.DrawFn, data: bytes, name: str, source: dict[str, Any], **fixed: Any) -> Case:
-    """Draw what becomes of a file, and how it is cut into blocks; `fixed` is not drawn."""
+    """Draw the dataset keys for a file and its block sizes; `fixed` is not drawn."""
     sizes = {key: draw(values) for key, values in _sizes.items()}
     if draw(rarely):
         source["columns"] = draw(st.sampled_from([{"k": "x"}, {"a": 1}, {"k": [1], "q": None}]))
@@ -47,7 +47,7 @@ def case_of(draw: st.DrawFn, data: bytes, name: str, source: dict[str, Any], **f
 
 
 def spoilt(draw: st.DrawFn, data: bytes) -> bytes:
-    """Put in a byte-order mark, or bytes that are none of UTF-8, or neither."""
+    """Insert a byte-order mark, or bytes that are not UTF-8, or neither."""
     if not draw(seldom):
         return data
     place = draw(st.integers(0, len(data)))
@@ -61,7 +61,7 @@ def spoilt(draw: st.DrawFn, data: bytes) -> bytes:
 
 
 def unlimited_if_odd(*files: bytes) -> dict[str, Any]:
-    """Take a limit away where bytes are no UTF-8: text is decoded a few thousand bytes ahead."""
+    """Remove the limit for bytes that are not UTF-8: text is decoded a few thousand bytes ahead."""
     try:
         for data in files:
             data.decode()

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from tests.roads.arrow_files import arrow_cases
 from tests.roads.csv_files import csv_cases
 from tests.roads.json_files import json_cases
-from tests.roads.outcome import Case, Outcome, roads_of
+from tests.roads.outcome import Case, Outcome, run_both_pipelines
 
 CASES = 700
 """Number of files to test of each format."""
 
 
 def by_both(case: Case) -> tuple[Outcome, int]:
-    """Return what both roads end in, and how many records were read by column."""
-    found, wanted, rows = roads_of(case)
+    """Return the common outcome of both pipelines, and the columnar row count."""
+    found, wanted, rows = run_both_pipelines(case)
     assert found == wanted, f"by columns {found}, by records {wanted}"
     return wanted, rows
 
@@ -47,7 +47,7 @@ def test_both_pipelines_return_the_same_samples_or_the_same_error(cases: Any, le
         ends.append(rows > 0 and outcome.error is None)
 
     compare()
-    # The comparison shows something only where whole files went by column.
+    # The comparison is only useful if complete files went through the columnar pipeline.
     assert sum(ends) >= least, f"only {sum(ends)} of {len(ends)} files became samples by column"
 
 
@@ -82,7 +82,7 @@ def value_of(sample: Any, field: str) -> Any:
     return dict(sample[1:])["str", repr(field)]
 
 
-def test_metadata_of_whole_records_is_kept() -> None:
+def test_metadata_of_complete_records_is_preserved() -> None:
     outcome, rows = by_both(csv_case(b"q,a\nx,1\n", {"input": "q", "metadata": "*"}))
     assert rows == 1
     made = ("dict", (("str", "'q'"), ("str", "'x'")), (("str", "'a'"), ("str", "'1'")))
@@ -90,26 +90,26 @@ def test_metadata_of_whole_records_is_kept() -> None:
 
 
 @pytest.mark.parametrize("name", ["choices", "target"])
-def test_a_list_of_no_expressions_is_an_empty_list(name: str) -> None:
+def test_empty_list_of_expressions_yields_an_empty_list(name: str) -> None:
     outcome, rows = by_both(csv_case(b"q\nx\n", {"input": "q", name: []}))
     assert (rows, [value_of(sample, name) for sample in outcome.samples]) == (1, [("list",)])
 
 
-def test_a_header_that_is_not_utf8_is_the_same_error() -> None:
+def test_header_with_invalid_utf8_raises_the_same_error_in_both_pipelines() -> None:
     outcome, rows = by_both(csv_case(b"q,\xff\nx,1\n", {"input": "q"}))
     assert rows == 0
     assert outcome.error is not None
     assert "byte 0xff is not utf-8" in outcome.error[1]
 
 
-def test_a_number_of_more_digits_than_python_reads_is_an_error_in_any_column() -> None:
+def test_number_with_too_many_digits_for_python_is_an_error_in_any_column() -> None:
     data = b'{"q": "x"}\n' * 70 + b'{"q": "y", "other": ' + b"1" * 4301 + b"}\n"
     outcome, _ = by_both(json_case(data, {"input": "q"}))
     assert outcome.error is not None
     assert "d.jsonl:71: not JSON: Exceeds the limit" in outcome.error[1]
 
 
-def test_a_long_str_of_digits_is_not_a_number() -> None:
+def test_long_str_of_digits_is_not_a_number() -> None:
     data = json.dumps({"q": "1" * 5000}).encode()
     outcome, rows = by_both(json_case(data, {"input": "q"}))
     assert (len(outcome.samples), rows) == (1, 0)
@@ -118,21 +118,21 @@ def test_a_long_str_of_digits_is_not_a_number() -> None:
 DEEP = [{"b": {"c": "by b"}, "b.c": "exact"}, {"b": {"c": "by b"}, "b.c": None}]
 
 
-def test_a_path_into_objects_takes_the_exact_key_first_at_each_step() -> None:
+def test_path_into_objects_prefers_the_exact_key_at_each_step() -> None:
     table = pa.table({"q": ["x", "y"], "a": DEEP})
     outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": {"v": "a.b.c"}}))
     found = [value_of(sample, "metadata")[1][1] for sample in outcome.samples]
     assert found == [("str", "'exact'"), ("NoneType", "None")]
 
 
-def test_a_path_that_can_be_read_in_two_ways_is_read_record_by_record() -> None:
+def test_ambiguous_path_is_read_by_the_row_pipeline() -> None:
     table = pa.table({"q": ["x", "y"], "a": [{"b": {"c": "1"}}, None], "a.b": [{"c": "2"}] * 2})
     outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["a.b.c"]}))
     found = [value_of(sample, "metadata")[1][1] for sample in outcome.samples]
     assert found == [("str", "'1'"), ("str", "'2'")]
 
 
-def test_a_letter_of_a_number_beyond_64_bits_is_the_same_error() -> None:
+def test_letter_of_an_integer_beyond_64_bits_raises_the_same_error_in_both_pipelines() -> None:
     table = pa.table({"q": ["x"], "n": pa.array([2**63], pa.uint64())})
     fields = {"input": "q", "target": {"from": "n", "do": ["letter"]}}
     outcome, _ = by_both(parquet_case(table, fields))
@@ -147,7 +147,7 @@ def test_row_numbers_may_start_anywhere(start: int) -> None:
     assert (outcome.error is None) == (-(2**63) <= start < 2**63 - 1)
 
 
-def test_a_null_list_with_items_has_no_choices() -> None:
+def test_null_list_with_masked_items_has_no_choices() -> None:
     mask = pa.array([False, True, False])
     lists = pa.ListArray.from_arrays([0, 2, 4, 6], pa.array(list("abcdef")), mask=mask)
     table = pa.table({"q": ["x", "y", "z"], "c": lists})
@@ -166,19 +166,21 @@ HALF = "\ud800"
         {"from": "q", "do": [{"replace": {"x": HALF}}]},
     ],
 )
-def test_half_a_surrogate_pair_in_the_manifest_is_the_same_error(target: Any) -> None:
+def test_lone_surrogate_in_the_manifest_raises_the_same_error_in_both_pipelines(
+    target: Any,
+) -> None:
     outcome, _ = by_both(csv_case(b"q\nx\n", {"input": "q", "target": target}))
     assert outcome.error is not None
     assert "record 1, field target: contains half of a surrogate pair" in outcome.error[1]
 
 
-def test_half_a_surrogate_pair_in_a_condition_matches_nothing() -> None:
+def test_lone_surrogate_in_a_condition_matches_nothing() -> None:
     where = {"value": "q", "equals": HALF}
     outcome, _ = by_both(csv_case(b"q\nx\n", {"input": "q"}, where=where))
     assert outcome == Outcome()
 
 
-def test_rows_of_any_type_can_be_left_out() -> None:
+def test_rows_of_any_type_can_be_filtered_out() -> None:
     table = pa.table({"q": ["x", "y"], "a": pa.array(["1", "2"], pa.string_view())})
     where = {"value": "q", "equals": "y"}
     outcome, _ = by_both(parquet_case(table, {"input": "q", "target": "a"}, where=where))
@@ -188,13 +190,13 @@ def test_rows_of_any_type_can_be_left_out() -> None:
 @pytest.mark.parametrize(
     "where", [{"value": "q", "equals": "no"}, {"value": "none", "equals": "x"}]
 )
-def test_a_condition_that_matches_nothing_returns_no_samples(where: Any) -> None:
+def test_condition_that_matches_nothing_returns_no_samples(where: Any) -> None:
     fields = {"input": "q", "choices": ["q"], "id": "q", "metadata": ["q", "none"]}
     outcome, rows = by_both(csv_case(b"q\nx\ny\n", fields, where=where))
     assert (outcome, rows) == (Outcome(), 2)
 
 
-def test_a_date_out_of_range_for_python_is_an_error_of_the_file() -> None:
+def test_date_out_of_range_for_python_is_a_file_error() -> None:
     table = pa.table({"q": ["x"], "d": pa.array([3_000_000], pa.date32())})
     outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["d"]}))
     assert outcome.error is not None
@@ -202,7 +204,7 @@ def test_a_date_out_of_range_for_python_is_an_error_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")])
-def test_a_time_finer_than_microseconds_is_an_error_where_it_is_kept(kind: pa.DataType) -> None:
+def test_nanosecond_time_is_an_error_where_it_is_used(kind: pa.DataType) -> None:
     table = pa.table({"q": ["x", "y"], "t": pa.array([1000, 2001], kind)})
     outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["t"]}))
     place = "d: record 2, field metadata: can't be cached"
@@ -219,7 +221,7 @@ def test_a_time_finer_than_microseconds_is_an_error_where_it_is_kept(kind: pa.Da
     assert outcome.error is not None
 
 
-def test_text_that_is_not_utf8_is_an_error_of_the_file() -> None:
+def test_invalid_utf8_text_is_a_file_error() -> None:
     text = pa.Array.from_buffers(pa.string(), 2, pa.array([b"x", b"\xe9"]).buffers())
     fields = {"input": "q", "target": {"from": "q", "do": [{"replace": {"x": "y"}}]}}
     outcome, rows = by_both(parquet_case(pa.table({"q": text}), fields))
@@ -227,7 +229,7 @@ def test_text_that_is_not_utf8_is_an_error_of_the_file() -> None:
     assert "d.parquet: row 2, column 'q': a string that is not UTF-8" in str(outcome.error)
 
 
-def test_a_damaged_parquet_file_is_an_error() -> None:
+def test_damaged_parquet_file_is_an_error() -> None:
     case = parquet_case(pa.table({"q": ["x", "y"]}), {"input": "q"})
     data = case.data[:20] + b"\xff" * 20 + case.data[40:]
     outcome, _ = by_both(Case(data, case.name, case.source, case.keys))
@@ -248,7 +250,7 @@ LINES = [
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 100])
 @pytest.mark.parametrize("block", [8, 20, 40, 1000])
 @pytest.mark.parametrize("metadata", [["a"], None])
-def test_the_first_record_that_fails_is_named_independent_of_chunks(
+def test_first_failing_record_is_reported_independently_of_chunks(
     rows: int, block: int, metadata: Any
 ) -> None:
     data = "\n".join(map(json.dumps, LINES)).encode()
@@ -276,7 +278,7 @@ def test_errors_beyond_the_limit_do_not_matter(bad: Any, rows: int, limit: int) 
 
 def test_only_nesting_in_an_unused_column_is_accepted_by_the_columnar_pipeline() -> None:
     deep = b'{"q": "x", "other": ' + b"[" * 5000 + b"]" * 5000 + b"}"
-    found, wanted, rows = roads_of(json_case(b'{"q": "x"}\n' * 70 + deep, {"input": "q"}))
+    found, wanted, rows = run_both_pipelines(json_case(b'{"q": "x"}\n' * 70 + deep, {"input": "q"}))
     assert (len(found.samples), rows) == (71, 71)
     assert wanted.error is not None
     assert "the JSON is nested too deeply" in wanted.error[1]

@@ -1,4 +1,4 @@
-"""A stand-in for the Hugging Face Hub: what loading a dataset asks of it, on a loopback port."""
+"""An emulator of the Hugging Face Hub, on a loopback port, for loading datasets."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class HubEmulator:
         threading.Thread(target=serve, name="hub-emulator", daemon=True).start()
 
     def stop(self) -> None:
-        """Refuse connections from now on, and end those that are open."""
+        """Refuse new connections, and close open ones."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -90,9 +90,9 @@ class HubEmulator:
         private: bool = False,
         sha: str | None = None,
     ) -> str:
-        """Make a commit that holds exactly `files`, move `branch` to it and return its full sha.
+        """Make a commit that contains exactly `files`, move `branch` to it and return its full sha.
 
-        Where none is given, the sha depends on nothing but the repository's name, the commit
+        Without `sha`, the sha depends only on the repository's name, the commit
         that `branch` pointed at and the files. A repository once private stays so.
         """
         with self._commit_lock:
@@ -104,7 +104,7 @@ class HubEmulator:
         return sha
 
     def fail_with(self, status: int | None, *, headers: Mapping[str, str] | None = None) -> None:
-        """Answer every request with `status` and `headers` from now on; None ends that."""
+        """Answer every request with `status` and `headers` from now on; None restores normal replies."""
         reply = functools.partial(_refusal, message="Failing, as told", headers=headers or {})
         self._failure = None if status is None else reply(status)
 
@@ -153,7 +153,7 @@ def _split_path(config: str, split: str) -> str:
 
 
 class _Commit(NamedTuple):
-    """What a revision stands for."""
+    """A commit of a repository, with its files."""
 
     repo_id: str
     sha: str
@@ -171,7 +171,7 @@ class _Repo:
 
 
 class _Call(NamedTuple):
-    """What a request says, as far as an answer depends on it."""
+    """The parts of a request that an answer depends on."""
 
     method: str
     target: str
@@ -181,7 +181,7 @@ class _Call(NamedTuple):
 
 
 class _Reply(NamedTuple):
-    """What is sent back."""
+    """The response."""
 
     status: int
     body: bytes
@@ -189,7 +189,7 @@ class _Reply(NamedTuple):
 
 
 class _RefusedError(Exception):
-    """Ends the work on a request, with the reply to it."""
+    """Ends the handling of a request with this reply."""
 
     def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
         self.reply = _refusal(
@@ -207,7 +207,7 @@ def _json_reply(value: object) -> _Reply:
 
 
 def _route(call: _Call, repos: Mapping[str, _Repo], token: str | None) -> _Reply:
-    """Answer by the route whose pattern is the whole of the call's method and path."""
+    """Answer with the route whose pattern fully matches the method and path of the call."""
     method = "GET" if call.method == "HEAD" else call.method
     # Matched before it is unquoted: a `/` in a revision arrives as `%2F`.
     line = f"{method} {urlsplit(call.target).path}"
@@ -275,7 +275,7 @@ def _tree(call: _Call, commit: _Commit, under: str) -> _Reply:
 
 
 def _paths_info(call: _Call, commit: _Commit, _path: str) -> _Reply:
-    """Describe the paths that the form names, but for those that don't exist."""
+    """Describe the existing paths among those in the form."""
     wanted = parse_qs(call.body.decode()).get("paths", [])
     known = _paths(commit.files)
     return _json_reply([_entry(commit, path) for path in wanted if path in known])
@@ -304,13 +304,13 @@ def _file(call: _Call, commit: _Commit, path: str) -> _Reply:
         raise _no_entry(commit, path)
     etag = _sha256(content) if path.endswith(_LFS_SUFFIXES) else _blob_id(content)
     headers = {"ETag": f'"{etag}"', "X-Repo-Commit": commit.sha, "Accept-Ranges": "bytes"}
-    # RFC 9110, 14.2: a range says nothing for methods other than GET.
+    # RFC 9110, 14.2: a range is ignored for methods other than GET.
     wanted = call.headers.get("range", "") if call.method == "GET" else ""
     return _ranged(content, wanted, headers)
 
 
 def _ranged(content: bytes, wanted: str, headers: Mapping[str, str]) -> _Reply:
-    """Reply with the one `bytes=` range that `wanted` names; where it names none, with all."""
+    """Reply with the single `bytes=` range in `wanted`, or with all bytes without one."""
     found = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted)
     if found is None or wanted == "bytes=-":
         return _Reply(200, content, headers)
@@ -351,7 +351,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Turns bytes into a `_Call`, and a `_Reply` into bytes."""
 
     protocol_version = "HTTP/1.1"
-    # Else a body waits some 40 ms for the client to acknowledge the headers.
+    # Otherwise a body waits some 40 ms until the client acknowledges the headers.
     disable_nagle_algorithm = True
 
     def __init__(self, answer: Callable[[_Call], _Reply], *connection: Any) -> None:
@@ -376,7 +376,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    """Ends the connections that clients keep alive when it closes, as a Hub that goes down."""
+    """Closes kept-alive connections when it stops, like a Hub that goes down."""
 
     def __init__(self, *args: Any) -> None:
         self._open: set[socket.socket] = set()
@@ -397,6 +397,6 @@ class _Server(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that hang up; streaming ones do."""
+        """Ignore clients that disconnect, as streaming clients do."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)

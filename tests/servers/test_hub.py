@@ -1,4 +1,4 @@
-"""The Hub emulator, asked by the libraries that its users will run, and byte by byte."""
+"""The Hub emulator, called by the real client libraries and by raw requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OLD = [{"id": 1, "q": "one"}, {"id": 2, "q": "two"}]
 NEW = [{"id": 1, "q": "uno"}, {"id": 2, "q": "due"}, {"id": 3, "q": "tre"}]
 TOKEN = "hf_test"
 
-ASK = """
+LIBRARY_CALLS = """
 import json, sys
 
 import datasets
@@ -97,7 +97,7 @@ print(json.dumps({
 
 
 def run_script(hub: HubEmulator, home: Path, *arguments: str) -> dict[str, Any]:
-    """Run `ASK` where its libraries read their environment afresh; return what it prints."""
+    """Run `LIBRARY_CALLS` in a new process with fresh libraries, and return its output."""
     ambient = {name: text for name, text in os.environ.items() if not name.startswith("HF_")}
     settings = {
         "HF_ENDPOINT": hub.url,
@@ -106,7 +106,7 @@ def run_script(hub: HubEmulator, home: Path, *arguments: str) -> dict[str, Any]:
         "HF_HUB_DISABLE_XET": "1",
         "NO_PROXY": "127.0.0.1",
     }
-    command = [sys.executable, "-c", ASK, *arguments]
+    command = [sys.executable, "-c", LIBRARY_CALLS, *arguments]
     environment = ambient | settings
     done = subprocess.run(
         command, env=environment, cwd=home, capture_output=True, text=True, timeout=120, check=False
@@ -123,8 +123,8 @@ def hub() -> Iterator[HubEmulator]:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the libraries got, and `old_sha`, `new_sha` and `requests` to hold against it."""
+def answers_of_libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The results of the libraries, and `old_sha`, `new_sha` and `requests` to compare with."""
     with HubEmulator() as hub:
         hub.token = TOKEN
         old_files = parquet_repo({"cfg": {"test": OLD}})
@@ -161,25 +161,36 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         ("paths_info", ["RepoFolder", "RepoFile"]),
     ],
 )
-def test_libraries_get(asked: dict[str, Any], key: str, expected: object) -> None:
-    assert asked[key] == expected
+def test_client_libraries_receive_expected_data(
+    answers_of_libraries: dict[str, Any], key: str, expected: object
+) -> None:
+    assert answers_of_libraries[key] == expected
 
 
-def test_dataset_info_tells_the_sha_that_a_branch_moved_to(asked: dict[str, Any]) -> None:
-    assert asked["info_sha"] == asked["new_sha"] != asked["old_sha"]
-    assert asked["info_pinned_sha"] == asked["old_sha"]
+def test_dataset_info_reports_the_current_sha_of_a_branch(
+    answers_of_libraries: dict[str, Any],
+) -> None:
+    assert (
+        answers_of_libraries["info_sha"]
+        == answers_of_libraries["new_sha"]
+        != answers_of_libraries["old_sha"]
+    )
+    assert answers_of_libraries["info_pinned_sha"] == answers_of_libraries["old_sha"]
 
 
-def test_requests_are_noted(asked: dict[str, Any]) -> None:
-    readme = f"/datasets/org/name/resolve/{asked['old_sha']}/README.md"
-    assert Request("HEAD", readme) in asked["requests"]
-    assert Request("POST", "/api/datasets/org/name/paths-info/main") in asked["requests"]
+def test_requests_are_recorded(answers_of_libraries: dict[str, Any]) -> None:
+    readme = f"/datasets/org/name/resolve/{answers_of_libraries['old_sha']}/README.md"
+    assert Request("HEAD", readme) in answers_of_libraries["requests"]
+    assert (
+        Request("POST", "/api/datasets/org/name/paths-info/main")
+        in answers_of_libraries["requests"]
+    )
 
 
-def ask(
+def send(
     hub: HubEmulator, target: str, *, method: str = "GET", **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
-    """Send one request; underscores in header names stand for hyphens."""
+    """Send one request; underscores in header names become hyphens."""
     connection = http.client.HTTPConnection(urlsplit(hub.url).netloc, timeout=10)
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, target, headers=sent)
@@ -202,11 +213,11 @@ def ask(
         ("lines=0-1", 200, b"0123456789", None),
     ],
 )
-def test_range(
+def test_range_requests_are_answered(
     hub: HubEmulator, wanted: str, status: int, body: bytes, content_range: str | None
 ) -> None:
     hub.commit("org/name", {"a.txt": b"0123456789"})
-    answer = ask(hub, "/datasets/org/name/resolve/main/a.txt", Range=wanted)
+    answer = send(hub, "/datasets/org/name/resolve/main/a.txt", Range=wanted)
     assert (answer[0], answer[2], answer[1].get("Content-Range")) == (status, body, content_range)
     assert answer[1]["Content-Length"] == str(len(body))
 
@@ -214,7 +225,7 @@ def test_range(
 @pytest.mark.parametrize(
     ("path", "etag"),
     [
-        # As `git hash-object` and `sha256sum` have it.
+        # As computed by `git hash-object` and `sha256sum`.
         ("a.txt", "ad471007bd7f5983d273b9584e5629230150fd54"),
         ("a.parquet", "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882"),
     ],
@@ -222,7 +233,7 @@ def test_range(
 def test_head_of_a_file_describes_it(hub: HubEmulator, path: str, etag: str) -> None:
     sha = hub.commit("org/name", {path: b"0123456789"})
     target = f"/datasets/org/name/resolve/main/{path}"
-    status, headers, body = ask(hub, target, method="HEAD", Range="bytes=0-1")
+    status, headers, body = send(hub, target, method="HEAD", Range="bytes=0-1")
     assert (status, body) == (200, b"")
     assert headers["Content-Length"] == "10"
     assert headers["X-Repo-Commit"] == sha
@@ -240,11 +251,13 @@ def test_head_of_a_file_describes_it(hub: HubEmulator, path: str, etag: str) -> 
         ("/elsewhere", 404, None),
     ],
 )
-def test_error_codes(hub: HubEmulator, target: str, status: int, code: str | None) -> None:
+def test_errors_have_the_expected_status_codes(
+    hub: HubEmulator, target: str, status: int, code: str | None
+) -> None:
     hub.token = TOKEN
     sha = hub.commit("org/name", {"a.txt": b""})
     hub.commit("org/secret", {"a.txt": b""}, private=True)
-    answer = ask(hub, target, Authorization="Bearer wrong")
+    answer = send(hub, target, Authorization="Bearer wrong")
     assert (answer[0], answer[1].get("X-Error-Code")) == (status, code)
     assert answer[1].get("X-Repo-Commit") == (sha if code == "EntryNotFound" else None)
 
@@ -253,7 +266,7 @@ def test_tree_lists_one_level_unless_recursive(hub: HubEmulator) -> None:
     hub.commit("org/name", {"a/b/c.parquet": b"c", "d.txt": b"d"})
     target = "/api/datasets/org/name/tree/main"
     top, deep, below = (
-        {entry["path"]: entry["type"] for entry in json.loads(ask(hub, target + rest)[2])}
+        {entry["path"]: entry["type"] for entry in json.loads(send(hub, target + rest)[2])}
         for rest in ("", "?recursive=true", "/a%2Fb")
     )
     assert top == {"a": "directory", "d.txt": "file"}
@@ -261,19 +274,19 @@ def test_tree_lists_one_level_unless_recursive(hub: HubEmulator) -> None:
     assert below == {"a/b/c.parquet": "file"}
 
 
-def test_fails_as_told_until_told_otherwise(hub: HubEmulator) -> None:
+def test_configured_failure_lasts_until_it_is_cleared(hub: HubEmulator) -> None:
     hub.commit("org/name", {"a.txt": b""})
     hub.fail_with(429, headers={"Retry-After": "7"})
-    status, headers, _ = ask(hub, "/api/datasets/org/name")
+    status, headers, _ = send(hub, "/api/datasets/org/name")
     assert (status, headers["Retry-After"]) == (429, "7")
     hub.fail_with(None)
-    assert ask(hub, "/api/datasets/org/name")[0] == 200
+    assert send(hub, "/api/datasets/org/name")[0] == 200
     assert hub.requests == [Request("GET", "/api/datasets/org/name")] * 2
     hub.requests.clear()
     assert hub.requests == []
 
 
-def test_stop_ends_open_connections(hub: HubEmulator) -> None:
+def test_stop_closes_open_connections(hub: HubEmulator) -> None:
     connection = http.client.HTTPConnection(urlsplit(hub.url).netloc, timeout=10)
     connection.request("GET", "/")
     connection.getresponse().read()
@@ -284,7 +297,7 @@ def test_stop_ends_open_connections(hub: HubEmulator) -> None:
     connection.close()
 
 
-def test_a_sha_names_the_content_and_its_past() -> None:
+def test_sha_depends_on_content_and_history() -> None:
     first, second = HubEmulator(), HubEmulator()
     shas = [hub.commit("org/name", {"a": b"1"}) for hub in (first, second)]
     assert shas == ["b5138514c29a1eab77b6ffac83061f820d21f040"] * 2
@@ -292,7 +305,7 @@ def test_a_sha_names_the_content_and_its_past() -> None:
     assert first.commit("org/other", {"a": b"1"}) != shas[0]
 
 
-def test_a_schema_decides_types_and_allows_a_split_without_records() -> None:
+def test_schema_determines_types_and_allows_an_empty_split() -> None:
     schema = pa.schema([("id", pa.int32())])
     files = parquet_repo({"cfg": {"empty": [], "full": [{"id": 1}]}}, schemas={"cfg": schema})
     for split in ("empty", "full"):

@@ -1,4 +1,4 @@
-"""A document knows the position of each value, and words problems about it."""
+"""A document knows the position of each value, and creates problems with that position."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ datasets:
         (("datasets", "mmlu", "nothing", "here"), (2, 3)),
     ],
 )
-def test_values_stand_at_their_keys_and_items_at_themselves(
+def test_values_have_the_position_of_their_key_and_items_their_own(
     path: DataPath, place: tuple[int, int]
 ) -> None:
     assert parse_yaml(NESTED, file="m.yaml").position(path) == place
 
 
 @pytest.mark.parametrize("text", [NESTED, "a: &x {k: 1, l: [2]}\nb: *x\nc: {m: 0, <<: *x}\n", "~"])
-def test_places_stand_in_the_order_of_the_values(text: str) -> None:
+def test_positions_are_in_the_order_of_the_values(text: str) -> None:
     def paths(value: Any, path: DataPath) -> list[DataPath]:
         items: list[tuple[str | int, Any]] = []
         if isinstance(value, dict):
@@ -58,7 +58,7 @@ def test_places_stand_in_the_order_of_the_values(text: str) -> None:
     assert list(document.positions) == paths(document.value, ())
 
 
-def test_a_problem_has_place_path_and_hint() -> None:
+def test_problem_has_position_path_and_hint() -> None:
     document = parse_yaml(NESTED, file="m.yaml")
     path = ("datasets", "mmlu", "fields", "a b")
     problem = document.problem(path, "is odd", "make it even", rule="wrong-value")
@@ -85,7 +85,7 @@ def test_a_problem_has_place_path_and_hint() -> None:
         (("1",), "$['1']"),
     ],
 )
-def test_json_paths_quote_what_is_no_plain_key(path: DataPath, text: str) -> None:
+def test_json_paths_quote_unusual_keys(path: DataPath, text: str) -> None:
     assert json_path(path) == text
 
 
@@ -97,13 +97,13 @@ def test_positions_are_paired_with_values_only_when_one_is_requested() -> None:
     assert len(positions) == 3
 
 
-def test_the_position_of_a_missing_value_is_that_of_what_is_around_it() -> None:
+def test_missing_value_has_the_position_of_its_parent() -> None:
     document = Document({"a": [1]}, "m.yaml", Positions({"a": [1]}, [1, 1, 2, 3, 2, 5]))
     assert document.position(("a", 7, "b")) == (2, 3)
     assert document.position(("b",)) == (1, 1)
 
 
-def test_a_file_that_cannot_be_parsed_is_a_manifest_error() -> None:
+def test_unparsable_file_is_a_manifest_error() -> None:
     error = unparsed("m.yaml", "not YAML", "close it", Position(3, 4))
     assert str(error) == "m.yaml:3:4 $: not YAML (close it)"
     assert error.problems[0].rule == "yaml-syntax"

@@ -45,5 +45,5 @@ def test_keys_are_sorted_by_rank(text: str, path: DataPath, expected: str) -> No
         pytest.param("x: {}\n", ("y",), id="no such key"),
     ],
 )
-def test_what_cannot_be_moved_as_text_is_left_alone(text: str, path: DataPath) -> None:
+def test_keys_that_cannot_be_moved_as_text_are_not_reordered(text: str, path: DataPath) -> None:
     assert reordered(text, path, RANKS) is None

@@ -1,4 +1,4 @@
-"""Text becomes a document, or problems with positions; hostile text ends at a bound."""
+"""Text becomes a document, or problems with positions; hostile input is stopped by limits."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ def places_of(text: str) -> list[tuple[int, int]]:
         (">-\n  a\n  b\n", "a b"),
     ],
 )
-def test_only_plain_scalars_are_anything_but_strings(text: str, value: Any) -> None:
+def test_only_plain_scalars_can_be_non_strings(text: str, value: Any) -> None:
     found = value_of(f"a: {text}")["a"]
     assert found == value
     assert type(found) is type(value)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "---", "~"])
-def test_an_empty_file_is_null(text: str) -> None:
+def test_empty_file_is_null(text: str) -> None:
     assert value_of(text) is None
 
 
-def test_a_version_directive_does_not_bring_yaml_1_1_back() -> None:
+def test_version_directive_does_not_enable_yaml_1_1() -> None:
     assert value_of("%YAML 1.1\n---\na: no\nb: 010") == {"a": "no", "b": 10}
 
 
@@ -79,7 +79,7 @@ def test_columns_count_characters() -> None:
     assert places_of('{"é😀": 1, "é😀": 2}') == [(1, 11)]
 
 
-def test_duplicate_keys_are_reported_all_at_once() -> None:
+def test_all_duplicate_keys_are_reported() -> None:
     assert problems_of("a: 1\nb:\n  c: 1\n  c: 2\na: 2\na: 3\n") == [
         "m.yaml:4:3 $: the key 'c' is repeated (the first is on line 3)",
         "m.yaml:5:1 $: the key 'a' is repeated (the first is on line 1)",
@@ -102,7 +102,7 @@ def test_duplicate_keys_are_reported_all_at_once() -> None:
         ),
     ],
 )
-def test_keys_must_be_text(text: str, problem: str) -> None:
+def test_keys_must_be_strings(text: str, problem: str) -> None:
     assert problems_of(text) == [problem]
 
 
@@ -115,7 +115,7 @@ def test_keys_must_be_text(text: str, problem: str) -> None:
         ("!!binary aGk=", "tag:yaml.org,2002:binary"),
     ],
 )
-def test_tags_are_refused(text: str, shown: str) -> None:
+def test_tags_are_rejected(text: str, shown: str) -> None:
     assert problems_of(f"a: {text}") == [
         f"m.yaml:1:4 $: the tag {shown} is not allowed (write plain values)"
     ]
@@ -125,7 +125,7 @@ def test_every_tag_of_a_file_is_reported() -> None:
     assert places_of("a: !x 1\nb: [!y 2, !!int 3]") == [(1, 4), (2, 5), (2, 11)]
 
 
-def test_the_non_specific_tag_makes_text() -> None:
+def test_non_specific_tag_produces_a_string() -> None:
     # YAML 1.2.2, example 6.28: `! 12` is the text 12.
     assert value_of("a: ! 12") == {"a": "12"}
 
@@ -150,13 +150,13 @@ def test_numbers_must_be_finite(text: str) -> None:
         "0x" + "f" * 5000,
     ],
 )
-def test_whole_numbers_must_fit_in_64_bits(text: str) -> None:
+def test_integers_must_fit_in_64_bits(text: str) -> None:
     assert problems_of(f"a: {text}") == [
         "m.yaml:1:4 $: the number needs more than 64 bits (quote it)"
     ]
 
 
-def test_aliases_are_values() -> None:
+def test_aliases_are_replaced_by_their_values() -> None:
     assert value_of("a: &x [1, 2]\nb: *x\nc: {d: *x}") == {
         "a": [1, 2],
         "b": [1, 2],
@@ -164,25 +164,25 @@ def test_aliases_are_values() -> None:
     }
 
 
-def test_an_aliased_value_stands_where_it_is_used() -> None:
+def test_aliased_value_has_the_position_of_its_use() -> None:
     document = compose("a: &x\n  k: 1\nb:\n- *x\n", file="m.yaml")
     assert document.value == {"a": {"k": 1}, "b": [{"k": 1}]}
     assert document.position(("b",)) == (3, 1)
     assert document.position(("b", 0, "k")) == (2, 3)
 
 
-def test_an_anchor_must_come_first() -> None:
+def test_anchor_must_precede_its_alias() -> None:
     assert problems_of("a: 1\nb: *x") == ["m.yaml:2:4 $: the anchor 'x' is not defined above"]
     assert problems_of("a: &x [*x]") == ["m.yaml:1:8 $: the anchor 'x' is not defined above"]
 
 
-def test_aliases_are_counted() -> None:
+def test_number_of_aliases_is_limited() -> None:
     few = "x: &x 1\nl:\n" + "- *x\n" * 32
     assert value_of(few)["l"] == [1] * 32
     assert problems_of(f"{few}- *x\n") == ["m.yaml:35:3 $: more than 32 aliases (use `extends`)"]
 
 
-def test_an_alias_bomb_ends_at_once() -> None:
+def test_alias_bomb_is_rejected_quickly() -> None:
     levels = [f"a{level}: &a{level} [*a{level - 1}, *a{level - 1}]" for level in range(1, 17)]
     text = "\n".join(["a0: &a0 [x, x, x, x, x, x, x, x, x, x]", *levels])
     started = time.perf_counter()
@@ -191,7 +191,7 @@ def test_an_alias_bomb_ends_at_once() -> None:
     assert time.perf_counter() - started < 5
 
 
-def test_aliases_do_not_nest_deeper_than_the_bound() -> None:
+def test_aliases_cannot_exceed_the_nesting_limit() -> None:
     opened, closed = "[" * 60, "]" * 60
     levels = [f"a{level}: &a{level} {opened}*a{level - 1}{closed}" for level in range(1, 30)]
     (problem,) = problems_of("\n".join([f"a0: &a0 {opened}1{closed}", *levels]))
@@ -199,12 +199,12 @@ def test_aliases_do_not_nest_deeper_than_the_bound() -> None:
 
 
 @pytest.mark.parametrize("text", ["- " * 70, "[" * 70 + "]" * 70, "[" * 20_000, "{a: " * 70])
-def test_depth_is_bounded(text: str) -> None:
+def test_nesting_depth_is_limited(text: str) -> None:
     (problem,) = problems_of(text)
     assert "$: nested deeper than 64 levels" in problem
 
 
-def test_depth_below_the_bound_is_read() -> None:
+def test_nesting_below_the_limit_is_accepted() -> None:
     value = value_of("[" * 64 + "]" * 64)
     for _ in range(63):
         (value,) = value
@@ -222,11 +222,11 @@ def test_depth_below_the_bound_is_read() -> None:
         ("d: {'<<': {a: 1}}", {"<<": {"a": 1}}),
     ],
 )
-def test_double_angle_merges_what_is_not_there(text: str, value: Any) -> None:
+def test_merge_key_adds_only_missing_keys(text: str, value: Any) -> None:
     assert value_of(text)["d"] == value
 
 
-def test_a_merged_key_stands_where_it_is_written() -> None:
+def test_merged_key_has_the_position_of_its_definition() -> None:
     document = compose("b: &b\n  a: 1\nd:\n  <<: *b\n", file="m.yaml")
     assert document.position(("d", "a")) == (2, 3)
 
@@ -234,12 +234,12 @@ def test_a_merged_key_stands_where_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("text", "place"), [("d: {<<: 3}", (1, 9)), ("d: {<<: [{a: 1}, 3]}", (1, 9)), ("<<: ~", (1, 5))]
 )
-def test_double_angle_merges_mappings_only(text: str, place: tuple[int, int]) -> None:
+def test_merge_key_accepts_only_mappings(text: str, place: tuple[int, int]) -> None:
     line, column = place
     assert problems_of(text) == [f"m.yaml:{line}:{column} $: `<<` merges mappings only"]
 
 
-def test_a_second_document_is_refused() -> None:
+def test_second_document_is_rejected() -> None:
     assert problems_of("a: 1\n---\nb: 2\n") == [
         "m.yaml:2:1 $: a second document (keep one document per file)"
     ]
@@ -264,14 +264,14 @@ def test_syntax_errors_have_line_and_column(text: str, place: tuple[int, int], w
     assert words in problem
 
 
-def test_control_characters_are_refused_where_they_stand() -> None:
+def test_control_characters_are_rejected_at_their_position() -> None:
     assert problems_of("a: 1\nb: x\x07\n") == [
         "m.yaml:2:5 $: not YAML text: control characters are not allowed"
     ]
 
 
 class _TextQuoted(yaml.SafeDumper):
-    """Quotes text, so that what YAML 1.1 and 1.2 read differently does not matter."""
+    """Quotes text, so that differences between YAML 1.1 and 1.2 do not matter."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -292,7 +292,7 @@ MARKUP = st.text(st.sampled_from("ab01-:?,[]{}#&*!|>'\"%@`~<.é \n\t\r\0\x07\ufe
 
 @settings(max_examples=300, deadline=None)
 @given(PLAIN)
-def test_plain_data_comes_back_from_what_pyyaml_writes(data: Any) -> None:
+def test_plain_data_written_by_pyyaml_round_trips(data: Any) -> None:
     text = yaml.dump(data, Dumper=_TextQuoted, sort_keys=False, allow_unicode=True)
     found = value_of(text)
     assert found == data
@@ -309,7 +309,7 @@ def _all_finite(value: Any) -> bool:
 
 @settings(max_examples=500, deadline=None)
 @given(st.text() | MARKUP)
-def test_any_text_is_plain_data_or_a_manifest_error(text: str) -> None:
+def test_any_text_parses_to_plain_data_or_raises_manifest_error(text: str) -> None:
     value, problems = _read(text)
     assert all(map(_is_placed, problems))
     assert problems or _all_finite(value)
@@ -326,19 +326,19 @@ def _is_placed(problem: Problem) -> bool:
     return bool(problem.message) and problem.line > 0 and problem.column > 0
 
 
-def test_half_a_surrogate_pair_is_a_manifest_error() -> None:
+def test_lone_surrogate_is_a_manifest_error() -> None:
     (problem,) = problems_of("a: '\ud800'")
     assert "not YAML text" in problem
 
 
-def test_a_change_of_an_aliased_value_does_not_reach_its_anchor() -> None:
+def test_mutating_an_aliased_value_does_not_change_its_anchor() -> None:
     value = value_of("a: &x {k: [1]}\nb: *x\nc: {<<: *x}\n")
     value["b"]["k"].append(2)
     value["c"]["k"].append(3)
     assert value == {"a": {"k": [1]}, "b": {"k": [1, 2]}, "c": {"k": [1, 3]}}
 
 
-def test_an_alias_in_a_list_stands_where_it_is_used() -> None:
+def test_alias_in_a_list_has_the_position_of_its_use() -> None:
     document = compose("a: &x {k: 1}\nb:\n- *x\n- *x\n", file="m.yaml")
     assert document.position(("b", 1)) == (4, 3)
     assert document.position(("b", 1, "k")) == (1, 8)
@@ -354,7 +354,7 @@ kid:
 """
 
 
-def test_merged_keys_follow_with_the_positions_of_what_is_in_them() -> None:
+def test_merged_keys_come_last_with_positions_of_nested_values() -> None:
     document = compose(MERGED, file="m.yaml")
     assert document.value["kid"] == {"e": [5], "a": [1, {"b": 2}], "c": 3, "d": [5]}
     kid = {path[1:]: place for path, place in document.positions.items() if path[0:1] == ("kid",)}
@@ -372,21 +372,21 @@ def test_merged_keys_follow_with_the_positions_of_what_is_in_them() -> None:
     ]
 
 
-def test_a_file_without_aliases_has_a_bound_of_values() -> None:
+def test_number_of_values_is_limited_without_aliases() -> None:
     assert len(value_of(f"[{'a,' * (MAX_NODES - 1)}]")) == MAX_NODES - 1
     assert problems_of(f"[{'a,' * MAX_NODES}]") == [
         f"m.yaml:1:{2 * MAX_NODES} $: more than 200,000 values"
     ]
 
 
-def test_merged_mappings_count_as_values() -> None:
+def test_merged_mappings_count_towards_the_limit() -> None:
     keys = ", ".join(f"k{number}: 1" for number in range(10_000))
     text = f"a: &a {{{keys}}}\nb:\n" + "- {<<: *a}\n" * 25
     assert "more than 200,000 values" in problems_of(text)[0]
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_a_shipped_manifest_has_the_values_and_positions_of_pyyaml(path: Path) -> None:
+def test_shipped_manifests_parse_to_the_values_and_positions_of_pyyaml(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert read(text) == reference(text)
 
@@ -401,7 +401,7 @@ def read(text: str) -> Read:
 
 
 def reference(text: str) -> Read:
-    """Return what PyYAML's composer reads; it has no position of an alias in a list."""
+    """Return the result of PyYAML's composer, which has no positions of aliases in lists."""
     places: list[tuple[DataPath, tuple[int, int]]] = []
 
     def visit(node: yaml.Node, at: yaml.Node, path: DataPath) -> Any:
@@ -426,7 +426,7 @@ DATA = st.recursive(
 
 @settings(max_examples=400, deadline=None)
 @given(DATA, st.sampled_from([True, False, None]))
-def test_positions_are_those_of_pyyaml(data: Any, flow: bool | None) -> None:
+def test_positions_match_pyyaml(data: Any, flow: bool | None) -> None:
     text = yaml.dump(data, Dumper=_TextQuoted, default_flow_style=flow, sort_keys=False, allow_unicode=True)  # fmt: skip
     assert read(text) == reference(text)
 

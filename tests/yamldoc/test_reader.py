@@ -1,4 +1,4 @@
-"""Files become documents; what can't be read says why and where."""
+"""Files become documents; unreadable files are reported with reason and position."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def file_problems(path: Path, data: bytes) -> list[str]:
         pytest.param("é: ".encode() + b"\xff\n", "1:4", "0xff", id="behind a wide character"),
     ],
 )
-def test_what_is_not_utf_8_has_line_and_column(
+def test_invalid_utf8_is_reported_with_line_and_column(
     tmp_path: Path, data: bytes, place: str, byte: str
 ) -> None:
     assert file_problems(tmp_path / "m.yaml", data) == [
@@ -37,7 +37,7 @@ def test_what_is_not_utf_8_has_line_and_column(
     ]
 
 
-def test_a_byte_order_mark_and_crlf_are_passed_over(tmp_path: Path) -> None:
+def test_byte_order_mark_and_crlf_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_bytes(b"\xef\xbb\xbfa: 1\r\nb: |\r\n  x\r\n")
     document = read_yaml(path)
@@ -46,7 +46,7 @@ def test_a_byte_order_mark_and_crlf_are_passed_over(tmp_path: Path) -> None:
     assert document.file == str(path)
 
 
-def test_a_file_is_at_most_one_mebibyte(tmp_path: Path) -> None:
+def test_file_size_is_limited_to_one_mebibyte(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     whole = b"a: " + b"x" * ((1 << 20) - 3)
     assert file_problems(path, whole + b"x") == [
@@ -56,7 +56,7 @@ def test_a_file_is_at_most_one_mebibyte(tmp_path: Path) -> None:
     assert len(read_yaml(path).value["a"]) == (1 << 20) - 3
 
 
-def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(ManifestError) as caught:
         read_yaml(tmp_path / "none.yaml", shown_as="none.yaml")
     assert str(caught.value) == "none.yaml:1:1 $: can't read the file: No such file or directory"

@@ -1,4 +1,4 @@
-"""Scalars are those of the core schema of YAML 1.2."""
+"""Scalars follow the core schema of YAML 1.2."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from registry.yamldoc.scalars import INT64, plain_scalar
         ("1e5", 100000.0),
     ],
 )
-def test_a_plain_scalar_has_the_type_of_the_core_schema(text: str, value: Any) -> None:
+def test_plain_scalar_has_the_type_of_the_core_schema(text: str, value: Any) -> None:
     found = plain_scalar(text)
     assert found == value
     assert type(found) is type(value)
@@ -67,5 +67,5 @@ def test_nan_is_a_number() -> None:
 @pytest.mark.parametrize(
     "text", ["9" * 5000, "-" + "9" * 5000, "0x" + "f" * 5000, "0o" + "7" * 5000]
 )
-def test_a_very_long_integer_is_out_of_range_without_being_converted(text: str) -> None:
+def test_very_long_integer_is_out_of_range_without_being_converted(text: str) -> None:
     assert plain_scalar(text) == INT64

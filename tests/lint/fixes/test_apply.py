@@ -1,4 +1,4 @@
-"""Mending files: what changes, what stays as it is, and what is not touched at all."""
+"""Fixing files: which parts change, and which files are never touched."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALIASES_GO_DOWN = {"agents.yaml"}
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Take a catalog of one manifest, in the current folder."""
+    """Create a catalog with one manifest in the current folder."""
     (tmp_path / "m").mkdir()
     (tmp_path / "datasets.yaml").write_text(INDEX, encoding="utf-8")
     (tmp_path / "m" / "a.yaml").write_text(MANIFEST, encoding="utf-8")
@@ -53,7 +53,7 @@ def test_files_are_fixed_and_a_second_run_changes_nothing(root: Path) -> None:
     assert check(Catalog.open(), select=["style"]) == []
 
 
-def test_catalogs_own_schema_is_named_by_its_path(root: Path) -> None:
+def test_schema_inside_the_catalog_is_referenced_by_path(root: Path) -> None:
     shutil.copytree(ROOT / "schemas", root / "schemas")
     fixed()
     lines = [
@@ -87,7 +87,7 @@ def test_invalid_file_is_not_changed(root: Path, broken: str) -> None:
     assert (root / "m" / "a.yaml").read_text(encoding="utf-8") == broken
 
 
-def test_what_could_not_be_fixed_is_reported(root: Path) -> None:
+def test_problems_that_could_not_be_fixed_are_reported(root: Path) -> None:
     text = "%YAML 1.2\n---\ndatasets:\n  d:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n"
     (root / "m" / "a.yaml").write_text(text, encoding="utf-8")
     (result,) = fixed(Path("m"))
@@ -120,14 +120,12 @@ def test_files_of_other_catalogs_are_not_changed(root: Path, tmp_path: Path) -> 
     assert (ROOT / "datasets.yaml").read_bytes() == before
 
 
-def test_built_in_catalog_can_not_be_fixed(root: Path) -> None:
+def test_built_in_catalog_cannot_be_fixed(root: Path) -> None:
     with pytest.raises(ManifestError, match="the built-in catalog is read-only"):
         list(fix(Catalog.open(ROOT)))
 
 
-def test_file_that_can_not_be_written_is_an_error(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_file_is_an_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 

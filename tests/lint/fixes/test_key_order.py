@@ -20,7 +20,7 @@ def file_of(text: str) -> ManifestFile:
 
 
 def ordered(text: str) -> tuple[str, list[str]]:
-    """Put the keys of a text in order; return it, and what could not be moved."""
+    """Put the keys of a text in order; return it and the keys that could not be moved."""
     file, done, left = order_keys(file_of(text))
     again, more, still = order_keys(file)
     assert (again.text, more, still) == (file.text, [], left), "a second run changes nothing"
@@ -136,22 +136,22 @@ def test_block_and_flow_mappings_are_put_in_order(text: str, expected: str) -> N
         "datasets:\n  d:\n    source: {type: hf, path: x, split: t}\n    concat:\n      - split: a\n        name: b\n",
         # An alias must stay below its anchor.
         "datasets:\n  d:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n",
-        # A comment within braces belongs to nobody.
+        # A comment within braces belongs to no key.
         "datasets:\n  d: {limit: 1,  # few\n      source: {type: csv, path: x}}\n",
-        # An alias shows its anchor's place, and not its own.
+        # An alias has the position of its anchor.
         "datasets:\n  c: {source: &s {type: csv, path: x}}\n  d: {limit: 1, source: *s}\n",
-        # Line ends of two kinds.
+        # Mixed line endings.
         "datasets:\n  d:\r\n    limit: 1\n    source: {type: csv, path: x}\n",
     ],
 )
-def test_keys_that_can_not_be_moved_are_left_and_reported(text: str) -> None:
+def test_immovable_keys_are_left_and_reported(text: str) -> None:
     changed, left = ordered(text)
     assert changed == text
     assert len(left) == 1
     assert left[0].startswith("the keys of $.datasets.d")
 
 
-def test_mapping_that_is_left_does_not_stop_the_others() -> None:
+def test_unsorted_mapping_does_not_prevent_sorting_of_others() -> None:
     text = (
         "datasets:\n  a:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n"
         "  b: {limit: 1, source: {type: csv, path: x}}\n"
@@ -161,7 +161,7 @@ def test_mapping_that_is_left_does_not_stop_the_others() -> None:
     assert len(left) == 1
 
 
-def test_first_key_out_of_order_is_found() -> None:
+def test_first_key_out_of_order_is_reported() -> None:
     text = "datasets:\n  d:\n    limit: 1\n    tags: [a]\n    license: mit\n    source: {path: x, type: csv}\n"
     found = [(json_path(path), before) for path, before in misplaced_keys(file_of(text).document)]
     assert found == [
@@ -170,7 +170,7 @@ def test_first_key_out_of_order_is_found() -> None:
     ]
 
 
-def test_merged_keys_have_no_place_in_the_order() -> None:
+def test_merged_keys_are_not_ordered() -> None:
     text = (
         "datasets:\n  a: &a {source: {type: csv, path: x}, limit: 1}\n"
         "  b:\n    <<: *a\n    tags: [t]\n    seed: 1\n"
@@ -181,7 +181,7 @@ def test_merged_keys_have_no_place_in_the_order() -> None:
 # --- the order ---
 
 
-def test_order_has_every_key() -> None:
+def test_key_order_lists_every_key() -> None:
     defs = read_schema("manifest")["$defs"]
     assert sorted(DATASET_KEYS) == sorted(defs["dataset"]["properties"])
     models = (CsvSource, JsonSource, ParquetSource, HfSource)

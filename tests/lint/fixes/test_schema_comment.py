@@ -1,4 +1,4 @@
-"""The schema line: where it is found, what it says, and where it is added."""
+"""The schema line: where it is found and added, and its content."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_schema_line_is_found_among_the_comments_at_the_top(text: str, found: bo
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_added_line_is_the_first_and_ends_as_the_others_do(end: str) -> None:
+def test_added_line_comes_first_with_the_line_ending_of_the_file(end: str) -> None:
     text = f"# About it.{end}datasets: {{}}{end}"
     file, done, left = add_schema_line(file_of(text))
     assert file.text == f"{LINE}{end}{text}"
@@ -63,7 +63,7 @@ def test_file_whose_data_would_change_is_left(monkeypatch: pytest.MonkeyPatch) -
     assert add_schema_line(file) == (file, [], left)
 
 
-def test_catalogs_own_schema_is_referred_to_by_its_relative_path(tmp_path: Path) -> None:
+def test_schema_inside_the_catalog_is_referenced_by_relative_path(tmp_path: Path) -> None:
     folder = tmp_path / "registry" / "deep"
     assert schema_reference("manifest", root=tmp_path, folder=folder) == URL
     (tmp_path / "schemas").mkdir()

@@ -32,11 +32,11 @@ def file_of(text: str, path: Path = Path("m.yaml")) -> ManifestFile:
         ("a: 'x\x85y'\n", True),
     ],
 )
-def test_mixed_line_endings_and_those_only_of_yaml_are_odd(text: str, odd: bool) -> None:
+def test_mixed_and_yaml_only_line_endings_are_detected(text: str, odd: bool) -> None:
     assert file_of(text).has_odd_breaks is odd
 
 
-def test_new_text_with_the_same_data_replaces_the_text() -> None:
+def test_text_with_the_same_data_is_accepted() -> None:
     changed = file_of("a: 1\nb: 2\n").with_text("# why\nb: 2\na: 1\n")
     assert changed is not None
     assert changed.text == "# why\nb: 2\na: 1\n"
@@ -44,11 +44,11 @@ def test_new_text_with_the_same_data_replaces_the_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["a: 2\n", "a: [", ""])
-def test_new_text_with_other_data_is_refused(text: str) -> None:
+def test_text_with_different_data_is_rejected(text: str) -> None:
     assert file_of("a: 1\n").with_text(text) is None
 
 
-def test_text_is_read_with_its_line_endings_and_without_the_mark(tmp_path: Path) -> None:
+def test_text_is_read_with_line_endings_but_without_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_bytes(MARK + "a: é\r\n".encode())
     file = read_manifest_file(path, read_yaml(path), tmp_path, is_index=True)
@@ -56,7 +56,7 @@ def test_text_is_read_with_its_line_endings_and_without_the_mark(tmp_path: Path)
 
 
 @pytest.mark.parametrize("mark", [b"", MARK])
-def test_written_file_has_the_mode_and_the_mark_of_the_old_one(tmp_path: Path, mark: bytes) -> None:
+def test_written_file_preserves_mode_and_byte_order_mark(tmp_path: Path, mark: bytes) -> None:
     path = tmp_path / "m.yaml"
     path.write_bytes(mark + b"old: 1\n")
     path.chmod(0o640)
@@ -75,6 +75,6 @@ def test_writing_through_a_link_replaces_its_target(tmp_path: Path) -> None:
     assert target.read_text(encoding="utf-8") == "new: 1\n"
 
 
-def test_file_that_can_not_be_written_is_an_error(tmp_path: Path) -> None:
+def test_unwritable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match=r"m\.yaml: can't write the file: No such file"):
         write_manifest_file(file_of("a: 1\n", tmp_path / "gone.yaml"))
