@@ -6,8 +6,7 @@ import json
 import shutil
 import socket
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,39 +15,16 @@ from jsonschema import Draft4Validator
 
 from registry.cli import main
 from registry.rules import RULES
+from tests.cli.invocation import Invocation, Run
 
 ROOT = Path(__file__).parents[3]
 SARIF_SCHEMA = ROOT / "tests" / "data" / "sarif-schema-2.1.0.json"
 
 
-@dataclass(frozen=True)
-class Result:
-    """The exit code and the output of an invocation."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def lines(self) -> list[str]:
-        return self.out.splitlines()
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Result]
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run) -> Run:
     """Run `validate` in this process."""
-
-    def call(*arguments: str) -> Result:
-        return Result(main(["validate", *arguments]), *capsys.readouterr())
-
-    return call
+    return partial(run, "validate")
 
 
 @pytest.fixture
@@ -153,10 +129,10 @@ def test_each_mistake_is_an_annotation_of_github(run: Run, ten: Path) -> None:
     ]
 
 
-def sarif(said: Result) -> list[dict[str, Any]]:
+def sarif(reported: Invocation) -> list[dict[str, Any]]:
     """Return the results of a log that is valid."""
-    Draft4Validator(json.loads(SARIF_SCHEMA.read_text(encoding="utf-8"))).validate(said.json)
-    (run,) = said.json["runs"]
+    Draft4Validator(json.loads(SARIF_SCHEMA.read_text(encoding="utf-8"))).validate(reported.json)
+    (run,) = reported.json["runs"]
     results: list[dict[str, Any]] = run["results"]
     rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == list(RULES)
@@ -220,8 +196,8 @@ def test_invalid_index_is_reported_in_every_format(run: Run, root: Path) -> None
 # --- which rules ---
 
 
-def rules_of(said: Result) -> list[str]:
-    return [line.rpartition("[")[2].removesuffix("]") for line in said.lines[:-1]]
+def rules_of(reported: Invocation) -> list[str]:
+    return [line.rpartition("[")[2].removesuffix("]") for line in reported.lines[:-1]]
 
 
 @pytest.mark.parametrize(
