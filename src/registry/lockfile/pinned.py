@@ -87,11 +87,12 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
         """
         location, revision = repository.location, repository.revision
         pinned = [one for one in self.sources if one.revision and one.location == location]
-        for source in pinned:
-            if (revision or DEFAULT_BRANCH) in (source.revision, source.requested):
-                return source.revision
         # A full commit identifies its bytes, so the pin must not replace it.
-        if self.any_branch and pinned and not is_commit(revision):
+        floats = not is_commit(revision)
+        for source in pinned:
+            if (revision or DEFAULT_BRANCH) == (source.requested if floats else source.revision):
+                return source.revision
+        if self.any_branch and pinned and floats:
             return pinned[0].revision
         self._refuse(location if revision is None else f"{location} at {revision}")
         return None
