@@ -93,9 +93,9 @@ class Runner:
 def runner(tmp_path: Path) -> Runner:
     (tmp_path / "bin").mkdir()
     (tmp_path / "gh.py").write_text(GH, encoding="utf-8")
-    for name, arguments in (("gh", f"{tmp_path / 'gh.py'} "), ("python", "")):
+    for name, arguments in (("gh", f"{tmp_path / 'gh.py'}"), ("registry", "-I -m registry")):
         script = tmp_path / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} {arguments}"$@"\n', encoding="utf-8")
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
     catalog = tmp_path / "catalog"
     catalog.mkdir()
