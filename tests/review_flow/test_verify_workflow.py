@@ -126,7 +126,7 @@ def test_one_issue_is_opened_updated_and_closed(runner: Runner) -> None:
 
 
 def test_a_problem_of_the_command_itself_opens_no_issue(runner: Runner) -> None:
-    (runner.folder / "bin" / "python").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    (runner.folder / "bin" / "registry").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     assert runner.run() != 0
     assert not (runner.folder / "issues.json").exists()
 
