@@ -54,7 +54,7 @@ def test_a_redirected_glob_is_an_error_and_the_file_is_not_opened(
         done = run_audited(arguments, folder=folder)
         assert done.code == 1, (arguments, done.text)
         assert f"pins {target} for data/*.csv" in done.text, (arguments, done.text)
-        assert "`python -m registry lock --upgrade qa`" in done.text
+        assert "`registry lock --upgrade qa`" in done.text
         assert SECRET not in done.text
         assert reached not in {str(Path(one).resolve()) for one in done.opened}
     assert run_audited(["lock", "--upgrade", "qa"], folder=folder).code == 0

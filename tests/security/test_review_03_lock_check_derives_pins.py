@@ -98,7 +98,7 @@ def test_an_edited_field_is_a_difference_on_warm_and_cold_machines(
     done = registry(folder, "lock", "--check")
     assert done.returncode == 1
     assert f"qa: {message}" in done.stdout
-    assert "`python -m registry lock" in done.stdout
+    assert "`registry lock" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_files_that_a_glob_matches_now_are_differences(folder: Path) -> None:
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == (
         "qa: data/c.csv is in its sources, but not pinned"
-        " (`python -m registry lock --upgrade qa` pins what is there now)"
+        " (`registry lock --upgrade qa` pins what is there now)"
     )
 
 

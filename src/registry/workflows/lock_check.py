@@ -52,14 +52,14 @@ def _check_one(
 ) -> PinCheck:
     check, pin = PinCheck(name), lock.pins.get(name)
     if name not in catalog:
-        check.differs("is pinned but in no manifest", "`python -m registry lock` drops it")
+        check.differs("is pinned but in no manifest", "`registry lock` drops it")
         return check
     try:
         spec = catalog[name]
     except ManifestError as error:
         check.differs(str(error), "fix the manifest")
         return check
-    hint = f"`python -m registry lock {name}` pins it"
+    hint = f"`registry lock {name}` pins it"
     if pin is None:
         if not spec.is_remote and not _reads_package(spec):
             check.differs("is not pinned", hint)

@@ -66,7 +66,7 @@ class PinCheck:
 
     def differs(self, message: str, hint: str = "") -> None:
         """Note a difference; by default the hint is to pin what is there now."""
-        upgrade = f"`python -m registry lock --upgrade {self.name}` pins what is there now"
+        upgrade = f"`registry lock --upgrade {self.name}` pins what is there now"
         self.differences.append(Difference(self.name, message, hint or upgrade))
 
     def skip(self, reason: Reason, *fields: str) -> None:

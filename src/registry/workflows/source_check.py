@@ -110,7 +110,7 @@ def _check_remote(check: PinCheck, key: str, row: LockedSource, context: SourceC
     # The cache is not a place that a manifest reaches.
     (file,) = pin_files([str(blob)], {}, replace(context, boundary=UNBOUNDED, lock=None)).files
     if file.sha256 != row.sha256:
-        hint = f"`python -m registry sync --refresh {check.name}` fetches them again"
+        hint = f"`registry sync --refresh {check.name}` fetches them again"
         check.differs(f"the bytes of {row.location} in the cache are damaged", hint)
     else:
         check.compare(f"{key}.size", row.size, file.size)

@@ -308,11 +308,11 @@ def test_check_reports_stale_pins_and_writes_nothing(own: Catalog) -> None:
     result = own.lock("--check")
     assert result.code == 1
     assert result.out == [
-        "new: is not pinned (`python -m registry lock new` pins it)",
-        "qa: is pinned but in no manifest (`python -m registry lock` drops it)",
+        "new: is not pinned (`registry lock new` pins it)",
+        "qa: is pinned but in no manifest (`registry lock` drops it)",
         (
             "qa-one: is pinned for an older manifest: its sources are those pinned, but its"
-            " mapping, transforms or view changed (`python -m registry lock qa-one` pins it)"
+            " mapping, transforms or view changed (`registry lock qa-one` pins it)"
         ),
         "datasets.lock: 3 differences (0 pins checked completely)",
     ]
@@ -330,8 +330,7 @@ def test_check_compares_local_files(own: Catalog) -> None:
     result = own.lock("--check", "qa")
     assert result.code == 1
     assert result.out[0] == (
-        "qa: qa.csv differs from its pin"
-        " (`python -m registry lock --upgrade qa` pins what is there now)"
+        "qa: qa.csv differs from its pin (`registry lock --upgrade qa` pins what is there now)"
     )
 
 
@@ -346,7 +345,7 @@ def test_check_notices_manual_edits(own: Catalog) -> None:
 
 
 def test_check_without_a_lockfile_says_how_to_write_one(own: Catalog) -> None:
-    message = "datasets.lock: there is no lockfile (`python -m registry lock` writes one)"
+    message = "datasets.lock: there is no lockfile (`registry lock` writes one)"
     assert own.lock("--check") == Invocation(1, [message], [])
     (difference,) = own.lock("--check", "--json").json["differences"]
     assert difference["message"] == "there is no lockfile"
@@ -366,7 +365,7 @@ def test_check_makes_no_request(own: Catalog, https: Https) -> None:
 
 
 def test_show_prints_the_pin(own: Catalog) -> None:
-    assert own.run("show", "qa").out[-2] == "# not pinned (python -m registry lock qa)"
+    assert own.run("show", "qa").out[-2] == "# not pinned (registry lock qa)"
     assert own.run("show", "qa", "--json").json["pin"] is None
     own.lock()
     short = own.pins["qa"].sources[0].short
@@ -375,7 +374,7 @@ def test_show_prints_the_pin(own: Catalog) -> None:
     assert (shown["samples"], shown["stale"]) == (3, False)
     own.write("qa", QA.replace("target: a", "target: q"))
     assert own.run("show", "qa").out[-2] == (
-        f"# pinned for an older manifest: {short}, 3 samples (python -m registry lock qa)"
+        f"# pinned for an older manifest: {short}, 3 samples (registry lock qa)"
     )
     assert own.run("show", "qa", "--json").json["pin"]["stale"] is True
 
@@ -384,7 +383,7 @@ def test_show_prints_the_pin(own: Catalog) -> None:
 def test_verbs_refuse_unpinned_datasets_when_locked(
     own: Catalog, verb: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refusal = "datasets.lock does not pin it (`python -m registry lock qa` does)"
+    refusal = "datasets.lock does not pin it (`registry lock qa` does)"
     for flag in ("--locked", "--frozen"):
         result = own.run(*verb, flag)
         assert result.code == 1

@@ -28,7 +28,7 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
 
 @click.command(
     "lock",
-    epilog="\b\nExample: python -m registry lock demo-mcq\npython -m registry lock --check",
+    epilog="\b\nExample: registry lock demo-mcq\nregistry lock --check",
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @click.option(
@@ -160,11 +160,11 @@ def _check(
         checks = sorted(run, key=lambda one: one.name) if lock is not None else []
     found = [difference for one in checks for difference in one.differences]
     if lock is None:
-        hint = "`python -m registry lock` writes one"
+        hint = "`registry lock` writes one"
         found.append(Difference(shown, "there is no lockfile", hint))
     elif not names and not is_as_written(path, lock):
         message = "is not formatted as `lock` writes it"
-        found.append(Difference(shown, message, "`python -m registry lock` rewrites it"))
+        found.append(Difference(shown, message, "`registry lock` rewrites it"))
     if as_json:
         pins = [one.to_dict() for one in checks if one.is_checked]
         print_json({"differences": [vars(one) for one in found], "pins": pins})
