@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root", "lock_file_of", "lock_limit"]
 
 INDEX_NAME = "datasets.yaml"
-# Some 35,000 pins, which are parsed in seconds. A larger file would take minutes and gigabytes.
-_LOCK_MIB = 16
+# Some 13,000 pins, read in a second or two. Of a hostile file, more would take minutes.
+_LOCK_MIB = 8
 _TRUE = {"1", "true", "yes", "on"}
 
 
