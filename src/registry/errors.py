@@ -8,6 +8,7 @@ RegistryError
 ├ SourceError               the bytes of a source can't be obtained
 │ ├ OfflineError            a request is needed, but requests are disabled
 │ ├ AccessError             the source denies access
+│ ├ ReachError              the boundary of the catalog excludes the location
 │ ├ DigestMismatchError     the bytes of the source differ from those that datasets.lock pins
 │ └ MissingDependencyError  a package that the source needs is not installed
 ├ DecodeError               a file has an invalid format (also a ValueError): file, line
@@ -44,6 +45,7 @@ __all__ = [
     "MissingDependencyError",
     "OfflineError",
     "Problem",
+    "ReachError",
     "RegistryError",
     "RevisionError",
     "Severity",
@@ -168,9 +170,7 @@ class DatasetNotFoundError(RegistryError, LookupError):
         self.name = name
         self.matches = close_matches(name, known)
         similar = f"; similar names: {', '.join(self.matches)}" if self.matches else ""
-        super().__init__(
-            f"no dataset '{name}' in {catalog}{similar} (python -m registry list shows all)"
-        )
+        super().__init__(f"no dataset '{name}' in {catalog}{similar} (registry list shows all)")
 
 
 class LockError(RegistryError):
@@ -204,6 +204,10 @@ class AccessError(SourceError):
     """The source denies access: credentials are missing, wrong or insufficient."""
 
 
+class ReachError(SourceError):
+    """A manifest names a location that neither the root index nor the user allows."""
+
+
 class DigestMismatchError(SourceError):
     """The bytes of a source differ from those that the lockfile pins."""
 
@@ -214,7 +218,7 @@ class DigestMismatchError(SourceError):
         self.found = found
         super().__init__(
             f"{location}: datasets.lock pins {pinned} for {dataset}, the source has {found}"
-            f" (`python -m registry lock --upgrade {dataset}` pins the current content)"
+            f" (`registry lock --upgrade {dataset}` pins the current content)"
         )
 
 

@@ -157,7 +157,9 @@ class _Question:
             return
         with TemporaryDirectory(prefix="registry-verify-") as folder:
             # Not offline, and without the lock: what the source has now is the question.
-            context = SourceContext(cache=Cache(Path(folder)), report=self._report)
+            context = SourceContext(
+                boundary=catalog.boundary, cache=Cache(Path(folder)), report=self._report
+            )
             try:
                 with catalog.locating(name):
                     yield from self._of_spec(spec, context)
@@ -256,7 +258,7 @@ def _since_locked(
     locked = PinnedSources(
         dataset=spec.name, folder=spec.folder, sources=pin.sources, complete=False
     )
-    upgrade = f"`python -m registry lock --upgrade {spec.name}` pins it"
+    upgrade = f"`registry lock --upgrade {spec.name}` pins it"
     repository = source.repository
     if repository is not None and not is_commit(repository.revision) and facts.revision:
         before = locked.revision(repository)
