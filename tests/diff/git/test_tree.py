@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,13 @@ MATCHES = {
     "m/?.yaml": ["m/a.yaml"],
     "a.yaml": [],
     "m.a.yaml": [],
+    "**": ["empty.csv", "link.yaml", "m/a.yaml", "m/deep/b [1].yaml", "ümlaut\n.csv"],
+    "**/b*1*.y*l": ["m/deep/b [1].yaml"],
+    "**/deep/**": ["m/deep/b [1].yaml"],
+    "**/**/a.yaml": ["m/a.yaml"],
+    "*/**/a.y": [],
+    "m/*a*a*": ["m/a.yaml"],
+    "m/a[*.]yaml": ["m/a.yaml"],
     "../m/a.yaml": [],
 }
 
@@ -157,3 +166,13 @@ def test_links_in_a_circle_end(folder: Path) -> None:
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message", "links")
     assert not {"one", "two"} & tree_of(folder).blobs.keys()
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 40 + "b", "**/a/" * 40 + "b", "**/*a*/" * 40 + "b"])
+def test_pattern_takes_no_exponential_time(folder: Path, pattern: str) -> None:
+    tree = replace(
+        tree_of(folder), blobs={"a" * 250: "", "a/" * 500 + "a": "", "aa/" * 100 + "c": ""}
+    )
+    start = time.monotonic()
+    assert matching(tree, pattern) == []
+    assert time.monotonic() - start < 2

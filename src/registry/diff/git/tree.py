@@ -12,18 +12,16 @@ from pathlib import Path
 from typing import IO
 
 from registry.diff.escape import escape_control
-from registry.diff.git.process import Repository
+from registry.diff.git.process import Repository, repository_of
 from registry.errors import RevisionError
 
 __all__ = ["Tree", "matching", "open_tree"]
 
 _CHUNK_BYTES = 1 << 20
-_FILE_MODES, _LINK_MODE = ("100644", "100755"), "120000"
+_FILE_MODES, _LINK_MODE, _SUBMODULE_MODE = ("100644", "100755"), "120000", "160000"
 _FETCH_HINT = "fetch it, as a partial clone lacks files, or run `git fsck`"
 _MAX_LINKS = 8  # a chain of links may be a cycle
 _MAX_TARGET = 4096  # bytes of a link: PATH_MAX of Linux
-# A bracket matches any character: at worst, a file is extracted and then not read.
-_WILDCARDS = {"*": "[^/]*", "?": "[^/]", "[": "[^/]"}
 _TREE_ENTRY = re.compile(r"(?P<mode>\d+) \w+ (?P<id>[0-9a-f]+)\t(?P<path>.*)", re.DOTALL)
 
 
@@ -37,6 +35,10 @@ class Tree:
     """Path from the top → object id, of files and of links to files of the tree."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Path from the top → what a link names, as a path from the top."""
+    submodules: Mapping[str, Tree] = field(default_factory=dict)
+    """Path from the top → the files of a submodule, which `blobs` has too."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Path from the top → commit of a submodule that is not on this machine."""
 
     def follow(self, path: str) -> str:
         """Return a path without the links in it, as far as they stay in the tree."""
@@ -52,6 +54,10 @@ class Tree:
     def copy(self, paths: Iterable[str], folder: Path) -> None:
         """Write files below a folder, each at its path, unless it exists there."""
         wanted = [path for path in sorted(set(paths)) if not (folder / path).exists()]
+        for prefix, tree in self.submodules.items():
+            inner = [path for path in wanted if path.startswith(f"{prefix}/")]
+            tree.copy((path.removeprefix(f"{prefix}/") for path in inner), folder / prefix)
+            wanted = [path for path in wanted if path not in inner]
         if not wanted:
             return
         with _contents(self.repository, (self.blobs[path] for path in wanted)) as stream:
@@ -69,12 +75,36 @@ def open_tree(repository: Repository, commit: str) -> Tree:
     found = {row["path"]: (row["mode"], row["id"]) for row in inside}
     blobs = {path: blob for path, (mode, blob) in found.items() if mode in _FILE_MODES}
     links = {path: blob for path, (mode, blob) in found.items() if mode == _LINK_MODE}
-    targets = _link_targets(repository, links)
-    tree = Tree(repository, commit, blobs, targets)
+    tree = Tree(repository, commit, blobs, _link_targets(repository, links))
     ends = {path: tree.follow(path) for path in links}
     # A link that leads out of the tree is left out: on this machine it could name any file.
-    inner = {path: blobs[end] for path, end in ends.items() if end in blobs}
-    return replace(tree, blobs={**blobs, **inner})
+    own = {**blobs, **{path: blobs[end] for path, end in ends.items() if end in blobs}}
+    commits = {path: one for path, (mode, one) in found.items() if mode == _SUBMODULE_MODE}
+    opened = {path: _open_submodule(repository, path, one) for path, one in commits.items()}
+    submodules = {path: one for path, one in opened.items() if one is not None}
+    return replace(
+        tree,
+        blobs={
+            f"{prefix}{name}": blob
+            for prefix, names in {
+                "": own,
+                **{f"{path}/": one.blobs for path, one in submodules.items()},
+            }.items()
+            for name, blob in names.items()
+        },
+        submodules=submodules,
+        missing={path: one for path, one in commits.items() if path not in submodules},
+    )
+
+
+def _open_submodule(repository: Repository, path: str, commit: str) -> Tree | None:
+    """Return the files of a submodule, or None if its commit is not on this machine."""
+    folder = repository.top / path
+    if not os.path.lexists(folder / ".git"):
+        return None
+    own = repository_of(folder)
+    has_commit = own.run("cat-file", "-e", f"{commit}^{{commit}}").returncode == 0
+    return open_tree(own, commit) if has_commit else None
 
 
 def _is_portable(path: str) -> bool:
@@ -106,18 +136,36 @@ def matching(tree: Tree, pattern: str) -> list[str]:
     pattern = os.path.normpath(pattern)
     if pattern == ".":
         return list(tree.blobs)
-    steps = (
-        "(?:[^/]+/)*"
-        if step == "**"
-        else "".join(
-            _WILDCARDS[part[0]] if part[:1] in _WILDCARDS else re.escape(part)
-            for part in re.split(r"(\*+|\?|\[[^\]]*\])", step)
-        )
-        + "/"
-        for step in pattern.split("/")
-    )
-    expression = re.compile("".join(steps).removesuffix("/") + "(?:/.*)?", re.DOTALL)
-    return [path for path in tree.blobs if expression.fullmatch(path)]
+    expression = _expression(pattern)
+    return [path for path in tree.blobs if expression.match(f"{path}/")]
+
+
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Return an expression for a path that ends with `/`, which takes linear time."""
+    first, *others = [""]
+    for step in pattern.split("/"):
+        if step == "**":
+            others.append("")
+        elif others:
+            others[-1] += _step_expression(step)
+        else:
+            first += _step_expression(step)
+    # Atomic groups, as in `fnmatch.translate`: what follows a `*` matches at the first place or
+    # nowhere, as another place can't help what follows that.
+    return re.compile(first + "".join(f"(?>(?:[^/]+/)*?{one})" for one in others), re.DOTALL)
+
+
+def _step_expression(step: str) -> str:
+    """Return an expression for one name in a path and the `/` after it."""
+    # A bracket matches any character: at worst, a file is extracted and then not read.
+    first, *others = re.split(r"\*+", re.sub(r"\[[^\]]*\]", "?", step))
+    parts = [_fixed(first), *(f"(?>[^/]*?{_fixed(one)})" for one in others[:-1])]
+    return "".join(parts) + (f"[^/]*{_fixed(others[-1])}/" if others else "/")
+
+
+def _fixed(text: str) -> str:
+    """Return an expression for a part of a glob without `*`."""
+    return re.escape(text).replace(r"\?", "[^/]")
 
 
 @contextmanager
