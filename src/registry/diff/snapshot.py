@@ -15,7 +15,7 @@ from registry.base.local_files import local_files
 from registry.boundary.boundary import Boundary
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
-from registry.diff.git import matching
+from registry.diff.git.tree import matching
 from registry.diff.local_files import digest_of_file, local_patterns
 from registry.diff.models import Snapshot
 from registry.errors import LockError, ManifestError, Problem
