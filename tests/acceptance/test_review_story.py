@@ -370,6 +370,7 @@ HEAD (…) → work tree
 
 def test_dataset_with_only_a_new_name_is_reported_as_renamed(quiz: Repository) -> None:
     quiz.edit("m/own.yaml", "  own:\n", "  mine:\n")
+    quiz.lock()
     assert quiz.diff("HEAD") == (
         1,
         """\
@@ -377,6 +378,21 @@ HEAD (…) → work tree
 1 dataset renamed
 
 → mine: renamed from own  m/own.yaml:3
+""",
+    )
+
+
+def test_renamed_dataset_that_lost_its_pin_says_so(quiz: Repository) -> None:
+    quiz.edit("m/own.yaml", "  own:\n", "  mine:\n")
+    assert quiz.diff("HEAD") == (
+        1,
+        """\
+HEAD (…) → work tree
+1 dataset changed: 1 source bytes; 1 of them renamed
+
+→ mine: renamed from own; source bytes  m/own.yaml:3
+  pin: {"sources[0].sha256":"098f6664b11e…"} → (none)  datasets.lock:6
+  samples: no difference in 2
 """,
     )
 

@@ -134,7 +134,7 @@ class DatasetChange:
     inherited: tuple[InheritedChange, ...] = ()
     """Changes that are reported elsewhere."""
     old_name: str = ""
-    """The former name of a renamed dataset."""
+    """The former name of a renamed dataset, which may have other changes too."""
     place: str = ""
     """`file:line` of its entry."""
     facts: Mapping[str, Origin] = field(default_factory=dict)

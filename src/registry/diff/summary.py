@@ -13,6 +13,7 @@ from registry.manifest.provenance import Origin
 
 __all__ = [
     "abbreviate",
+    "classes_text",
     "counts",
     "facts_by_importance",
     "headline",
@@ -31,9 +32,9 @@ _FIRST_FACTS = ("description", "license", "source", "bytes", "pin", "mapper", "f
 
 
 def counts(diff: CatalogDiff) -> dict[str, int]:
-    """Return the number of datasets by their most severe class, or by status if not changed."""
+    """Return the number of datasets by their most severe class, or by status without a class."""
     numbers = Counter[str](
-        change.kinds[0] if change.status == "changed" else change.status for change in diff.changes
+        change.kinds[0] if change.kinds else change.status for change in diff.changes
     )
     words = [*(str(kind) for kind in ChangeClass), *_STATUSES]
     return {word: numbers[word] for word in words if numbers[word]}
@@ -48,6 +49,8 @@ def headline(diff: CatalogDiff) -> str:
     if kinds:
         listed = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
         parts.append(f"{count_text(sum(kinds.values()), 'dataset')} changed: {listed}")
+        both = sum(bool(one.kinds) and one.status == "renamed" for one in diff.changes)
+        parts += [f"{both:,} of them renamed"] if both else []
     elif others:
         number, word = others.pop(0)
         parts.append(f"{count_text(number, 'dataset')} {word}")
@@ -60,12 +63,17 @@ def headline(diff: CatalogDiff) -> str:
 
 def verdict(change: DatasetChange) -> str:
     """Return how a dataset changed: its classes of change, or that it was added or removed."""
-    if change.status == "renamed":
-        return f"renamed from {change.old_name}"
+    renamed = [f"renamed from {change.old_name}"] if change.status == "renamed" else []
+    classes = classes_text(change)
+    return "; ".join([*renamed, *([classes] if classes else [])]) or change.status
+
+
+def classes_text(change: DatasetChange) -> str:
+    """Return the classes of a dataset's changes, the most severe first."""
     kinds: Sequence[str] = change.kinds
     if len(kinds) > 1:  # "order only" would be false beside another class
         kinds = [kind.removesuffix(" only") for kind in kinds]
-    return ", ".join(kinds) or change.status
+    return ", ".join(kinds)
 
 
 def value_text(origin: Origin | None) -> str:

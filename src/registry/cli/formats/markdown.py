@@ -13,6 +13,7 @@ from registry.diff.escape import escape_control
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
 from registry.diff.summary import (
     abbreviate,
+    classes_text,
     facts_by_importance,
     headline,
     inherited_keys,
@@ -81,13 +82,15 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
 
 def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator[str]:
     # The old name of a renamed dataset is untrusted, so it goes into a code span of its own.
-    kind = escape(verdict(change)) if change.status != "renamed" else "renamed"
+    is_renamed = change.status == "renamed"
+    words = ["renamed", classes_text(change)] if is_renamed else [verdict(change)]
+    kind = escape("; ".join(filter(None, words)))
     if folded:  # `summary` is HTML, where backquotes don't mark code
         name = escape(escape_control(change.name)[:_MAX_SPAN]).replace("`", "&#96;")
         yield from (f"<details><summary><code>{name}</code> · {kind}</summary>", "")
     else:
         yield from (f"#### {code_span(change.name)} · {kind}", "")
-    if change.status == "renamed":
+    if is_renamed:
         yield f"- from {code_span(change.old_name)}"
     yield from _keys(change.keys)
     for keys, dataset in inherited_keys(change):
