@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.preview import samples_in_order
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog
@@ -371,7 +372,11 @@ def test_dataset_with_a_blocking_problem_cannot_be_used(found: Found, case: Case
 def use(catalog: Catalog, name: str) -> None:
     """Resolve and compile as for reading records; there is no file to read."""
     spec = catalog[name]
-    samples_in_order(spec, Pins(()), SourceContext(cache=Cache(Path("nowhere")), offline=True))
+    samples_in_order(
+        spec,
+        Pins(()),
+        SourceContext(boundary=UNBOUNDED, cache=Cache(Path("nowhere")), offline=True),
+    )
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_datasets_are_in_the_order_of_the_files(root: Path) -> None:
     reader = read(root / "datasets.yaml")
     assert list(reader.entries) == ["one", "two", "three"]
     assert reader.entries["three"].folder == root
-    assert reader.trust == {root / "datasets.yaml": frozenset({"pkg"})}
+    assert reader.permissions == {root / "datasets.yaml": {"trust": ["pkg"]}}
     assert [index.path for index in reader.indexes] == [str(root / "datasets.yaml")]
     assert reader.problems == []
 

@@ -73,8 +73,7 @@ def _sample_change(
         # opened, as opening one may import its mapper.
         for dataset in datasets.values():
             package = (dataset.spec.mapper or "").partition(":")[0].partition(".")[0]
-            trusted = base.snapshot.index.get("trust")
-            if package and (trusted is None or package not in trusted.value):
+            if package and package not in base.boundary.trust:
                 message = f"the base does not trust the package '{package}', so its code is not run"
                 raise AccessError(message)
         return _compare(datasets, options)
@@ -102,10 +101,12 @@ class _Dataset:
         return pin_sources(self.spec, self.snapshot.lock.pins.get(self.name))
 
     def is_cached(self, cache: Cache) -> bool:
-        return find_cached(self.spec, cache, self.lock) is not None
+        return find_cached(self.spec, cache, self.lock, boundary=self.snapshot.boundary) is not None
 
     def open(self, cache: Cache, *, offline: bool) -> Samples:
-        result = load(self.spec, cache, offline=offline, lock=self.lock)
+        result = load(
+            self.spec, cache, boundary=self.snapshot.boundary, offline=offline, lock=self.lock
+        )
         folder = str(self.snapshot.checkout.folder)
         found = sample_warnings(self.spec, result.entry)
         warnings = {one.kind: (one.count, one.message) for one in found}

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from registry.base.local_files import local_files
+from registry.boundary.boundary import Boundary
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
 from registry.diff.git import matching
@@ -40,6 +41,8 @@ class OpenSnapshot:
     snapshot: Snapshot
     specs: Mapping[str, DatasetSpec] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
+    boundary: Boundary = field(default_factory=Boundary)
+    """What the datasets may reach."""
 
     def extract_siblings(self, name: str) -> None:
         """Extract all files beside a dataset's data, as its samples may refer to them."""
@@ -197,7 +200,7 @@ def _open(contents: _Contents, unchanged: frozenset[str]) -> OpenSnapshot:
         problems=problems,
         broken=frozenset(catalog.entries) - frozenset(contents.specs),
     )
-    return OpenSnapshot(checkout, snapshot, contents.specs, contents.lock)
+    return OpenSnapshot(checkout, snapshot, contents.specs, contents.lock, catalog.boundary)
 
 
 def _values(catalog: Catalog, contents: _Contents, name: str) -> dict[str, Origin]:

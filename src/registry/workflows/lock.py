@@ -143,10 +143,17 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
         )
     lock = None if upgrade else old_sources
     # A changed mapping alone must not move a dataset to newer bytes.
-    context = SourceContext(cache=request.cache, offline=request.offline, lock=lock, report=report)
+    context = SourceContext(
+        boundary=request.catalog.boundary,
+        cache=request.cache,
+        offline=request.offline,
+        lock=lock,
+        report=report,
+    )
     opened = load(
         spec,
         context.cache,
+        boundary=context.boundary,
         offline=context.offline,
         full=True,
         lock=lock,
@@ -169,7 +176,7 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
         return result(status="unmoved" if upgrade else "repinned")
     # The old samples are found by their pin alone, as the files may have changed since.
     cached = replace(old_sources, complete=True, any_branch=True, compare=False)
-    dataset = open_cached(spec, request.cache, cached)
+    dataset = open_cached(spec, request.cache, cached, boundary=context.boundary)
     before = None if dataset is None else digest_samples(dataset.as_stored())
     changed = None
     if before is not None and before.ordered == old.ordered:

@@ -21,6 +21,7 @@ from registry.lockfile.pinned import changes, pin_sources
 from registry.lockfile.spec_digest import spec_digest
 
 if TYPE_CHECKING:
+    from registry.boundary.boundary import Boundary
     from registry.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.models import Pin
@@ -67,17 +68,20 @@ def differences(
             if not spec.is_remote and not _reads_package(spec):
                 yield Difference(name, "is not pinned", hint)
         elif pin.agrees(spec_digest(spec)):
-            yield from _changed_file(spec, pin, cache)
+            yield from _changed_file(spec, pin, cache, catalog.boundary)
         else:
             message = f"is pinned for an older manifest: {changes(spec, pin)}"
             yield Difference(name, message, hint)
 
 
-def _changed_file(spec: DatasetSpec, pin: Pin, cache: Cache) -> Iterator[Difference]:
+def _changed_file(
+    spec: DatasetSpec, pin: Pin, cache: Cache, boundary: Boundary
+) -> Iterator[Difference]:
     """Yield the first local file that differs from its pin; nothing remote is requested."""
     # Pinning offline compares the digest of each local file, and accepts remote ones as pinned.
+    lock = pin_sources(spec, pin)
     try:
-        pin_all(spec, SourceContext(cache=cache, offline=True, lock=pin_sources(spec, pin)))
+        pin_all(spec, SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock))
     except DigestMismatchError as error:
         hint = f"`python -m registry lock --upgrade {spec.name}` pins its present content"
         yield Difference(spec.name, f"{error.location} differs from its pin", hint)

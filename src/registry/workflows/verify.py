@@ -157,7 +157,9 @@ class _Question:
             return
         with TemporaryDirectory(prefix="registry-verify-") as folder:
             # Not offline, and without the lock: what the source has now is the question.
-            context = SourceContext(cache=Cache(Path(folder)), report=self._report)
+            context = SourceContext(
+                boundary=catalog.boundary, cache=Cache(Path(folder)), report=self._report
+            )
             try:
                 with catalog.locating(name):
                     yield from self._of_spec(spec, context)
