@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from registry.base.digest import canonical_json
 from registry.diff.models import CatalogDiff, DatasetChange, InheritedChange, KeyChange, Snapshot
+from registry.diff.reach import new_reach
 from registry.diff.renames import find_renamed
 from registry.diff.severity import (
     SAME_SAMPLES,
@@ -65,6 +66,7 @@ def compare(base: Snapshot, head: Snapshot) -> CatalogDiff:
         base=base.label,
         head=head.label,
         changes=tuple(sorted(changes, key=rank)),
+        reach=() if base.unreadable or head.unreadable else new_reach(base, head),
         shared=tuple(shared),
         base_problems=base.problems,
         head_problems=head.problems,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from registry.diff.escape import display_value, escape_control
-from registry.diff.models import CatalogDiff, DatasetChange, KeyChange, SampleChange
+from registry.diff.models import CatalogDiff, DatasetChange, KeyChange, NewReach, SampleChange
 from registry.diff.severity import ChangeClass
 from registry.errors import count_text
 from registry.manifest.provenance import Origin
@@ -19,12 +19,15 @@ __all__ = [
     "headline",
     "inherited_keys",
     "places",
+    "reach_remark",
     "sample_line",
+    "users_text",
     "value_text",
     "verdict",
 ]
 
 _MAX_NAMES = 20
+_MAX_USERS = 5
 _STATUSES = ("removed", "added", "renamed")
 
 # What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
@@ -59,6 +62,23 @@ def headline(diff: CatalogDiff) -> str:
     problems = len(diff.base_problems) + len(diff.head_problems)
     parts += [count_text(problems, "problem")] if problems else []
     return "; ".join(parts) or "no differences"
+
+
+def reach_remark(diff: CatalogDiff) -> str:
+    """Return what follows the list of new reach: that it is empty, or that it may be incomplete."""
+    none = "" if diff.reach else "none"
+    if not (diff.base_problems or diff.head_problems):
+        return none
+    return f"{none} (in what could be read)".strip()
+
+
+def users_text(reach: NewReach) -> str:
+    """Return which datasets reach something; at most a few of them."""
+    if not reach.datasets:
+        return "index"
+    shown, rest = abbreviate(reach.datasets, _MAX_USERS)
+    word = "dataset" if len(reach.datasets) == 1 else "datasets"
+    return f"{word} {', '.join(shown)}{rest}"
 
 
 def verdict(change: DatasetChange) -> str:
@@ -106,10 +126,10 @@ def inherited_keys(change: DatasetChange) -> Iterator[tuple[str, str]]:
         yield ", ".join(listed), dataset or "the index"
 
 
-def abbreviate(names: Sequence[str]) -> tuple[Sequence[str], str]:
+def abbreviate(names: Sequence[str], most: int = _MAX_NAMES) -> tuple[Sequence[str], str]:
     """Return the first names, and a suffix that counts the others."""
-    rest = len(names) - _MAX_NAMES
-    return names[:_MAX_NAMES], f" and {rest:,} more" if rest > 0 else ""
+    rest = len(names) - most
+    return names[:most], f" and {rest:,} more" if rest > 0 else ""
 
 
 def sample_line(samples: SampleChange) -> str:

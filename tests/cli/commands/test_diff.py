@@ -73,8 +73,9 @@ def test_folders_are_compared_without_git(
     monkeypatch.setenv("PATH", str(tmp_path))
     code, out, err = run("diff", str(old), str(new))
     assert (code, err) == (1, "")
-    assert out.splitlines()[1:5] == [
+    assert out.splitlines()[1:6] == [
         "1 dataset changed: 1 subset",
+        "new reach: none",
         "",
         "~ qa-one: subset  m/qa.yaml:6",
         "  limit: 1 → 2  m/qa.yaml:6",
@@ -340,6 +341,7 @@ def test_trust_is_a_difference(run: Run, repository: Path) -> None:
     assert code == 1
     assert out.splitlines()[1:] == [
         "the index changed",
+        "new reach: permission trust: os (index)",
         "",
         "index",
         '  trust: (none) → ["os"]  datasets.yaml:3',

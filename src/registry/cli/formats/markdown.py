@@ -18,7 +18,9 @@ from registry.diff.summary import (
     headline,
     inherited_keys,
     places,
+    reach_remark,
     sample_line,
+    users_text,
     value_text,
     verdict,
 )
@@ -34,6 +36,7 @@ MAX_COMMENT_BYTES = 65_536
 _MAX_UNFOLDED = 5
 _MAX_UNFOLDED_BYTES = 16_384
 _MAX_PROBLEMS = 10
+_MAX_REACH = 20
 _MAX_SPAN = 400
 """Characters of one code span."""
 _RESERVED_BYTES = 400
@@ -69,6 +72,8 @@ def _size(text: str) -> int:
 def _header(diff: CatalogDiff) -> Iterator[str]:
     yield f"### {headline(diff)}\n"
     yield f"{code_span(diff.base)} → {code_span(diff.head)}\n"
+    if not diff.is_clean:
+        yield _reach(diff)
     problems = [f"- {code_span(label)}: {code_span(str(one))}" for label, one in diff.problems]
     if problems:
         more = len(problems) - _MAX_PROBLEMS
@@ -78,6 +83,17 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
         yield f"Not compared: {_names(diff.not_compared)}\n"
     if diff.shared:
         yield "\n".join(["#### Index", "", *_keys(diff.shared[:_MAX_PROBLEMS]), ""])
+
+
+def _reach(diff: CatalogDiff) -> str:
+    lines = [
+        f"- {one.kind} {code_span(one.name)} ({code_span(users_text(one))})"
+        for one in diff.reach[:_MAX_REACH]
+    ]
+    more = len(diff.reach) - _MAX_REACH
+    lines += [f"- …and {more:,} more"] if more > 0 else []
+    title = " ".join(filter(None, ["**New reach:**", reach_remark(diff)]))
+    return "\n".join([title, *([""] if lines else []), *lines, ""])
 
 
 def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator[str]:
