@@ -343,7 +343,7 @@ def _check_samples(result: LoadResult, pin: Pin, cache: Cache) -> None:
         raise LockError(
             f"{name}: its sources match datasets.lock, its samples differ: pinned"
             f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has the"
-            f" mapping code changed? `python -m registry lock --upgrade {name}` pins these)"
+            f" mapping code changed? `registry lock --upgrade {name}` pins these)"
         )
     remember_pinned(result, pin, cache)
 

@@ -62,7 +62,7 @@ class _Verbs(click.Group):
 @click.group(
     cls=_Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: python -m registry sync --tag demo",
+    epilog="Example: registry sync --tag demo",
 )
 @click.version_option(package_name="eval-registry", prog_name="registry")
 def command() -> None:
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        result = command.main(arguments, prog_name="python -m registry", standalone_mode=False)
+        result = command.main(arguments, prog_name="registry", standalone_mode=False)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.UsageError as error:

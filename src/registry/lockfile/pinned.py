@@ -87,7 +87,7 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
     def _refuse(self, source: str) -> None:
         """Raise a LockStaleError for an unpinned source, unless it may be looked up."""
         if self.complete:
-            hint = f"(`python -m registry lock {self.dataset}` does)"
+            hint = f"(`registry lock {self.dataset}` does)"
             raise LockStaleError(self.dataset, f"datasets.lock does not pin {source} {hint}")
 
 
@@ -111,7 +111,7 @@ def pin_sources(
     """
     if pin is None:
         if locked or frozen:
-            message = f"datasets.lock does not pin it (`python -m registry lock {spec.name}` does)"
+            message = f"datasets.lock does not pin it (`registry lock {spec.name}` does)"
             raise LockStaleError(spec.name, message)
         return None
     # A pin for an older manifest applies to the bytes only: changed fields or views change the
@@ -121,7 +121,7 @@ def pin_sources(
         raise LockStaleError(
             spec.name,
             f"datasets.lock pins it for an older manifest: {changes(spec, pin)}"
-            f" (`python -m registry lock {spec.name}` pins this one)",
+            f" (`registry lock {spec.name}` pins this one)",
         )
     return PinnedSources(
         dataset=spec.name,

@@ -55,7 +55,7 @@ def differences(
     for name in sorted(names or {*lock.pins, *catalog}):
         pin = lock.pins.get(name)
         if name not in catalog:
-            hint = "`python -m registry lock` drops it"
+            hint = "`registry lock` drops it"
             yield Difference(name, "is pinned but in no manifest", hint)
             continue
         try:
@@ -63,7 +63,7 @@ def differences(
         except ManifestError as error:
             yield Difference(name, str(error), "fix the manifest")
             continue
-        hint = f"`python -m registry lock {name}` pins it"
+        hint = f"`registry lock {name}` pins it"
         if pin is None:
             if not spec.is_remote and not _reads_package(spec):
                 yield Difference(name, "is not pinned", hint)
@@ -83,7 +83,7 @@ def _changed_file(
     try:
         pin_all(spec, SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock))
     except DigestMismatchError as error:
-        hint = f"`python -m registry lock --upgrade {spec.name}` pins its present content"
+        hint = f"`registry lock --upgrade {spec.name}` pins its present content"
         yield Difference(spec.name, f"{error.location} differs from its pin", hint)
     except MissingDependencyError:
         return  # the package of a file is not installed, which says nothing about the file

@@ -258,7 +258,7 @@ def _since_locked(
     locked = PinnedSources(
         dataset=spec.name, folder=spec.folder, sources=pin.sources, complete=False
     )
-    upgrade = f"`python -m registry lock --upgrade {spec.name}` pins it"
+    upgrade = f"`registry lock --upgrade {spec.name}` pins it"
     repository = source.repository
     if repository is not None and not is_commit(repository.revision) and facts.revision:
         before = locked.revision(repository)

@@ -18,11 +18,11 @@ from registry.settings import Settings
 __all__ = ["command"]
 
 _EXAMPLES = """\b
-Example: python -m registry diff
-python -m registry diff main
-python -m registry diff v1.0 v1.1 --build -n 5
-python -m registry diff ../old-catalog . --format json
-python -m registry diff origin/main --format markdown > comment.md
+Example: registry diff
+registry diff main
+registry diff v1.0 v1.1 --build -n 5
+registry diff ../old-catalog . --format json
+registry diff origin/main --format markdown > comment.md
 """
 
 

@@ -27,7 +27,7 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
 
 @click.command(
     "lock",
-    epilog="\b\nExample: python -m registry lock demo-mcq\npython -m registry lock --check",
+    epilog="\b\nExample: registry lock demo-mcq\nregistry lock --check",
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @click.option(
@@ -146,9 +146,7 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
     found = list(differences(catalog, lock or Lock(), cache, names))
     if lock is not None and not names and not is_as_written(path, lock):
         message = "is not formatted as `lock` writes it"
-        found.append(
-            Difference(display_path(path), message, "`python -m registry lock` rewrites it")
-        )
+        found.append(Difference(display_path(path), message, "`registry lock` rewrites it"))
     if as_json:
         print_json([vars(one) for one in found])
         return PROBLEMS if found else CLEAN

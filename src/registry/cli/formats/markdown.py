@@ -41,7 +41,7 @@ _MAX_SPAN = 400
 """Characters of one code span."""
 _RESERVED_BYTES = 400
 """For the line that counts the omitted datasets."""
-_TOO_LONG = "…too long to show here: run `python -m registry diff` to see it.\n"
+_TOO_LONG = "…too long to show here: run `registry diff` to see it.\n"
 
 
 def as_markdown(diff: CatalogDiff, *, max_bytes: int = MAX_COMMENT_BYTES) -> str:
@@ -58,7 +58,7 @@ def as_markdown(diff: CatalogDiff, *, max_bytes: int = MAX_COMMENT_BYTES) -> str
         fitting = next((form for form in forms if _size(form) <= left), None)
         if fitting is None:
             rest = count_text(len(diff.changes) - number, "more dataset")
-            parts.append(f"…and {rest}: `python -m registry diff` shows all.\n")
+            parts.append(f"…and {rest}: `registry diff` shows all.\n")
             break
         parts.append(fitting)
         left -= _size(parts[-1])
