@@ -336,7 +336,7 @@ def test_outside_of_a_repository_the_hint_is_to_pass_folders(
 
 
 def test_trust_is_a_difference(run: Run, repository: Path) -> None:
-    catalog(repository, index=f"{INDEX}trust: [os]\n")
+    catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n")
     code, out, _ = run("diff", "HEAD")
     assert code == 1
     assert out.splitlines()[1:] == [
@@ -344,15 +344,15 @@ def test_trust_is_a_difference(run: Run, repository: Path) -> None:
         "new reach: permission trust: os (index)",
         "",
         "index",
-        '  trust: (none) → ["os"]  datasets.yaml:3',
+        '  trust: (none) → ["os:getcwd"]  datasets.yaml:3',
     ]
 
 
 def test_code_that_the_change_itself_trusts_is_not_run(run: Run, repository: Path) -> None:
-    mapped = QA.replace("fields: {input: q, target: a}", "mapper: os.path:basename")
-    catalog(repository, index=f"{INDEX}trust: [os]\n", qa=mapped)
+    mapped = QA.replace("fields: {input: q, target: a}", "mapper: os:getcwd")
+    catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n", qa=mapped)
     out, err = run("diff", "HEAD", "--build")[1:]
-    message = "not compared: the base does not trust the package 'os', so its code is not run"
+    message = "not compared: the base does not trust the mapper 'os:getcwd', so its code is not run"
     assert out.count(message) == 2
     assert err == ""
 
