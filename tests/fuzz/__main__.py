@@ -1,6 +1,7 @@
 """Fuzz each target for some time: `python -m tests.fuzz --seconds 300`.
 
-Inputs that fail are written to the corpus, so that the tests repeat them.
+Inputs that fail are written to the corpus, so that the tests repeat them; inputs that reach new code
+are kept in `build/fuzz` for the next run.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import random
+import re
 import subprocess
 import sys
 import time
 import traceback
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 CORPUS = Path(__file__).parent / "corpus"
+REPOSITORY = Path(__file__).parents[2]
+WORK = REPOSITORY / "build" / "fuzz"
 _HANG_SECONDS = 10
 _MEMORY_MB = 2000
 _LONGEST_INPUT = 4096
@@ -58,29 +61,39 @@ def _with_atheris(name: str, seconds: int) -> int:
         from tests.fuzz.targets import run_target
     from tests.fuzz.watch import watch
 
-    with TemporaryDirectory(prefix="registry-fuzz-new-") as new:
-        arguments = [
-            f"-max_total_time={seconds}",
-            f"-timeout={_HANG_SECONDS}",
-            f"-rss_limit_mb={_MEMORY_MB}",
-            f"-max_len={_LONGEST_INPUT}",
-            f"-artifact_prefix={CORPUS / name}/found-",
-            "-print_final_stats=1",
-            new,  # where inputs with new coverage are written; the corpus is only read
-            str(CORPUS / name),
-        ]
-        atheris.Setup([sys.argv[0], *arguments], lambda data: run_target(name, data))
-        run_target(name, b"")  # import what is imported late, before the watch begins
-        watch()
-        atheris.Fuzz()
+    reached, words = WORK / name, WORK / "words"
+    reached.mkdir(parents=True, exist_ok=True)
+    words.write_text("\n".join(f'"{word}"' for word in sorted(_words())), encoding="ascii")
+    arguments = [
+        f"-max_total_time={seconds}",
+        f"-timeout={_HANG_SECONDS}",
+        f"-rss_limit_mb={_MEMORY_MB}",
+        f"-max_len={_LONGEST_INPUT}",
+        f"-dict={words}",
+        f"-artifact_prefix={CORPUS / name}/found-",
+        "-verbosity=0",
+        "-print_final_stats=1",
+        str(reached),  # where new inputs are written; the corpus is only read
+        str(CORPUS / name),
+    ]
+    atheris.Setup([sys.argv[0], *arguments], lambda data: run_target(name, data))
+    run_target(name, b"")  # import what is imported late, before the watch begins
+    watch()
+    atheris.Fuzz()
     return 0
+
+
+def _words() -> set[str]:
+    """Return the keys of the schemas, which no random change finds."""
+    text = "".join(path.read_text("utf-8") for path in (REPOSITORY / "schemas").glob("*.json"))
+    return set(re.findall(r'"([a-z_]+)":', text))
 
 
 def _at_random(name: str, seconds: int) -> int:
     from tests.fuzz.targets import run_target
     from tests.fuzz.watch import watch
 
-    chance = random.Random(time.time_ns())  # noqa: S311 (no secret)
+    chance = random.Random(time.time_ns())
     seeds = [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
     run_target(name, b"")
     watch()
