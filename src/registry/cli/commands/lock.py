@@ -84,7 +84,8 @@ def command(
         results = sorted(run, key=lambda one: one.name)
     # A file that can't be read may define the datasets that seem to be gone: keep their pins.
     stray = options.print_stray_problems(catalog)
-    dropped = _write(request, results, path, drop=not stray)
+    # With names, nothing is known about the others.
+    dropped = _write(request, results, path, drop=not stray and not named)
     failed = [one for one in results if _is_failure(one, named)]
     if as_json:
         print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
@@ -109,7 +110,7 @@ def _write(
 def _is_failure(one: LockResult, named: Sequence[str]) -> bool:
     if one.status == "unreachable":
         return one.name in named or (one.pin is not None and one.stale)
-    return one.status == "failed"
+    return one.status in ("failed", "broken")
 
 
 def _print(
@@ -128,9 +129,16 @@ def _print(
     for name in dropped:
         print(f"{name}: dropped, it is in no manifest")
     for one in failed:
-        kept = " (its old pin is kept)" if one.pin is not None else ""
-        print_error(one.name, f"{one.error}{kept}")
+        for difference in one.differences:
+            print_error(one.name, difference)
+        if one.error is not None:
+            kept = " (its old pin is kept)" if one.pin is not None else ""
+            print_error(one.name, f"{one.error}{kept}")
     counts = [f"{sum(one.pin is not None for one in results)} of {len(results)} datasets pinned"]
+    if broken := sum(one.status == "broken" for one in results):
+        counts.append(
+            f"{count_text(broken, 'pin')} kept that {'does' if broken == 1 else 'do'} not hold"
+        )
     unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
     for has_pin, outcome in ((True, "kept their pins"), (False, "left without a pin")):
         names = [one.name for one in unreachable if (one.pin is not None) == has_pin]
