@@ -118,7 +118,8 @@ def test_catalog_in_a_subfolder_of_the_repository_is_compared(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = tmp_path / "top"
-    folder = catalog(top / "evals", qa=QA.replace("data/qa.csv", "../shared/qa.csv"))
+    qa, index = QA.replace("data/qa.csv", "../shared/qa.csv"), f"{INDEX}paths: [../shared]\n"
+    folder = catalog(top / "evals", qa=qa, index=index)
     (top / "shared").mkdir()
     (top / "shared" / "qa.csv").write_text(RECORDS)
     git(top, "init", "--quiet", "--initial-branch", "main")
