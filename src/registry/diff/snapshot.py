@@ -16,6 +16,7 @@ from registry.diff.checkout import Checkout, checkout_of, folder_checkout
 from registry.diff.git.tree import matching
 from registry.diff.local_files import common_digests, local_patterns
 from registry.diff.models import Snapshot
+from registry.diff.reach import index_reach, reach_of
 from registry.diff.snapshots.contents import Contents, read_contents
 from registry.diff.snapshots.packages import PACKAGE_KEY, changed_in_packages, package_notes
 from registry.diff.snapshots.unread import Unread, find_unread
@@ -178,6 +179,12 @@ class _Side:
                 )
                 for key, value in document.value.items()
                 if key not in _DATASET_KEYS
+            },
+            reach={
+                "": index_reach(document.value),
+                **{
+                    name: reach_of(spec, checkout.relative) for name, spec in contents.specs.items()
+                },
             },
             problems=problems,
             broken=(frozenset(catalog.entries) - frozenset(contents.specs)) | self.unread.datasets,
