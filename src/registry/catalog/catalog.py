@@ -53,6 +53,8 @@ class Catalog(Mapping[str, DatasetSpec]):
     """Digest of the content of its files; None if nothing about it may be cached."""
     rules_from: Path | None = None
     """The index whose permissions and `validate` count, if it is not its own."""
+    indexes: tuple[Path, ...] = ()
+    """The index files: the root, and those of the packages that it includes."""
 
     @classmethod
     def open(
@@ -96,7 +98,17 @@ class Catalog(Mapping[str, DatasetSpec]):
             boundary_of(permissions, compiled.indexes, settings.allow_paths),
             compiled.content,
             rules_from,
+            tuple(compiled.indexes),
         )
+
+    def boundary_by(self, rules: Path) -> Boundary:
+        """Return what its datasets may reach if another index decides.
+
+        Raises:
+            ManifestError: that index is invalid or can't be read.
+        """
+        allowed = Settings.from_environment(root=self.index).allow_paths
+        return boundary_of(permissions_of(valid_index(rules)), self.indexes, allowed)
 
     def __getitem__(self, name: str) -> DatasetSpec:
         return self.resolve(name)

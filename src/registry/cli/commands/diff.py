@@ -109,10 +109,11 @@ def command(
             keys = compare(old.snapshot, new.snapshot)
             diff = with_samples(keys, old, new, sampling)
     except RevisionError as error:
-        raise click.UsageError(str(error)) from error
+        print(f"error: {error}", file=sys.stderr)
+        return UNREADABLE
     for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
         print(line)
-    if diff.base_problems or diff.head_problems:
+    if not diff.is_complete:
         return UNREADABLE
     if classes is None:
         return CLEAN if diff.is_clean else PROBLEMS
