@@ -18,9 +18,9 @@ help:  ## list the targets
 	touch $@
 
 demo: .venv/.run  ## install, build the demo datasets and show some samples (2 minutes)
-	$(BIN)/python -m registry sync --tag demo
-	$(BIN)/python -m registry preview demo-mcq-small -n 2
-	$(BIN)/python -m registry preview demo-chat -n 1
+	$(BIN)/registry sync --tag demo
+	$(BIN)/registry preview demo-mcq-small -n 2
+	$(BIN)/registry preview demo-chat -n 1
 
 test: .venv/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses 2

@@ -97,19 +97,19 @@ MESSAGES: list[tuple[RegistryError, str]] = [
         DatasetNotFoundError("mmul", ["mmlu", "mmlu-pro", "arc"], catalog="datasets.yaml"),
         (
             "no dataset 'mmul' in datasets.yaml; similar names: mmlu, mmlu-pro"
-            " (python -m registry list shows all)"
+            " (registry list shows all)"
         ),
     ),
     (
         DatasetNotFoundError("x", ["mmlu"], catalog="c"),
-        "no dataset 'x' in c (python -m registry list shows all)",
+        "no dataset 'x' in c (registry list shows all)",
     ),
     (LockStaleError("qa", "is not pinned"), "qa: is not pinned"),
     (
         DigestMismatchError("x.csv", dataset="qa", pinned="1", found="2"),
         (
             "x.csv: datasets.lock pins 1 for qa, the source has 2"
-            " (`python -m registry lock --upgrade qa` pins the current content)"
+            " (`registry lock --upgrade qa` pins the current content)"
         ),
     ),
     (DecodeError("no JSON", file="x.jsonl", line=7), "x.jsonl:7: no JSON"),

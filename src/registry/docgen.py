@@ -31,7 +31,7 @@ at_most greater at_least regex empty`.
 
 _RULES_HEAD = """# Rules
 
-What `python -m registry validate` checks. Generated from the table in `src/registry/rules.py` by
+What `registry validate` checks. Generated from the table in `src/registry/rules.py` by
 `make docs`. Ids are stable.
 
 `validate` exits with 1 if there is an *error*, and with `--strict` also if there is a *warning*. A
@@ -63,7 +63,7 @@ are always reported. In the root index:
 ## The lockfile
 
 `stale-lock` compares the digest of each manifest with the one in its pin; no data file is read
-(`python -m registry lock --check` reads the local ones). It is a warning, because `get_dataset`
+(`registry lock --check` reads the local ones). It is a warning, because `get_dataset`
 then uses the pinned bytes where it can. With `--locked` or `REGISTRY_LOCKED=1`, which refuse such a
 dataset, it is an error, whichever rules are selected.
 
@@ -77,7 +77,7 @@ the changed manifest to the same bytes. Files of other catalogs (`package:`) are
 
 ## In CI
 
-    python -m registry validate --strict --format github
+    registry validate --strict --format github
 
 There is a GitHub Action and a pre-commit hook: see [review.md](review.md#in-ci).
 
@@ -139,7 +139,8 @@ def rules_page() -> str:
 _COMMANDS_HEAD = """# Command line
 
 Generated from the commands in `src/registry/cli/commands/` by `make docs`; each verb prints the
-same with `--help` (`-h`). `registry` is short for `python -m registry`.
+same with `--help` (`-h`). `registry` is also `python -I -m registry`; without `-I`, Python would
+import a package `registry` that lies in the working directory.
 
 | exit code | meaning |
 |---|---|
@@ -147,6 +148,7 @@ same with `--help` (`-h`). `registry` is short for `python -m registry`.
 | 1 | problems, or differences found by `diff` |
 | 2 | wrong usage: an unknown verb, option or value |
 | 3 | a bug in registry; `REGISTRY_TRACEBACK=1` prints the traceback |
+| 4 | a part of a side of `diff` could not be read, so the comparison is incomplete |
 | 130 | interrupted |
 
 The environment variables are in [README.md](../README.md#environment-variables).
@@ -157,7 +159,7 @@ def command_line_page() -> str:
     """Return the page of the verbs and their options as Markdown."""
     # click caches a verb's help option by the settings of its first context: `-h` must be there.
     settings = command_line.context_settings
-    root = click.Context(command_line, info_name="python -m registry", **settings)
+    root = click.Context(command_line, info_name="registry", **settings)
     verbs = (command_line.get_command(root, name) for name in command_line.list_commands(root))
     return _COMMANDS_HEAD + "".join(line for verb in verbs if verb for line in _verb(verb, root))
 
@@ -165,7 +167,7 @@ def command_line_page() -> str:
 def _verb(verb: click.Command, parent: click.Context) -> Iterator[str]:
     """Yield the section of a verb, and of the verbs below it."""
     context = click.Context(verb, info_name=verb.name, parent=parent)
-    words = context.command_path.removeprefix("python -m registry ")
+    words = context.command_path.removeprefix("registry ")
     yield f"\n## {words}\n\n    {' '.join(verb.get_usage(context).split()[1:])}\n"
     yield f"\n{inspect.cleandoc(verb.help or '')}\n"
     options = [

@@ -170,9 +170,7 @@ class DatasetNotFoundError(RegistryError, LookupError):
         self.name = name
         self.matches = close_matches(name, known)
         similar = f"; similar names: {', '.join(self.matches)}" if self.matches else ""
-        super().__init__(
-            f"no dataset '{name}' in {catalog}{similar} (python -m registry list shows all)"
-        )
+        super().__init__(f"no dataset '{name}' in {catalog}{similar} (registry list shows all)")
 
 
 class LockError(RegistryError):
@@ -220,7 +218,7 @@ class DigestMismatchError(SourceError):
         self.found = found
         super().__init__(
             f"{location}: datasets.lock pins {pinned} for {dataset}, the source has {found}"
-            f" (`python -m registry lock --upgrade {dataset}` pins the current content)"
+            f" (`registry lock --upgrade {dataset}` pins the current content)"
         )
 
 

@@ -297,7 +297,7 @@ def _find(
     try:
         context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
         pins = pin_all(spec, context)
-    except (SourceError, LockStaleError):
+    except (SourceError, LockError):
         return "", None
     fingerprint = samples_fingerprint(spec, pins)
     return fingerprint, cache.find("samples", fingerprint)
@@ -343,7 +343,7 @@ def _check_samples(result: LoadResult, pin: Pin, cache: Cache) -> None:
         raise LockError(
             f"{name}: its sources match datasets.lock, its samples differ: pinned"
             f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has the"
-            f" mapping code changed? `python -m registry lock --upgrade {name}` pins these)"
+            f" mapping code changed? `registry lock --upgrade {name}` pins these)"
         )
     remember_pinned(result, pin, cache)
 

@@ -196,7 +196,7 @@ def test_bytes_with_a_different_digest_never_enter_the_cache(
     assert error.pinned == f"sha256:{pin.sources[0].sha256}"
     assert str(error) == (
         f"{url}: datasets.lock pins {error.pinned} for data, the source has {error.found}"
-        " (`python -m registry lock --upgrade data` pins the current content)"
+        " (`registry lock --upgrade data` pins the current content)"
     )
     assert [*folder.glob("v1/blobs/*"), *folder.glob("v1/samples/*")] == []
 
@@ -253,7 +253,7 @@ def test_changed_view_uses_the_pinned_bytes(upstream: Upstream, pinned: Path) ->
         get_dataset("data", root=pinned, locked=True)
     assert str(caught.value) == (
         "data: datasets.lock pins it for an older manifest: its sources are those pinned, but"
-        " its mapping, transforms or view changed (`python -m registry lock data` pins this one)"
+        " its mapping, transforms or view changed (`registry lock data` pins this one)"
     )
     assert lock(pinned) == 0
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == OLD[:19]
@@ -336,9 +336,7 @@ def test_unpinned_datasets_are_errors_when_locked(
     monkeypatch.setenv(f"REGISTRY_{how.upper()}", "1")
     with pytest.raises(LockStaleError) as caught:
         get_dataset("data", root=root)
-    assert str(caught.value) == (
-        "data: datasets.lock does not pin it (`python -m registry lock data` does)"
-    )
+    assert str(caught.value) == ("data: datasets.lock does not pin it (`registry lock data` does)")
     assert lock(root) == 0
     assert rows_of(get_dataset("data", root=root)) == OLD
 
@@ -464,7 +462,7 @@ def test_samples_changed_by_code_are_an_error_each_time(
         assert str(caught.value) == (
             "data: its sources match datasets.lock, its samples differ: pinned 20,"
             f" sha256:{'0' * 64}, found 20, {ordered} (has the mapping code changed?"
-            " `python -m registry lock --upgrade data` pins these)"
+            " `registry lock --upgrade data` pins these)"
         )
     assert rows_of(get_dataset("data", root=pinned, limit=4)) == OLD[:4], "a view is not compared"
 

@@ -142,7 +142,7 @@ def test_validate_prints_every_misspelt_column_of_what_is_on_this_machine(
     hub.requests.clear()
     found = [line for line in printed(capsys, "validate") if "unknown-column" in line]
     pinned = "" if is_local else " in the records that datasets.lock pins"
-    again = "" if is_local else "; `python -m registry lock qa` looks again"
+    again = "" if is_local else "; `registry lock qa` looks again"
     assert found == [
         f"{head}{pinned} ({hint[:-1]}{again}) [unknown-column]"
         for head, _, hint in (line.partition(" (") for line in WANTED)

@@ -453,7 +453,7 @@ def test_unknown_name_is_a_lookup_error_with_three_similar_names(
     assert len(error.matches) == 3
     assert str(error) == (
         f"no dataset 'mmlu-smal' in {root / 'datasets.yaml'};"
-        f" similar names: {', '.join(error.matches)} (python -m registry list shows all)"
+        f" similar names: {', '.join(error.matches)} (registry list shows all)"
     )
 
 
@@ -465,7 +465,7 @@ def test_unknown_name_without_similar_names_is_reported_with_the_searched_index(
         Catalog.open(root)["zzzzzz"]
     assert caught.value.matches == []
     assert str(caught.value) == (
-        f"no dataset 'zzzzzz' in {root / 'datasets.yaml'} (python -m registry list shows all)"
+        f"no dataset 'zzzzzz' in {root / 'datasets.yaml'} (registry list shows all)"
     )
 
 

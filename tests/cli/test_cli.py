@@ -58,9 +58,9 @@ def test_help_has_an_example(run: Run, verb: tuple[str, ...], flag: str) -> None
     result = run(*verb, flag)
     assert result.code == 0
     assert result.err == ""
-    assert result.lines[0].startswith(f"Usage: {' '.join(('python -m registry', *verb))}")
+    assert result.lines[0].startswith(f"Usage: {' '.join(('registry', *verb))}")
     example = " ".join(result.out.partition("Example: ")[2].split())
-    assert f"python -m registry {' '.join(verb)}".strip() in example
+    assert f"registry {' '.join(verb)}".strip() in example
 
 
 def test_help_lists_every_verb(run: Run) -> None:
@@ -276,7 +276,7 @@ def test_unknown_dataset_is_an_error_with_similar_names(run: Run, own: Path, ver
     assert result.code == 1
     assert result.err == (
         f"error: no dataset 'qa-on' in {own / 'datasets.yaml'}; similar names: qa-one, qa"
-        " (python -m registry list shows all)\n"
+        " (registry list shows all)\n"
     )
 
 

@@ -28,6 +28,7 @@ GENERATED = "docs/command-line.md"
 OPTIONS_OF_OTHER_PROGRAMS = {
     **dict.fromkeys(("--body-file", "--comment", "--jq", "--search", "--state", "--title"), "gh"),
     "--editable": "pip",
+    "--exit-code": "git diff",
     "--epochs": "inspect eval",
     "--limit": "inspect eval",
     "--model": "inspect eval",
@@ -94,7 +95,8 @@ def invocations() -> Iterator[tuple[str, str, str]]:
     for page, text in PAGES.items():
         for line in text.splitlines():
             for words, rest in re.findall(
-                r"(?:python -m registry|^ *registry|`registry) ((?:cache )?[a-z]+)\b([^`#>]*)", line
+                r"(?:python -I -m registry|^ *registry|`registry) ((?:cache )?[a-z]+)\b([^`#>]*)",
+                line,
             ):
                 yield page, words, rest
 
@@ -119,7 +121,7 @@ def test_commands_are_documented_with_all_their_options(words: str) -> None:
 
 @pytest.mark.parametrize("words", [words for words in VERBS if " " not in words])
 def test_readme_mentions_every_command(words: str) -> None:
-    assert re.search(rf"\| `python -m registry {words}\b", PAGES["README.md"])
+    assert re.search(rf"\| `registry {words}\b", PAGES["README.md"])
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
@@ -167,7 +169,7 @@ def test_documented_environment_variables_are_used(page: str) -> None:
 
 @pytest.mark.parametrize("words", VERBS)
 def test_examples_in_the_help_are_accepted(words: str) -> None:
-    examples = re.findall(rf"python -m registry {words}\b([^\n)>]*)", VERBS[words].epilog or "")
+    examples = re.findall(rf"registry {words}\b([^\n)>]*)", VERBS[words].epilog or "")
     assert examples
     for arguments in examples:
         VERBS[words].make_context(words, arguments.split(), parent=CONTEXT)

@@ -180,7 +180,7 @@ HUB = "source: {type: hf, path: a/b, split: test, revision: main}"
             [
                 (
                     "fields.target: no column 'anwser' in the records that datasets.lock pins"
-                    " (did you mean 'answer'?; `python -m registry lock d` looks again)"
+                    " (did you mean 'answer'?; `registry lock d` looks again)"
                 )
             ],
         ),

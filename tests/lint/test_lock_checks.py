@@ -60,11 +60,11 @@ def test_pin_of_an_older_manifest_is_reported_with_the_changes() -> None:
     assert mapping.path == source.path == ()
     assert mapping.message.startswith("pinned for an older manifest: ")
     assert source.message == "pinned for an older manifest: x.csv is not pinned"
-    assert source.hint == "`python -m registry lock d` updates the pin"
+    assert source.hint == "`registry lock d` updates the pin"
 
 
 def test_pin_without_a_manifest_is_reported() -> None:
-    message, hint = "'d' is pinned and in no manifest", "`python -m registry lock` drops it"
+    message, hint = "'d' is pinned and in no manifest", "`registry lock` drops it"
     assert list(stale_lock(PinnedDataset("d", pin(), None))) == [Finding((), message, hint)]
 
 

@@ -60,7 +60,7 @@ def test_lock_is_written_in_the_expected_format(tmp_path: Path) -> None:
     write_lock(tmp_path / "datasets.lock", lock)
     assert (tmp_path / "datasets.lock").read_text(encoding="utf-8") == (
         "# yaml-language-server: $schema=schemas/lock.schema.json\n"
-        "# Written by `python -m registry lock`. Review it like code; don't edit it.\n"
+        "# Written by `registry lock`. Review it like code; don't edit it.\n"
         "version: 1\n"
         "datasets:\n"
         "  qa:\n"
@@ -226,7 +226,7 @@ def test_merge_conflict_is_an_error_with_its_line_and_both_sides_are_readable(
     (problem,) = caught.value.problems
     assert str(problem) == (
         f"{path}:{line}:1 $: unresolved merge conflict"
-        " (take either side, or leave it, and run `python -m registry lock`)"
+        " (take either side, or leave it, and run `registry lock`)"
     )
     assert read_sides(path) == (Lock(ours), Lock(theirs))
 
@@ -261,7 +261,7 @@ def test_invalid_lockfile_is_an_error_with_its_position(
         read_lock(path, shown_as="datasets.lock")
     found = [str(one) for one in caught.value.problems]
     assert any(one.startswith(f"datasets.lock:{problem}") for one in found), found
-    assert "fix it, or remove the file and run `python -m registry lock`" in str(caught.value)
+    assert "fix it, or remove the file and run `registry lock`" in str(caught.value)
 
 
 def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_unpinned_path_is_looked_up_or_rejected() -> None:
     with pytest.raises(LockStaleError) as caught:
         pinned(file("a.csv")).files("https://me:word@host/b.csv")
     assert str(caught.value) == (
-        "d: datasets.lock does not pin https://host/b.csv (`python -m registry lock d` does)"
+        "d: datasets.lock does not pin https://host/b.csv (`registry lock d` does)"
     )
 
 
@@ -101,6 +101,7 @@ def test_unpinned_path_is_looked_up_or_rejected() -> None:
         ("main", "dev", False, None),
         ("main", "dev", True, COMMIT),
         ("main", OTHER_COMMIT, True, None),
+        (OTHER_COMMIT, OTHER_COMMIT, False, None),
     ],
 )
 def test_revision_is_the_pinned_commit_of_the_same_branch(
@@ -151,14 +152,16 @@ def test_pin_for_an_older_manifest_pins_only_its_recorded_sources(old: Pin) -> N
     assert str(caught.value) == (
         f"{SPEC.name}: datasets.lock pins it for an older manifest: its sources are those pinned,"
         " but its mapping, transforms or view changed"
-        f" (`python -m registry lock {SPEC.name}` pins this one)"
+        f" (`registry lock {SPEC.name}` pins this one)"
     )
 
 
 def test_unpinned_dataset_is_looked_up_or_rejected() -> None:
     assert pin_sources(SPEC, None) is None
     for options in ({"locked": True}, {"frozen": True}):
-        with pytest.raises(LockStaleError, match=r"datasets\.lock does not pin it \(`python"):
+        with pytest.raises(
+            LockStaleError, match=r"datasets\.lock does not pin it \(`registry lock d`"
+        ):
             pin_sources(SPEC, None, **options)
 
 

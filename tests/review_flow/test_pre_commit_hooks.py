@@ -126,13 +126,13 @@ def test_changed_data_file_fails_only_the_lock_hook(user: User) -> None:
     user.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
     code, out = user.run()
     assert (code, outcomes(out)) == (1, ["Skipped", "Failed"]), out
-    assert "data/qa.csv differs from its pin (`python -m registry lock --upgrade qa`" in out
+    assert "data/qa.csv differs from its pin (`registry lock --upgrade qa`" in out
 
 
 def test_missing_lock_fails_with_a_hint(user: User) -> None:
     code, out = user.run("--all-files")
     assert (code, outcomes(out)) == (1, ["Passed", "Failed"]), out
-    assert "qa: is not pinned (`python -m registry lock qa` pins it)" in out
+    assert "qa: is not pinned (`registry lock qa` pins it)" in out
 
 
 def test_repository_without_a_catalog_fails(user: User) -> None:

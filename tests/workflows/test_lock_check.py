@@ -48,7 +48,7 @@ def test_fresh_lock_has_no_differences(folder: Path, cache_dir: Path) -> None:
 def test_only_a_local_dataset_needs_a_pin(folder: Path, cache_dir: Path) -> None:
     new = QA.replace("  qa:", "  new:").partition("\n")[2]
     (folder / "m" / "qa.yaml").write_text(QA + new + AWAY)
-    hint = "`python -m registry lock new` pins it"
+    hint = "`registry lock new` pins it"
     assert found(folder, cache_dir) == [Difference("new", "is not pinned", hint)]
     assert found(folder, cache_dir, ["qa", "away"]) == []
 
@@ -78,7 +78,7 @@ def test_a_package_that_is_not_installed_is_no_difference(
 
 def test_pin_without_a_manifest_is_dropped_by_lock(folder: Path, cache_dir: Path) -> None:
     (folder / "m" / "qa.yaml").write_text("datasets: {}\n")
-    hint = "`python -m registry lock` drops it"
+    hint = "`registry lock` drops it"
     assert found(folder, cache_dir) == [Difference("qa", "is pinned but in no manifest", hint)]
 
 
@@ -86,7 +86,7 @@ def test_changed_manifest_makes_a_pin_stale(folder: Path, cache_dir: Path) -> No
     (folder / "m" / "qa.yaml").write_text(QA.replace("target: a", "target: q"))
     (difference,) = found(folder, cache_dir)
     assert difference.message.startswith("is pinned for an older manifest: ")
-    assert difference.hint == "`python -m registry lock qa` pins it"
+    assert difference.hint == "`registry lock qa` pins it"
 
 
 def test_broken_manifest_is_a_difference(folder: Path, cache_dir: Path) -> None:
@@ -102,7 +102,7 @@ def test_broken_manifest_is_a_difference(folder: Path, cache_dir: Path) -> None:
         (
             "q,a\nTwo?,2\n",
             "differs from its pin",
-            "`python -m registry lock --upgrade qa` pins its present content",
+            "`registry lock --upgrade qa` pins its present content",
         ),
         (None, "no such file", "restore the file, or edit the manifest"),
     ],

@@ -259,7 +259,7 @@ def manifest_invalid(world: World) -> Path:
 
 DRIFTS: dict[Plant, tuple[str, str, str]] = {
     revision_gone: ("drift", "revision", r"no revision 'f{40}' any more \(the default branch is at \w{40}; pin a commit that exists\)"),
-    branch_moved: ("drift", "branch", r"the default branch moved from \w{40} to \w{40} since it was locked \(`python -m registry lock --upgrade data` pins it\)"),
+    branch_moved: ("drift", "branch", r"the default branch moved from \w{40} to \w{40} since it was locked \(`registry lock --upgrade data` pins it\)"),
     configuration_renamed: ("drift", "configuration", r"no configuration 'all'; configurations: alle \(did you mean 'alle'\?\)"),
     configuration_needed: ("drift", "configuration", r"has several configurations: one, two \(name one under `source.name`\)"),
     split_missing: ("drift", "split", r"no split 'tests'; splits: test, dev \(did you mean 'test'\?\)"),
@@ -270,7 +270,7 @@ DRIFTS: dict[Plant, tuple[str, str, str]] = {
     rows_of_a_short_file_changed: ("drift", "rows", r"the source has 3 records, expect\.samples says 2"),
     local_file_missing: ("drift", "source", r"/gone\.jsonl: no such file \(a relative path starts at the folder of datasets\.yaml\)$"),
     package_missing: ("failed", "package", r"the package no_such_package is not installed \(`pip install no-such-package`\)$"),
-    size_changed: ("drift", "file", r"/data\.jsonl: [\d,]+ bytes, datasets\.lock pins [\d,]+ \(`python -m registry lock --upgrade data` pins it\)"),
+    size_changed: ("drift", "file", r"/data\.jsonl: [\d,]+ bytes, datasets\.lock pins [\d,]+ \(`registry lock --upgrade data` pins it\)"),
     etag_changed: ("drift", "file", r'etag is "2", datasets\.lock has "1": its bytes have changed'),
     local_bytes_changed: ("drift", "file", r"its digest is not the one that datasets\.lock pins"),
     file_missing: ("drift", "source", r"/gone\.jsonl: no such file \(correct `source` in the manifest\)"),

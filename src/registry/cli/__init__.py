@@ -15,7 +15,7 @@ from registry.errors import RegistryError, did_you_mean
 
 __all__ = ["main"]
 
-CLEAN, PROBLEMS, USAGE, UNEXPECTED, INTERRUPTED = 0, 1, 2, 3, 130
+CLEAN, PROBLEMS, USAGE, UNEXPECTED, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 _VERBS = {
     "sync": "Build datasets into the cache.",
@@ -62,7 +62,7 @@ class _Verbs(click.Group):
 @click.group(
     cls=_Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: python -m registry sync --tag demo",
+    epilog="Example: registry sync --tag demo",
 )
 @click.version_option(package_name="eval-registry", prog_name="registry")
 def command() -> None:
@@ -70,7 +70,7 @@ def command() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, 1, 2, 3 or 130."""
+    """Run the command line and return its exit code: 0, 1, 2, 3, 4 or 130."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller, as in `registry sync 2>&-`
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        result = command.main(arguments, prog_name="python -m registry", standalone_mode=False)
+        result = command.main(arguments, prog_name="registry", standalone_mode=False)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.UsageError as error:

@@ -61,12 +61,13 @@ def with_samples(
 def _sample_change(
     change: DatasetChange, base: OpenSnapshot, head: OpenSnapshot, options: SamplingOptions
 ) -> SampleChange | None:
-    if change.status not in ("changed", "added") or (
-        change.kinds and SAME_SAMPLES.issuperset(change.kinds)
+    if change.status == "removed" or (
+        change.status != "added" and SAME_SAMPLES.issuperset(change.kinds)
     ):
         return None
-    snapshots = {"base": base, "head": head} if change.status == "changed" else {"head": head}
-    datasets = {label: _Dataset(change.name, snapshot) for label, snapshot in snapshots.items()}
+    datasets = {"head": _Dataset(change.name, head)}
+    if change.status != "added":
+        datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
     try:
         # Code is not run if only the change under review trusts it. Checked before any dataset is
         # opened, as opening one may import its mapper.

@@ -88,7 +88,7 @@ def dataset(
 def _check_strings(arguments: dict[str, Any]) -> None:
     """Raise an error for the name, and for strings that `-T` has read as YAML of another type."""
     if arguments["name"] is None:
-        raise ValueError("which dataset? `-T name=NAME` (`python -m registry list` shows all)")
+        raise ValueError("which dataset? `-T name=NAME` (`registry list` shows all)")
     for key in _STRINGS:
         value = arguments.get(key)
         if value is not None and not isinstance(value, str):

@@ -36,7 +36,7 @@ def unknown_pinned_column(pinned: PinnedDataset) -> Iterator[Finding]:
     if unpinned_sources(spec, pin):
         return
     record = {**dict.fromkeys(pin.columns, UNKNOWN), **spec.source.columns}
-    repin = f"`python -m registry lock {pinned.name}` looks again"
+    repin = f"`registry lock {pinned.name}` looks again"
     for found in _findings(spec, [(False, iter([record]))]):
         message = f"{found.message} in the records that datasets.lock pins"
         yield replace(found, message=message, hint=f"{found.hint}; {repin}")

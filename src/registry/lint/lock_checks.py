@@ -46,7 +46,7 @@ def read_lock_content(path: Path) -> LockContent:
         documents = read_documents(path, shown_as=display_path(path))
     except LockError as error:
         rule = RULES["bad-lock"]
-        repair = "fix it, or delete the file and run `python -m registry lock`"
+        repair = "fix it, or delete the file and run `registry lock`"
         return LockContent(
             problems=tuple(
                 structs.replace(
@@ -65,10 +65,10 @@ def stale_lock(pinned: PinnedDataset) -> Iterator[Finding]:
     """
     if pinned.spec is None:
         message = f"'{pinned.name}' is pinned and in no manifest"
-        yield Finding((), message, "`python -m registry lock` drops it")
+        yield Finding((), message, "`registry lock` drops it")
     elif not pinned.pin.agrees(spec_digest(pinned.spec)):
         message = f"pinned for an older manifest: {changes(pinned.spec, pinned.pin)}"
-        yield Finding((), message, f"`python -m registry lock {pinned.name}` updates the pin")
+        yield Finding((), message, f"`registry lock {pinned.name}` updates the pin")
 
 
 def orphaned_pins(content: LockContent, names: Container[str]) -> Iterator[Problem]:

@@ -39,8 +39,8 @@ PIN_FORMAT = 1
 
 # Half a million pins. A larger file is not a lockfile and must not exhaust memory.
 _MAX_BYTES = 1 << 28
-_RELOCK = "take either side, or leave it, and run `python -m registry lock`"
-_FIX = "fix it, or remove the file and run `python -m registry lock`"
+_RELOCK = "take either side, or leave it, and run `registry lock`"
+_FIX = "fix it, or remove the file and run `registry lock`"
 
 # In Python's `re`, `$` alone also matches before a line break at the end.
 _END = r"$(?!\n)"

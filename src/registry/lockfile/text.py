@@ -16,7 +16,7 @@ __all__ = ["HEADER", "chunks", "conflict_line", "conflict_sides", "dump"]
 
 HEADER = """\
 # yaml-language-server: $schema=schemas/lock.schema.json
-# Written by `python -m registry lock`. Review it like code; don't edit it.
+# Written by `registry lock`. Review it like code; don't edit it.
 version: 1
 """
 _BLOCK = r"(?m)^  \S"

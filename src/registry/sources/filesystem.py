@@ -222,7 +222,7 @@ def offline_error(location: str) -> OfflineError:
     """Return the error for a source that can't be read without a request."""
     return OfflineError(
         f"{public_location(location)}: not in the cache, and requests are disabled (offline; run"
-        " `python -m registry sync` once while online)"
+        " `registry sync` once while online)"
     )
 
 

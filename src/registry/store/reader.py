@@ -60,9 +60,7 @@ class SampleFile:
             data = pa.memory_map(str(path))
             self._reader = pa.ipc.open_file(data)
         except (pa.ArrowException, OSError) as error:
-            raise CacheError(
-                f"{path}: can't be read: {error} (python -m registry cache clear)"
-            ) from error
+            raise CacheError(f"{path}: can't be read: {error} (registry cache clear)") from error
         self._path, self._shape = path, [list(batch) for batch in batches]
         # From `meta.json`, so that opening a dataset reads no batch to find its length.
         shape = np.array(batches, dtype=np.int64).reshape(-1, 2)

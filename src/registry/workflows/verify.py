@@ -35,7 +35,7 @@ from registry.manifest.source import Source, is_commit
 from registry.sources.facts import FileFacts, Missing, SourceFacts, is_unreachable
 from registry.sources.pins import Pins, SourcePin
 from registry.sources.source_type import reader_of
-from registry.workflows.lock import first_columns
+from registry.workflows.make_pin import first_columns
 
 if TYPE_CHECKING:
     from registry.catalog.catalog import Catalog
@@ -258,7 +258,7 @@ def _since_locked(
     locked = PinnedSources(
         dataset=spec.name, folder=spec.folder, sources=pin.sources, complete=False
     )
-    upgrade = f"`python -m registry lock --upgrade {spec.name}` pins it"
+    upgrade = f"`registry lock --upgrade {spec.name}` pins it"
     repository = source.repository
     if repository is not None and not is_commit(repository.revision) and facts.revision:
         before = locked.revision(repository)

@@ -558,7 +558,7 @@ def test_help_has_an_example(capsys: Capsys) -> None:
     assert main(["add", "--help"]) == 0
     out = capsys.readouterr().out
 
-    assert "Example: python -m registry add" in out
+    assert "Example: registry add" in out
     assert "--hf" in out
     assert "--file" in out
     assert "--dry-run" in out

@@ -306,11 +306,11 @@ def test_check_reports_stale_pins_and_writes_nothing(own: Catalog) -> None:
     result = own.lock("--check")
     assert result.code == 1
     assert result.out == [
-        "new: is not pinned (`python -m registry lock new` pins it)",
-        "qa: is pinned but in no manifest (`python -m registry lock` drops it)",
+        "new: is not pinned (`registry lock new` pins it)",
+        "qa: is pinned but in no manifest (`registry lock` drops it)",
         (
             "qa-one: is pinned for an older manifest: its sources are those pinned, but its"
-            " mapping, transforms or view changed (`python -m registry lock qa-one` pins it)"
+            " mapping, transforms or view changed (`registry lock qa-one` pins it)"
         ),
         "datasets.lock: 3 differences (2 pins)",
     ]
@@ -326,7 +326,7 @@ def test_check_compares_local_files(own: Catalog) -> None:
     assert result.code == 1
     assert result.out[0] == (
         f"qa: {own.folder / 'qa.csv'} differs from its pin"
-        " (`python -m registry lock --upgrade qa` pins its present content)"
+        " (`registry lock --upgrade qa` pins its present content)"
     )
 
 
@@ -360,7 +360,7 @@ def test_check_makes_no_request(own: Catalog, https: Https) -> None:
 
 
 def test_show_prints_the_pin(own: Catalog) -> None:
-    assert own.run("show", "qa").out[-2] == "# not pinned (python -m registry lock qa)"
+    assert own.run("show", "qa").out[-2] == "# not pinned (registry lock qa)"
     assert own.run("show", "qa", "--json").json["pin"] is None
     own.lock()
     short = own.pins["qa"].sources[0].short
@@ -369,7 +369,7 @@ def test_show_prints_the_pin(own: Catalog) -> None:
     assert (shown["samples"], shown["stale"]) == (3, False)
     own.write("qa", QA.replace("target: a", "target: q"))
     assert own.run("show", "qa").out[-2] == (
-        f"# pinned for an older manifest: {short}, 3 samples (python -m registry lock qa)"
+        f"# pinned for an older manifest: {short}, 3 samples (registry lock qa)"
     )
     assert own.run("show", "qa", "--json").json["pin"]["stale"] is True
 
@@ -378,7 +378,7 @@ def test_show_prints_the_pin(own: Catalog) -> None:
 def test_verbs_refuse_unpinned_datasets_when_locked(
     own: Catalog, verb: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refusal = "datasets.lock does not pin it (`python -m registry lock qa` does)"
+    refusal = "datasets.lock does not pin it (`registry lock qa` does)"
     for flag in ("--locked", "--frozen"):
         result = own.run(*verb, flag)
         assert result.code == 1

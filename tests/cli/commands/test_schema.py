@@ -88,12 +88,12 @@ def test_fix_names_the_copies_that_the_readme_makes(
     root = catalog_root({"qa": MANIFEST})
     (root / "qa.csv").write_text("q\nOne?\n", encoding="utf-8")
     monkeypatch.chdir(root)
-    made = re.findall(r"python -m registry schema (\w+) +> (schemas/\S+)", README)
+    made = re.findall(r"registry schema (\w+) +> (schemas/\S+)", README)
     assert [name for name, _ in made] == ["manifest", "index", "lock"]
     os.mkdir("schemas")
     for name, file in made:
         Path(file).write_text(printed(capsys, name), encoding="utf-8")
-    assert "python -m registry validate --fix --select schema-line\n" in README
+    assert "registry validate --fix --select schema-line\n" in README
     assert main(["validate", "--fix", "--select", "schema-line"]) == 0
     line = "# yaml-language-server: $schema="
     assert (

@@ -68,7 +68,7 @@ def test_every_key_of_a_manifest_is_shown(run: Run, own: Path) -> None:
 
 
 def test_last_line_shows_whether_samples_are_cached(run: Run, own: Path, cache_dir: Path) -> None:
-    assert run("show", "qa").lines[-1] == "# not cached (python -m registry sync qa)"
+    assert run("show", "qa").lines[-1] == "# not cached (registry sync qa)"
     assert run("show", "qa", "--json").json["cache"] is None
     run("sync", "qa")
     last = run("show", "qa").lines[-1]

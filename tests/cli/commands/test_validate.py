@@ -413,7 +413,7 @@ def test_pin_of_a_changed_manifest_is_stale_until_it_is_locked(
     write(locked, "m/a.yaml", LOCKED + "    limit: 1\n")
     stale = (
         "m/a.yaml:2:3 $.datasets.qa: warning: pinned for an older manifest: its sources are those"
-        " pinned, but its mapping, transforms or view changed (`python -m registry lock qa`"
+        " pinned, but its mapping, transforms or view changed (`registry lock qa`"
         " updates the pin)"
     )
     said = run()

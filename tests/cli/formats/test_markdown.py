@@ -110,7 +110,7 @@ def test_dataset_that_does_not_fit_is_shown_without_examples() -> None:
 
 def test_part_that_is_too_long_is_replaced_by_a_hint() -> None:
     markdown = as_markdown(diff_of(not_compared=tuple(map(str, range(99)))), max_bytes=550)
-    assert "…too long to show here: run `python -m registry diff` to see it." in markdown
+    assert "…too long to show here: run `registry diff` to see it." in markdown
 
 
 def test_new_warnings_stand_below_the_samples() -> None:

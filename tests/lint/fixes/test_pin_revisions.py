@@ -84,7 +84,7 @@ def test_commit_is_written_and_nothing_else_changes(before: str, after: str, pin
     assert file.text == after
     assert file.document == parse_yaml(after, file="m.yaml")
     assert (len(done), left) == (1, [])
-    assert "`python -m registry lock d` updates the pin" in done[0]
+    assert "`registry lock d` updates the pin" in done[0]
     assert pin_revisions(file, Lock({"d": pinned})) == (file, [], []), "once is enough"
 
 

@@ -31,7 +31,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 @click.command(
     "add",
     # \b keeps the line complete on a narrow terminal, so that it can be copied.
-    epilog="\b\nExample: python -m registry add my-qa --file data/questions.csv",
+    epilog="\b\nExample: registry add my-qa --file data/questions.csv",
 )
 @click.argument("name")
 @click.option("--hf", "path", metavar="PATH", help="A dataset repository on the Hub: owner/name.")

@@ -11,7 +11,7 @@ from registry.cli.output import print_json, print_table, size_text
 __all__ = ["command"]
 
 
-@click.group("cache", epilog="Example: python -m registry cache list")
+@click.group("cache", epilog="Example: registry cache list")
 def command() -> None:
     """Inspect or clear the cache."""
 
@@ -20,14 +20,14 @@ def _open() -> Cache:
     return Cache(options.settings_of(None).cache_dir)
 
 
-@command.command("dir", epilog="Example: du -sh $(python -m registry cache dir)")
+@command.command("dir", epilog="Example: du -sh $(registry cache dir)")
 def show_folder() -> int:
     """Print the folder of the cache. REGISTRY_CACHE_DIR sets it."""
     print(_open().root)
     return CLEAN
 
 
-@command.command("list", epilog="Example: python -m registry cache list --json")
+@command.command("list", epilog="Example: registry cache list --json")
 @options.as_json
 def list_entries(as_json: bool) -> int:
     """List the datasets in the cache."""
@@ -49,7 +49,7 @@ def list_entries(as_json: bool) -> int:
     return CLEAN
 
 
-@command.command("clear", epilog="Example: python -m registry cache clear --yes")
+@command.command("clear", epilog="Example: registry cache clear --yes")
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @options.as_json
 def clear(yes: bool, as_json: bool) -> int:

@@ -16,7 +16,7 @@ __all__ = ["command"]
 _KEYS = ("name", "description", "homepage", "license", "tags")
 
 
-@click.command("list", epilog="Example: python -m registry list --tag mcq")
+@click.command("list", epilog="Example: registry list --tag mcq")
 @options.tags
 @options.as_json
 @options.root

@@ -21,9 +21,9 @@ __all__ = ["command"]
 
 
 _EXAMPLES = """\b
-Example: python -m registry preview demo-chat -n 2
-python -m registry preview demo-chat --json
-python -m registry preview demo-mcq --from registry/data/demo-mcq.csv
+Example: registry preview demo-chat -n 2
+registry preview demo-chat --json
+registry preview demo-mcq --from registry/data/demo-mcq.csv
 """
 
 

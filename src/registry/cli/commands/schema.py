@@ -11,9 +11,9 @@ from registry.manifest.schema import SCHEMAS, SchemaName, schema_text
 __all__ = ["command"]
 
 _EXAMPLES = """\b
-Example: python -m registry schema
-python -m registry schema manifest > schemas/manifest.schema.json
-python -m registry schema index > schemas/index.schema.json
+Example: registry schema
+registry schema manifest > schemas/manifest.schema.json
+registry schema index > schemas/index.schema.json
 """
 
 

@@ -34,9 +34,9 @@ __all__ = ["command"]
 _SHOWN_SOURCES = 3
 
 _EXAMPLES = """\b
-Example: python -m registry show demo-mcq-small
-python -m registry show demo-mcq-small --call
-python -m registry show demo-mcq-small --origin
+Example: registry show demo-mcq-small
+registry show demo-mcq-small --call
+registry show demo-mcq-small --origin
 """
 
 
@@ -91,7 +91,7 @@ def command(
     print(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100), end="")
     print(f"# {_pin_line(name, pin, stale=stale)}")
     if entry is None:
-        print(f"# not cached (python -m registry sync {name})")
+        print(f"# not cached (registry sync {name})")
     else:
         samples = entry.meta["samples"]
         print(f"# cached: {count_text(samples, 'sample')}, {size_text(entry.size)}, {entry.folder}")
@@ -102,14 +102,14 @@ def command(
 
 def _pin_line(name: str, pin: Pin | None, *, stale: bool) -> str:
     if pin is None:
-        return f"not pinned (python -m registry lock {name})"
+        return f"not pinned (registry lock {name})"
     versions = ", ".join(source.short for source in pin.sources[:_SHOWN_SOURCES])
     more = len(pin.sources) - _SHOWN_SOURCES
     text = (
         f"{versions}{f' and {more} more' if more > 0 else ''}, {count_text(pin.samples, 'sample')}"
     )
     if stale:
-        return f"pinned for an older manifest: {text} (python -m registry lock {name})"
+        return f"pinned for an older manifest: {text} (registry lock {name})"
     return f"pinned: {text}"
 
 

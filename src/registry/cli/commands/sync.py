@@ -21,7 +21,7 @@ _STATUSES = ("built", "cached", "failed")
 
 @click.command(
     "sync",
-    epilog="\b\nExample: python -m registry sync demo-mcq\npython -m registry sync --tag demo",
+    epilog="\b\nExample: registry sync demo-mcq\nregistry sync --tag demo",
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @options.tags

@@ -25,10 +25,10 @@ __all__ = ["command"]
 _LISTED = ("id", "family", "reason", "severity", "blocking", "default", "fixable")
 """The attributes of a rule that `--rules --json` prints."""
 _EXAMPLES = """\b
-Example: python -m registry validate registry/demo.yaml
-python -m registry validate --select secrets,unpinned-revision
-python -m registry validate --fix registry
-python -m registry validate --format sarif > problems.sarif
+Example: registry validate registry/demo.yaml
+registry validate --select secrets,unpinned-revision
+registry validate --fix registry
+registry validate --format sarif > problems.sarif
 
 \b
 Ignore a problem with a comment at the end of its line, or above it:

@@ -23,7 +23,7 @@ _STATUSES = ("ok", "drift", "failed")
 
 @click.command(
     "verify",
-    epilog="\b\nExample: python -m registry verify demo-mcq\npython -m registry verify --tag demo",
+    epilog="\b\nExample: registry verify demo-mcq\nregistry verify --tag demo",
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @options.tags

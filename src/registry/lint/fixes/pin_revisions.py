@@ -49,7 +49,7 @@ def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[st
             left.append(f"the revision {commit} can't be written into {place}")
             continue
         file = changed
-        lock_again = f"`python -m registry lock {name}` updates the pin"
+        lock_again = f"`registry lock {name}` updates the pin"
         done.append(f"took the revision of {place} from datasets.lock ({lock_again})")
     return file, done, left
 
