@@ -135,7 +135,7 @@ class CatalogReader:
         problems = parsed.problems
         if not problems:  # an invalid index permits nothing
             self.permissions[path] = permissions_of(document)
-        elif not any(patterns):
+        elif not any(patterns) and any(map(_hides_includes, problems)):
             problems = (_with_hint(problems[0], "until then no manifest is checked"), *problems[1:])
         self.problems.extend(map(LocatedProblem, problems))
         included = find_included(patterns, path.parent)
@@ -188,6 +188,11 @@ def _patterns(index: Document) -> list[str]:
     patterns = index.value.get("include") if isinstance(index.value, dict) else None
     items = patterns if isinstance(patterns, list) else []
     return [item if isinstance(item, str) else "" for item in items]
+
+
+def _hides_includes(problem: Problem) -> bool:
+    """Return whether a problem of an index may be why it seems to include nothing."""
+    return may_hide_datasets(problem) or problem.path == "$" or problem.path.startswith("$.include")
 
 
 def _with_hint(problem: Problem, hint: str) -> Problem:
