@@ -158,7 +158,9 @@ def test_pin_for_an_older_manifest_pins_only_its_recorded_sources(old: Pin) -> N
 def test_unpinned_dataset_is_looked_up_or_rejected() -> None:
     assert pin_sources(SPEC, None) is None
     for options in ({"locked": True}, {"frozen": True}):
-        with pytest.raises(LockStaleError, match=r"datasets\.lock does not pin it \(`registry lock d`"):
+        with pytest.raises(
+            LockStaleError, match=r"datasets\.lock does not pin it \(`registry lock d`"
+        ):
             pin_sources(SPEC, None, **options)
 
 

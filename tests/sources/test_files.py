@@ -133,7 +133,9 @@ def test_a_remote_file_is_downloaded_once_and_taken_from_the_lock_without_a_requ
 
 def test_offline_an_unknown_file_is_an_error(https: Https, context: SourceContext) -> None:
     offline = SourceContext(cache=context.cache, offline=True)
-    message = r"a\.csv\?…: not in the cache, and requests are disabled \(offline; run `registry sync`"
+    message = (
+        r"a\.csv\?…: not in the cache, and requests are disabled \(offline; run `registry sync`"
+    )
     with pytest.raises(OfflineError, match=message):
         pin_files([https.put("/a.csv", b"x") + "?sig=1"], {}, offline)
     with pytest.raises(OfflineError):

@@ -9,6 +9,8 @@ import click
 from registry.cache import Cache
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.formats.diff import FORMATS
+from registry.cli.output import print_line
+from registry.cli.streams import unescaped
 from registry.diff.compare import compare
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
@@ -79,7 +81,7 @@ def command(
         build=build,
         offline=settings.offline,
         examples=examples,
-        announce=lambda text: print(text, file=sys.stderr),
+        announce=lambda text: print_line(text, err=True),
     )
     try:
         with open_snapshots(base, head, settings.index) as (old, new):
@@ -87,6 +89,9 @@ def command(
             diff = with_samples(keys, old, new, sampling)
     except RevisionError as error:
         raise click.UsageError(str(error)) from error
-    for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
-        print(line)
+    terminal = sys.stdout.isatty()
+    # On a terminal some text is colored; what comes from the catalogs is escaped.
+    out = unescaped(sys.stdout) if terminal else sys.stdout
+    for line in FORMATS["json" if as_json else form](diff, terminal):
+        print(line, file=out)
     return CLEAN if diff.is_clean else PROBLEMS

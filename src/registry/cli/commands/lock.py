@@ -11,7 +11,7 @@ import registry
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.output import print_error, print_json, print_warnings
+from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, count_text
 from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
@@ -120,12 +120,12 @@ def _print(
 ) -> None:
     for one in results:
         if one.status in _VERBS and one.pin is not None:
-            print(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
+            print_line(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
         elif one.status == "moved":
-            print(f"{one.name}: {one.change}")
+            print_line(f"{one.name}: {one.change}")
         print_warnings(one.name, one.warnings)
     for name in dropped:
-        print(f"{name}: dropped, it is in no manifest")
+        print_line(f"{name}: dropped, it is in no manifest")
     for one in failed:
         kept = " (its old pin is kept)" if one.pin is not None else ""
         print_error(one.name, f"{one.error}{kept}")
@@ -137,7 +137,7 @@ def _print(
         listed = ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
         if names:
             counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
-    print(f"{path}: {', '.join(counts)}")
+    print_line(f"{path}: {', '.join(counts)}")
 
 
 def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_json: bool) -> int:
@@ -151,8 +151,8 @@ def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_
         print_json([vars(one) for one in found])
         return PROBLEMS if found else CLEAN
     for one in found:
-        print(one)
+        print_line(one)
     state = count_text(len(found), "difference") if found else "fresh"
     pins = "no such file" if lock is None else count_text(len(lock.pins), "pin")
-    print(f"{display_path(path)}: {state} ({pins})")
+    print_line(f"{display_path(path)}: {state} ({pins})")
     return PROBLEMS if found else CLEAN
