@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.errors import LockError
 from registry.load import (
@@ -48,45 +49,45 @@ def spec(tmp_path: Path) -> Spec:
 
 
 def test_samples_are_built_once(spec: Spec, cache: Cache) -> None:
-    built, opened = load(spec(), cache), load(spec(), cache)
+    built, opened = load(spec(), cache, boundary=UNBOUNDED), load(spec(), cache, boundary=UNBOUNDED)
     assert (built.cached, opened.cached) == (False, True)
     assert built.entry.folder == opened.entry.folder
     assert [sample.input for sample in opened.dataset] == ["a", "b"]
-    assert not load(spec(), cache, refresh=True).cached
+    assert not load(spec(), cache, boundary=UNBOUNDED, refresh=True).cached
 
 
 def test_views_of_one_dataset_share_their_samples(spec: Spec, cache: Cache) -> None:
-    whole = load(spec(), cache)
-    shuffled = load(spec(view={"shuffle": True, "seed": 1, "limit": 1}), cache)
+    whole = load(spec(), cache, boundary=UNBOUNDED)
+    shuffled = load(spec(view={"shuffle": True, "seed": 1, "limit": 1}), cache, boundary=UNBOUNDED)
     assert shuffled.cached
     assert shuffled.entry.folder == whole.entry.folder
     assert len(shuffled.dataset) == 1
 
 
 def test_samples_that_differ_from_the_lock_are_an_error(spec: Spec, cache: Cache) -> None:
-    result = load(spec(), cache)
+    result = load(spec(), cache, boundary=UNBOUNDED)
     (file,) = result.pins.sources[0].files
     locked = LockedSource(location="data.jsonl", sha256=file.sha256, size=file.size)
     pin = Pin(spec="sha256:" + "0" * 64, sources=(locked,), samples=2, columns=(), ordered="sha256:" + "1" * 64, unordered="sha256:" + "2" * 64, format=PIN_FORMAT)  # fmt: skip
     lock = PinnedSources(dataset="d", folder=spec().folder, sources=(locked,), samples=pin)
     with pytest.raises(LockError, match=r"d: its sources match datasets\.lock, its samples differ"):  # fmt: skip
-        load(spec(), cache, lock=lock)
+        load(spec(), cache, boundary=UNBOUNDED, lock=lock)
     remember_pinned(result, pin, cache)
-    assert load(spec(), cache, lock=lock).cached
+    assert load(spec(), cache, boundary=UNBOUNDED, lock=lock).cached
 
 
 def test_cached_samples_are_found_without_building(spec: Spec, cache: Cache) -> None:
-    assert find_cached(spec(), cache) is None
-    assert open_cached(spec(), cache) is None
-    entry = load(spec(), cache).entry
-    found = find_cached(spec(), cache)
+    assert find_cached(spec(), cache, boundary=UNBOUNDED) is None
+    assert open_cached(spec(), cache, boundary=UNBOUNDED) is None
+    entry = load(spec(), cache, boundary=UNBOUNDED).entry
+    found = find_cached(spec(), cache, boundary=UNBOUNDED)
     assert found is not None
     assert found.folder == entry.folder
-    opened = open_cached(spec(view={"limit": 1}), cache)
+    opened = open_cached(spec(view={"limit": 1}), cache, boundary=UNBOUNDED)
     assert opened is not None
     assert [sample.input for sample in opened] == ["a"]
     (spec().folder / "data.jsonl").unlink()
-    assert find_cached(spec("x").__class__(name="d", folder=Path(), source=_missing()), cache) is None  # fmt: skip
+    assert find_cached(spec("x").__class__(name="d", folder=Path(), source=_missing()), cache, boundary=UNBOUNDED) is None  # fmt: skip
 
 
 def _missing() -> Any:
@@ -106,7 +107,7 @@ def test_preview_caches_no_samples(spec: Spec, cache: Cache) -> None:
 
 def test_source_is_inspected_without_a_manifest(spec: Spec, cache: Cache) -> None:
     folder = spec().folder
-    context = SourceContext(cache=cache)
+    context = SourceContext(boundary=UNBOUNDED, cache=cache)
     pinned, records = inspect_source({"type": "json", "path": "data.jsonl"}, folder, context)
     assert records == [{"input": "a"}, {"input": "b"}]
     assert [file.size for file in pinned.files] == [30]

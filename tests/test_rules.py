@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.preview import samples_in_order
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog
@@ -300,7 +301,7 @@ NEIGHBOURS = {
     "secret-in-url": ("?X-Amz-Signature=abc", "?X-Amz-Date=abc"),
     "bad-expression": ("regex: '('", "regex: '(.)'"),
     "mapper-and-fields": ("mapper: 'p:f', ", ""),
-    "untrusted-mapper": ("version: 1", "version: 1\ntrust: [p]"),
+    "untrusted-mapper": ("version: 1", "version: 1\ntrust: ['p:f']"),
     "unknown-column": ("target: [a]", "target: [q]"),
     "plain-http": ("http://", "https://"),
     "unpinned-revision": ("split: t", f"split: t, revision: {COMMIT}"),
@@ -371,7 +372,11 @@ def test_dataset_with_a_blocking_problem_cannot_be_used(found: Found, case: Case
 def use(catalog: Catalog, name: str) -> None:
     """Resolve and compile as for reading records; there is no file to read."""
     spec = catalog[name]
-    samples_in_order(spec, Pins(()), SourceContext(cache=Cache(Path("nowhere")), offline=True))
+    samples_in_order(
+        spec,
+        Pins(()),
+        SourceContext(boundary=UNBOUNDED, cache=Cache(Path("nowhere")), offline=True),
+    )
 
 
 @pytest.mark.parametrize(

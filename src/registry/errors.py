@@ -8,6 +8,7 @@ RegistryError
 ├ SourceError               the bytes of a source can't be obtained
 │ ├ OfflineError            a request is needed, but requests are disabled
 │ ├ AccessError             the source denies access
+│ ├ ReachError              the boundary of the catalog excludes the location
 │ ├ DigestMismatchError     the bytes of the source differ from those that datasets.lock pins
 │ └ MissingDependencyError  a package that the source needs is not installed
 ├ DecodeError               a file has an invalid format (also a ValueError): file, line
@@ -44,6 +45,7 @@ __all__ = [
     "MissingDependencyError",
     "OfflineError",
     "Problem",
+    "ReachError",
     "RegistryError",
     "RevisionError",
     "Severity",
@@ -200,6 +202,10 @@ class OfflineError(SourceError):
 
 class AccessError(SourceError):
     """The source denies access: credentials are missing, wrong or insufficient."""
+
+
+class ReachError(SourceError):
+    """A manifest names a location that neither the root index nor the user allows."""
 
 
 class DigestMismatchError(SourceError):

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.build.plan import plan
 from registry.cache import Cache, CacheEntry
@@ -109,7 +110,13 @@ def get_dataset(
     lock = _pinned_sources(name, catalog, settings, spec, overrides, source)
     with catalog.locating(name):
         result = load(
-            spec, Cache(settings.cache_dir), offline=settings.offline, refresh=refresh, lock=lock
+            spec,
+            Cache(settings.cache_dir),
+            # A location in a call is the user's own word.
+            boundary=catalog.boundary if source is None else UNBOUNDED,
+            offline=settings.offline,
+            refresh=refresh,
+            lock=lock,
         )
     call = {"offline": offline, "locked": locked, "frozen": frozen, "source": source, **overrides}
     result.dataset.origin = CachedSamples(
@@ -147,6 +154,7 @@ def load(
     spec: DatasetSpec,
     cache: Cache,
     *,
+    boundary: Boundary,
     offline: bool = False,
     refresh: bool = False,
     verify: bool = False,
@@ -159,6 +167,7 @@ def load(
     Args:
         spec: The dataset.
         cache: Where samples are stored.
+        boundary: What it may reach.
         offline: Make no request.
         refresh: Build again, even if the samples are cached.
         verify: Compare the digest of cached samples; otherwise only their size is compared.
@@ -174,7 +183,9 @@ def load(
 
     unpinned = not offline and (lock is None or not lock.complete)
     rebuild = refresh or (unpinned and any(source.builds_anew for source in spec.sources))
-    context = SourceContext(cache=cache, offline=offline, refresh=rebuild, lock=lock, report=report)
+    context = SourceContext(
+        boundary=boundary, cache=cache, offline=offline, refresh=rebuild, lock=lock, report=report
+    )
     decided = plan(spec, context, verify=verify, full=full)
     try:
         result = execute(decided, spec, context)
@@ -196,33 +207,33 @@ def sample_warnings(spec: DatasetSpec, entry: CacheEntry) -> list[QualityWarning
 
 
 def find_cached(
-    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
 ) -> CacheEntry | None:
     """Return the cached samples of a dataset, or None. Makes no request."""
-    return _find(spec, cache, lock)[1]
+    return _find(spec, cache, lock, boundary)[1]
 
 
 def open_cached(
-    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
 ) -> ArrowDataset | None:
     """Open a dataset if its samples are cached, else return None. Makes no request."""
     from registry.build.open import Opening, open_entry
 
-    fingerprint, entry = _find(spec, cache, lock)
+    fingerprint, entry = _find(spec, cache, lock, boundary)
     return None if entry is None else open_entry(Opening.of(spec), entry, cache, fingerprint)
 
 
 def preview_records(
     spec: DatasetSpec, cache: Cache, count: int
 ) -> tuple[list[Sample], dict[str, Any]]:
-    """Return the first samples of local files, without requests, view or cache.
+    """Return the first samples of local files that the user names, without view or cache.
 
     The second item describes them as `meta.json` does a cached dataset.
     """
     from registry.build.open import Opening, finisher
     from registry.build.preview import preview_samples
 
-    context = SourceContext(cache=cache, offline=True)
+    context = SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
     samples, meta = preview_samples(spec, pin_all(spec, context), context, count)
     finish = finisher(Opening.of(spec))
     return samples if finish is None else list(map(finish, samples)), meta
@@ -281,11 +292,12 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
 
 
 def _find(
-    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None, boundary: Boundary
 ) -> tuple[str, CacheEntry | None]:
     try:
-        pins = pin_all(spec, SourceContext(cache=cache, offline=True, lock=lock))
-    except (SourceError, LockStaleError):
+        context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
+        pins = pin_all(spec, context)
+    except (SourceError, LockError):
         return "", None
     fingerprint = samples_fingerprint(spec, pins)
     return fingerprint, cache.find("samples", fingerprint)

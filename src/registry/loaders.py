@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from registry.base.locations import local_path, public_location, unpacked_suffix
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.file_references import resolve_files, resolver
 from registry.decode import decode
 from registry.decode.json_records import read_json_by
@@ -273,6 +274,8 @@ def hf_dataset(
 
 
 def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetRecord]:
+    from msgspec.structs import replace
+
     from registry.cache import Cache
     from registry.settings import Settings
     from registry.sources.hub import pin_hub
@@ -280,10 +283,12 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetReco
     from registry.sources.pins import SourceContext
 
     settings = Settings.from_environment()
-    context = SourceContext(cache=Cache(settings.cache_dir), offline=settings.offline)
+    context = SourceContext(
+        boundary=UNBOUNDED, cache=Cache(settings.cache_dir), offline=settings.offline
+    )
     pinned = pin_hub(source, context, **extra)
     if not source.cached and pinned.revision != source.revision:
-        context = SourceContext(cache=context.cache, offline=context.offline, refresh=True)
+        context = replace(context, refresh=True)
     return list(decode(fetch_hub(source, pinned, context, **extra), source))
 
 

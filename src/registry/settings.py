@@ -31,6 +31,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     frozen: bool = False
     """Use the pins of the lockfile even if the manifest differs, and look nothing up."""
 
+    allow_paths: tuple[str, ...] = ()
+    """Absolute paths of files and folders that manifests may read, beside the catalog's own."""
+
     @property
     def lock_file(self) -> Path:
         """The lockfile of the catalog."""
@@ -49,7 +52,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Combine arguments and environment; an argument other than None takes precedence.
 
         Reads REGISTRY_ROOT, REGISTRY_CACHE_DIR, REGISTRY_OFFLINE, HF_HUB_OFFLINE,
-        REGISTRY_LOCKED and REGISTRY_FROZEN.
+        REGISTRY_LOCKED, REGISTRY_FROZEN and REGISTRY_ALLOW_PATHS, whose paths are separated as
+        those of PATH.
         """
         given = root or environ.get("REGISTRY_ROOT")
         index = Path(given).expanduser().absolute() if given else find_root(Path.cwd())
@@ -65,6 +69,11 @@ class Settings(Struct, frozen=True, kw_only=True):
             offline=_switch(offline, environ, "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"),
             locked=_switch(locked, environ, "REGISTRY_LOCKED"),
             frozen=_switch(frozen, environ, "REGISTRY_FROZEN"),
+            allow_paths=tuple(
+                os.path.abspath(os.path.expanduser(path))
+                for path in environ.get("REGISTRY_ALLOW_PATHS", "").split(os.pathsep)
+                if path
+            ),
         )
 
 

@@ -430,6 +430,7 @@ def test_concurrent_builds_without_a_lock_do_not_interfere(
 
 DIE = """
 import os, signal, sys
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.load import load
@@ -439,7 +440,7 @@ def die(progress):
     if progress.stage == sys.argv[3]:
         os.kill(os.getpid(), signal.SIGKILL)
 
-load(Catalog.open(sys.argv[1])["data"], Cache(Path(sys.argv[2])), report=die)
+load(Catalog.open(sys.argv[1])["data"], Cache(Path(sys.argv[2])), boundary=UNBOUNDED, report=die)
 """
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.fingerprint import pin_all
 from registry.cache import Cache
 from registry.decode.stream import SourceBytes
@@ -46,7 +47,7 @@ def prepare(tmp_path: Path) -> Prepare:
             paths.append(str(path))
         source = {"type": "json", "path": paths}
         spec = to_spec({"name": "d", "source": source, "folder": tmp_path, **keys})
-        context = SourceContext(cache=Cache(tmp_path / "cache"))
+        context = SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
         return Prepared(spec, pin_all(spec, context), context)
 
     return make

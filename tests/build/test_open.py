@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.open import Opening, finisher
 from registry.cache import Cache
 from registry.load import load
@@ -31,7 +32,7 @@ def spec(folder: Path, **keys: Any) -> DatasetSpec:
 
 
 def opened(folder: Path, **view: Any) -> Any:
-    return load(spec(folder, view=view), Cache(folder / "cache")).dataset
+    return load(spec(folder, view=view), Cache(folder / "cache"), boundary=UNBOUNDED).dataset
 
 
 def test_a_view_orders_limits_and_numbers(folder: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.fingerprint import first_fingerprint, pin_all, samples_fingerprint
 from registry.build.plan import Plan, first_samples, plan
 from registry.cache import Cache
@@ -26,7 +27,7 @@ LINES = b"".join(b'{"input": "%d"}\n' % number for number in range(9))
 
 @pytest.fixture
 def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(cache=Cache(tmp_path / "cache"))
+    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_all_samples_are_built_if_requested_or_refreshed(
     data: Path, context: SourceContext
 ) -> None:
     assert plan(spec(data), context, full=True).scope == "all"
-    refresh = SourceContext(cache=context.cache, refresh=True)
+    refresh = SourceContext(boundary=UNBOUNDED, cache=context.cache, refresh=True)
     assert plan(spec(data), refresh).scope == "all"
 
 
@@ -140,11 +141,11 @@ def test_damaged_samples_are_built_again_when_verified(data: Path, context: Sour
 def test_pinned_first_samples_are_found_by_their_pins(data: Path, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     wanted = spec(data)
-    (pinned,) = pin_all(wanted, SourceContext(cache=cache)).sources
+    (pinned,) = pin_all(wanted, SourceContext(boundary=UNBOUNDED, cache=cache)).sources
     (file,) = pinned.files
     locked = LockedSource(location=str(data), sha256=file.sha256, size=file.size)
     lock = PinnedSources(dataset="d", folder=Path("/"), sources=(locked,))
-    context = SourceContext(cache=cache, lock=lock)
+    context = SourceContext(boundary=UNBOUNDED, cache=cache, lock=lock)
     put(cache, first_fingerprint(wanted, pin_all(wanted, context), 2))
     assert plan(wanted, context).scope == "cached"
     data.write_bytes(LINES.replace(b"1", b"x"))
@@ -180,7 +181,7 @@ def test_a_branch_is_looked_up_once(hub: HubEmulator, context: SourceContext) ->
 
 
 def test_without_requests_an_unknown_file_is_an_error(https: Https, context: SourceContext) -> None:
-    offline = SourceContext(cache=context.cache, offline=True)
+    offline = SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
     with pytest.raises(OfflineError, match=r"big\.jsonl: not in the cache"):
         plan(spec(https.put("/big.jsonl", LINES)), offline)
     assert https.requests == []

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from registry import DatasetNotFoundError, ManifestError, list_datasets
 from registry.base.best_effort import best_effort_path, write_best_effort
 from registry.base.file_state import FileState
+from registry.boundary.boundary import Boundary
 from registry.catalog.cache import load_compiled
 from registry.catalog.cached_files import (
     CachedFile,
@@ -198,10 +199,10 @@ def test_changed_files_are_detected(root: Path, how: Callable[[Path], list[str]]
 
 def test_changed_defaults_and_trust_are_detected(root: Path) -> None:
     assert Catalog.open()["two"].license is None
-    write(root / "datasets.yaml", f"{INDEX}defaults: {{license: mit}}\ntrust: [pkg]\n")
+    write(root / "datasets.yaml", f"{INDEX}defaults: {{license: mit}}\ntrust: ['pkg:f']\n")
     catalog = Catalog.open()
     assert catalog["two"].license == "mit"
-    assert catalog.trust == {"pkg"} == Catalog.open().trust
+    assert catalog.boundary.trust == {"pkg:f"} == Catalog.open().boundary.trust
 
 
 def test_newly_installed_package_is_detected(
@@ -546,7 +547,7 @@ def all_of(catalog: Catalog) -> dict[str, Any]:
         "specs": {name: spec(name) for name in catalog},
         "tags": {name: catalog.tags_of(name) for name in catalog},
         "problems": catalog.problems,
-        "trust": catalog.trust,
+        "trust": catalog.boundary.trust,
         "check": check(catalog),
     }
 
@@ -560,11 +561,13 @@ def test_warm_catalog_equals_cold_catalog_and_uncached_reader(root: Path, seed: 
         write(root / "m" / f"{number}.yaml", text)
     defaults = chance.choice(["", "defaults: {tags: [d], source: {hf: {name: n}}}\n"])
     inline = chance.choice(["", dataset("a"), dataset("inline")])
-    write(root / "datasets.yaml", f"{INDEX}trust: [pkg]\n{defaults}{inline}")
+    write(root / "datasets.yaml", f"{INDEX}trust: ['pkg:f']\n{defaults}{inline}")
     reader = CatalogReader(read_uncached)
     reader.read_index(root / "datasets.yaml")
     problems = tuple(one.displayed(str) for one in reader.problems)
-    expected = Catalog(root / "datasets.yaml", reader.entries, problems, frozenset({"pkg"}))
+    expected = Catalog(
+        root / "datasets.yaml", reader.entries, problems, Boundary(trust=frozenset({"pkg:f"}))
+    )
     cold, warm = Catalog.open(), Catalog.open()
     assert all_of(cold) == all_of(expected)
     assert all_of(warm) == all_of(expected)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.load import load
@@ -125,4 +126,4 @@ def build(
     )
     if not view:
         spec = replace(spec, view=View(auto_id=spec.view.auto_id))
-    return load(spec, Cache(cache)).dataset.as_stored()
+    return load(spec, Cache(cache), boundary=UNBOUNDED).dataset.as_stored()

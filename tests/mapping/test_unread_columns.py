@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.pipeline import PipelineState
 from registry.cache import Cache
 from registry.load import load
@@ -90,7 +91,9 @@ def test_columns_of_every_format_are_noticed_and_not_used(
 ) -> None:
     path = write(tmp_path, kind)
     opened = load(
-        spec(path, "json" if kind == "jsonl" else kind, view={"limit": limit}), Cache(cache_dir)
+        spec(path, "json" if kind == "jsonl" else kind, view={"limit": limit}),
+        Cache(cache_dir),
+        boundary=UNBOUNDED,
     )
     (sample,) = opened.dataset
     assert (sample.sandbox, sample.files, sample.setup) == (None, None, None)

@@ -93,9 +93,9 @@ class Runner:
 def runner(tmp_path: Path) -> Runner:
     (tmp_path / "bin").mkdir()
     (tmp_path / "gh.py").write_text(GH, encoding="utf-8")
-    for name, arguments in (("gh", f"{tmp_path / 'gh.py'} "), ("python", "")):
+    for name, arguments in (("gh", f"{tmp_path / 'gh.py'}"), ("registry", "-I -m registry")):
         script = tmp_path / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} {arguments}"$@"\n', encoding="utf-8")
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
     catalog = tmp_path / "catalog"
     catalog.mkdir()
@@ -126,7 +126,7 @@ def test_one_issue_is_opened_updated_and_closed(runner: Runner) -> None:
 
 
 def test_a_problem_of_the_command_itself_opens_no_issue(runner: Runner) -> None:
-    (runner.folder / "bin" / "python").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    (runner.folder / "bin" / "registry").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     assert runner.run() != 0
     assert not (runner.folder / "issues.json").exists()
 

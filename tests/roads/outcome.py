@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build import pipeline
 from registry.build.builder import build
 from registry.cache import Cache
@@ -109,7 +110,7 @@ def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
     spec = _spec_of(case, paths)
     files = tuple(PinnedFile(str(one), "", one.stat().st_size) for one in paths)
     pins = Pins((SourcePin({}, files),))
-    context = SourceContext(cache=Cache(folder / "cache"))
+    context = SourceContext(boundary=UNBOUNDED, cache=Cache(folder / "cache"))
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
         patch.setattr(tables, "decode_tables", decode_tables)
         for name in ("fetch_hub", "fetch_hub_part"):

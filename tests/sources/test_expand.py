@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.errors import OfflineError, SourceError
 from registry.sources.expand import expand, expand_or_recall
@@ -54,10 +55,15 @@ def test_offline_a_remote_glob_has_its_last_expansion(s3: S3, tmp_path: Path) ->
     s3.bucket("bucket")
     names = [s3.put("bucket", name, b"x") for name in ("2.csv", "1.csv")]
     cache, pool = Cache(tmp_path / "cache"), FilesystemPool({})
-    offline = SourceContext(cache=cache, offline=True)
+    offline = SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
     with pytest.raises(OfflineError, match=r"s3://bucket/\*\.csv: not in the cache"):
         expand_or_recall(["s3://bucket/*.csv"], pool, offline)
     found = {"s3://bucket/*.csv": sorted(names)}
-    assert expand_or_recall(["s3://bucket/*.csv"], pool, SourceContext(cache=cache)) == found
+    assert (
+        expand_or_recall(
+            ["s3://bucket/*.csv"], pool, SourceContext(boundary=UNBOUNDED, cache=cache)
+        )
+        == found
+    )
     s3.put("bucket", "3.csv", b"x")
     assert expand_or_recall(["s3://bucket/*.csv"], pool, offline) == found

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.errors import AccessError, SourceError
 from registry.manifest.source_models import HfSource, JsonSource, ParquetSource
@@ -21,7 +22,7 @@ from tests.servers.hub import HubEmulator, parquet_repo
 
 @pytest.fixture
 def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(cache=Cache(tmp_path / "asked"))
+    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "asked"))
 
 
 def parquet(path: Path, rows: int) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from registry.base.fs import file_sha256
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
 from registry.lockfile.models import LockedSource
@@ -24,7 +25,7 @@ OLD = (1_000_000_000, 1_000_000_000)
 
 @pytest.fixture
 def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(cache=Cache(tmp_path / "cache"))
+    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 def write(path: Path, text: str) -> str:
@@ -42,7 +43,7 @@ def locked(context: SourceContext, pinned: SourcePin, **changes: Any) -> SourceC
         for file in pinned.files
     ]  # fmt: skip
     lock = PinnedSources(dataset="d", folder=Path("/"), sources=tuple(sources))
-    return SourceContext(cache=context.cache, lock=lock)
+    return SourceContext(boundary=UNBOUNDED, cache=context.cache, lock=lock)
 
 
 def test_the_identity_depends_on_bytes_and_suffixes_but_not_on_folders(
@@ -81,9 +82,11 @@ def test_an_unknown_digest_is_an_error_if_files_may_not_be_read(
 ) -> None:
     path = write(tmp_path / "a.csv", "x")
     with pytest.raises(UnknownDigestError):
-        pin_files([path], {}, SourceContext(cache=context.cache, whole=False))
+        pin_files([path], {}, SourceContext(boundary=UNBOUNDED, cache=context.cache, whole=False))
     pin_files([path], {}, context)
-    assert pin_files([path], {}, SourceContext(cache=context.cache, whole=False)).files
+    assert pin_files(
+        [path], {}, SourceContext(boundary=UNBOUNDED, cache=context.cache, whole=False)
+    ).files
 
 
 def test_files_record_the_glob_that_matched_them(tmp_path: Path, context: SourceContext) -> None:
@@ -121,21 +124,22 @@ def test_a_remote_file_is_downloaded_once_and_taken_from_the_lock_without_a_requ
     url = https.put("/a.csv", b"q\n1\n", etag="1")
     pinned = pin_files([url], {}, context)
     assert pinned.files[0].etag == '"1"'
-    again = SourceContext(cache=context.cache)
+    again = SourceContext(boundary=UNBOUNDED, cache=context.cache)
     https.requests.clear()
     assert pin_files([url], {}, again) == pinned
     assert [method for method, _ in https.requests] == ["HEAD"]
     https.requests.clear()
     assert pin_files([url], {}, locked(context, pinned)).identity == pinned.identity
-    assert pin_files([url], {}, SourceContext(cache=context.cache, offline=True)) == pinned
+    assert (
+        pin_files([url], {}, SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True))
+        == pinned
+    )
     assert https.requests == []
 
 
 def test_offline_an_unknown_file_is_an_error(https: Https, context: SourceContext) -> None:
-    offline = SourceContext(cache=context.cache, offline=True)
-    message = (
-        r"a\.csv\?…: not in the cache, and requests are disabled \(offline; run `registry sync`"
-    )
+    offline = SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
+    message = r"a\.csv\?…: not in the cache, and requests are disabled \(offline; run `registry"
     with pytest.raises(OfflineError, match=message):
         pin_files([https.put("/a.csv", b"x") + "?sig=1"], {}, offline)
     with pytest.raises(OfflineError):

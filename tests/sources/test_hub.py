@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.errors import DigestMismatchError, LockStaleError, OfflineError, SourceError
 from registry.lockfile.models import LockedSource
@@ -31,12 +32,12 @@ def source(path: str = "org/name", **keys: Any) -> HfSource:
 
 def lock(cache: Cache, *sources: LockedSource) -> SourceContext:
     pinned = PinnedSources(dataset="d", folder=Path("/"), sources=sources)
-    return SourceContext(cache=cache, lock=pinned)
+    return SourceContext(boundary=UNBOUNDED, cache=cache, lock=pinned)
 
 
 def test_a_full_commit_makes_no_request(hub: HubEmulator, cache: Cache) -> None:
     hub.requests.clear()
-    pinned = pin_hub(source(revision="a" * 40), SourceContext(cache=cache))
+    pinned = pin_hub(source(revision="a" * 40), SourceContext(boundary=UNBOUNDED, cache=cache))
     assert pinned.revision == "a" * 40
     assert hub.requests == []
 
@@ -44,14 +45,20 @@ def test_a_full_commit_makes_no_request(hub: HubEmulator, cache: Cache) -> None:
 def test_a_branch_is_the_commit_of_the_last_lookup_when_offline(
     hub: HubEmulator, cache: Cache
 ) -> None:
-    offline = SourceContext(cache=cache, offline=True)
+    offline = SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
     with pytest.raises(OfflineError, match=r"org/branch: not in the cache.*registry sync"):
         pin_hub(source("org/branch"), offline)
     commit = hub.commit("org/branch", LINES)
-    assert pin_hub(source("org/branch"), SourceContext(cache=cache)).revision == commit
+    assert (
+        pin_hub(source("org/branch"), SourceContext(boundary=UNBOUNDED, cache=cache)).revision
+        == commit
+    )
     newer = hub.commit("org/branch", {"test.jsonl": b'{"q": 2}\n'})
     assert pin_hub(source("org/branch"), offline).revision == commit
-    assert pin_hub(source("org/branch"), SourceContext(cache=cache)).revision == newer
+    assert (
+        pin_hub(source("org/branch"), SourceContext(boundary=UNBOUNDED, cache=cache)).revision
+        == newer
+    )
 
 
 def test_a_locked_repository_is_not_looked_up(hub: HubEmulator, cache: Cache) -> None:
@@ -64,7 +71,7 @@ def test_a_locked_repository_is_not_looked_up(hub: HubEmulator, cache: Cache) ->
 
 
 def test_the_identity_changes_with_everything_that_changes_the_records(cache: Cache) -> None:
-    context, commit = SourceContext(cache=cache), "a" * 40
+    context, commit = SourceContext(boundary=UNBOUNDED, cache=cache), "a" * 40
     sources = [
         source(revision=commit),
         source(revision="b" * 40),
@@ -88,7 +95,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_pinned_by_the_names_and_bytes_of_its_files(folder: Path, cache: Cache) -> None:
-    context = SourceContext(cache=cache)
+    context = SourceContext(boundary=UNBOUNDED, cache=cache)
     pinned = pin_hub(source(str(folder)), context)
     found = [os.path.relpath(file.location, folder) for file in pinned.contents]
     assert found == ["a/x.csv", "b.csv"]
@@ -100,7 +107,7 @@ def test_a_folder_is_pinned_by_the_names_and_bytes_of_its_files(folder: Path, ca
 
 
 def test_a_locked_folder_has_the_same_files(folder: Path, cache: Cache) -> None:
-    pinned = pin_hub(source(str(folder)), SourceContext(cache=cache))
+    pinned = pin_hub(source(str(folder)), SourceContext(boundary=UNBOUNDED, cache=cache))
     sources = [
         LockedSource(location=one.location, requested=str(folder), sha256=one.sha256, size=one.size)
         for one in pinned.contents
@@ -114,7 +121,7 @@ def test_a_locked_folder_has_the_same_files(folder: Path, cache: Cache) -> None:
 def test_a_folder_without_files_and_a_builder_without_data_files_are_errors(
     tmp_path: Path, cache: Cache
 ) -> None:
-    context = SourceContext(cache=cache)
+    context = SourceContext(boundary=UNBOUNDED, cache=cache)
     with pytest.raises(SourceError, match="the folder has no files"):
         pin_hub(source(str(tmp_path / "none")), context)
     with pytest.raises(SourceError, match="the builder json needs `data_files`"):
@@ -122,7 +129,7 @@ def test_a_folder_without_files_and_a_builder_without_data_files_are_errors(
 
 
 def test_a_builder_is_pinned_by_the_bytes_of_its_files(folder: Path, cache: Cache) -> None:
-    context = SourceContext(cache=cache)
+    context = SourceContext(boundary=UNBOUNDED, cache=cache)
     files = [str(folder / "a/x.csv"), str(folder / "b.csv")]
     pinned = pin_hub(HfSource(path="csv", split="train", data_files=files[0]), context)
     same = pin_hub(HfSource(path="csv", split="train", data_files=files[1]), context)
@@ -131,14 +138,17 @@ def test_a_builder_is_pinned_by_the_bytes_of_its_files(folder: Path, cache: Cach
 
 
 def test_only_repositories_without_cached_records_are_probed(folder: Path, cache: Cache) -> None:
-    context, commit = SourceContext(cache=cache), "a" * 40
+    context, commit = SourceContext(boundary=UNBOUNDED, cache=cache), "a" * 40
     probed = HubReader(source(revision=commit)).probe(context)
     assert probed is not None
     assert probed.revision == commit
     for other in (source(str(folder)), source("json"), source(revision=commit, split="test[:3]")):
         assert HubReader(other).probe(context) is None
     assert (
-        HubReader(source(revision=commit)).probe(SourceContext(cache=cache, offline=True)) is None
+        HubReader(source(revision=commit)).probe(
+            SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
+        )
+        is None
     )
     pinned = pin_hub(source(revision=commit), context)
     with cache.temporary() as result:

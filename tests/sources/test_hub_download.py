@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
@@ -29,7 +30,7 @@ SWITCHES = ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT")
 
 @pytest.fixture
 def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(cache=Cache(tmp_path / "cache"))
+    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 def state() -> list[bool]:
@@ -105,7 +106,7 @@ def test_records_are_downloaded_once_and_rebuilt_on_refresh(
     hub.requests.clear()
     assert rows_of(fetch_hub(source, pinned, context)) == [{"q": 1}]
     assert hub.requests == []
-    refresh = SourceContext(cache=context.cache, refresh=True)
+    refresh = SourceContext(boundary=UNBOUNDED, cache=context.cache, refresh=True)
     assert rows_of(fetch_hub(source, pinned, refresh)) == [{"q": 1}]
     assert hub.requests != []
 
@@ -125,7 +126,7 @@ def test_first_rows_are_read_only_from_parquet_files(
 
 def test_offline_records_that_are_not_cached_are_an_error(context: SourceContext) -> None:
     source = HfSource(path="org/none", split="test", revision="1" * 40)
-    offline = SourceContext(cache=context.cache, offline=True)
+    offline = SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
     with pytest.raises(OfflineError, match=r"org/none: not in the cache.*registry sync"):
         fetch_hub(source, SourcePin({}, revision="1" * 40), offline)
 

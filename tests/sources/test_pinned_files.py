@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.base.file_state import FileState
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
@@ -18,7 +19,7 @@ from tests.conftest import Https
 
 @pytest.fixture
 def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(cache=Cache(tmp_path / "cache"))
+    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 def content(file: SourceBytes) -> bytes:
@@ -61,7 +62,7 @@ def test_remote_bytes_come_from_the_blobs_and_damaged_ones_are_replaced(
     assert content(fetch_files({}, pinned, context)[0]) == b"abc"
     assert https.requests == []
     blob.write_bytes(b"abd")
-    offline = SourceContext(cache=context.cache, offline=True)
+    offline = SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
     with pytest.raises(OfflineError):
         fetch_files({}, pinned, offline)
     assert content(fetch_files({}, pinned, context)[0]) == b"abc"
@@ -86,7 +87,9 @@ def test_a_probed_file_is_read_from_its_server(https: Https, context: SourceCont
     (file,) = fetch_files({}, probed, context)
     assert (content(file), file.location) == (b"abc", url.removesuffix("?sig=1"))
     with pytest.raises(OfflineError):
-        fetch_files({}, probed, SourceContext(cache=context.cache, offline=True))
+        fetch_files(
+            {}, probed, SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
+        )
 
 
 def test_loaders_read_files_at_their_location(tmp_path: Path, https: Https) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 
@@ -17,6 +18,6 @@ def test_the_digest_depends_on_the_identity_but_not_on_locations() -> None:
 
 
 def test_contexts_share_no_lookups_unless_copied() -> None:
-    first, second = (SourceContext(cache=Cache(Path("/c"))) for _ in range(2))
+    first, second = (SourceContext(boundary=UNBOUNDED, cache=Cache(Path("/c"))) for _ in range(2))
     first.lookups["a"] = 1
     assert second.lookups == {}

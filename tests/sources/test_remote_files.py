@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.errors import DigestMismatchError, SourceError
 from registry.lockfile.pinned import PinnedSources
@@ -40,19 +41,21 @@ def methods(https: Https) -> list[str]:
 
 def test_a_file_is_downloaded_again_when_its_validators_change(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"1", etag="1")
-    first = pin_remote(url, POOL, SourceContext(cache=cache))
+    first = pin_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
     assert (first.size, first.etag, methods(https)) == (1, '"1"', ["HEAD", "GET"])
-    assert pin_remote(url, POOL, SourceContext(cache=cache)) == first
+    assert pin_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache)) == first
     assert methods(https) == ["HEAD"]
     https.put("/a", b"2", etag="2")
-    assert pin_remote(url, POOL, SourceContext(cache=cache)).sha256 != first.sha256
+    assert (
+        pin_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache)).sha256 != first.sha256
+    )
     assert methods(https) == ["HEAD", "GET"]
 
 
 def test_a_file_without_validators_is_downloaded_each_time(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"1")
     for _ in range(2):
-        pin_remote(url, POOL, SourceContext(cache=cache))
+        pin_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
         assert methods(https) == ["HEAD", "GET"]
 
 
@@ -60,14 +63,21 @@ def test_nothing_is_downloaded_if_whole_files_may_not_be_read(https: Https, cach
     url = https.put("/a", b"1", etag="1")
     for offline in (False, True):
         with pytest.raises(UnknownDigestError):
-            pin_remote(url, POOL, SourceContext(cache=cache, whole=False, offline=offline))
+            pin_remote(
+                url,
+                POOL,
+                SourceContext(boundary=UNBOUNDED, cache=cache, whole=False, offline=offline),
+            )
     assert "GET" not in methods(https)
 
 
 def test_one_of_several_threads_downloads(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"1", etag="1", seconds=0.2)
     with ThreadPoolExecutor(4) as pool:
-        pins = [pool.submit(pin_remote, url, POOL, SourceContext(cache=cache)) for _ in range(4)]
+        pins = [
+            pool.submit(pin_remote, url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
+            for _ in range(4)
+        ]
         assert len({pin.result() for pin in pins}) == 1
     assert methods(https).count("GET") == 1
 
@@ -79,20 +89,23 @@ def test_only_large_files_with_validators_are_probed(
     https: Https, cache: Cache, body: bytes, etag: str, probed: bool
 ) -> None:
     url = https.put("/a", body, etag=etag)
-    state = probe_remote(url, POOL, SourceContext(cache=cache))
+    state = probe_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
     assert state == ({"size": len(body), "validators": {"ETag": '"1"'}} if probed else None)
-    assert probe_remote(url, POOL, SourceContext(cache=cache, offline=True)) == state
+    assert (
+        probe_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache, offline=True))
+        == state
+    )
 
 
 def test_a_transfer_of_the_wrong_length_is_an_error(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"123")
     with pytest.raises(SourceError, match=r"/a: the transfer gave 3 of 4 bytes \(try again\)"):
-        download(url, POOL, 4, SourceContext(cache=cache))
+        download(url, POOL, 4, SourceContext(boundary=UNBOUNDED, cache=cache))
 
 
 def test_a_download_reports_its_progress(https: Https, cache: Cache) -> None:
     seen: list[Progress] = []
-    context = SourceContext(cache=cache, report=seen.append)
+    context = SourceContext(boundary=UNBOUNDED, cache=cache, report=seen.append)
     download(https.put("/a", b"123"), POOL, 3, context)
     assert {one.stage for one in seen} == {"fetch"}
     assert (seen[-1].done, seen[-1].total) == (3, 3)
@@ -100,10 +113,12 @@ def test_a_download_reports_its_progress(https: Https, cache: Cache) -> None:
 
 def test_a_digest_mismatch_is_a_lock_error_if_there_is_a_lock(cache: Cache) -> None:
     pinned = PinnedFile("https://host/a?sig=1", "0" * 64, 1)
-    changed = digest_mismatch(pinned, "1" * 64, SourceContext(cache=cache))
+    changed = digest_mismatch(pinned, "1" * 64, SourceContext(boundary=UNBOUNDED, cache=cache))
     assert str(changed) == "https://host/a?…: changed while it was read (try again)"
     lock = PinnedSources(dataset="d", folder=Path("/"), sources=())
-    error = digest_mismatch(pinned, "1" * 64, SourceContext(cache=cache, lock=lock))
+    error = digest_mismatch(
+        pinned, "1" * 64, SourceContext(boundary=UNBOUNDED, cache=cache, lock=lock)
+    )
     assert isinstance(error, DigestMismatchError)
     assert "sig" not in str(error)
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import pytest
 
 from registry import get_dataset, sources
+from registry.boundary.boundary import UNBOUNDED
 from registry.cache import Cache
 from registry.cli import main
 from registry.decode.frame import Frame, NotColumnarError, Wanted
@@ -251,6 +252,6 @@ def test_records_are_read_file_by_file(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"input": name}), encoding="utf-8")
     source = spec_of_source({"type": "json", "path": ["a.jsonl", "b.jsonl"]}, tmp_path)
-    context = SourceContext(cache=Cache(tmp_path / "cache"))
+    context = SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
     records = records_of(source, reader_of(source).pin(context), context)
     assert list(records) == [{"input": "a"}, {"input": "b"}]

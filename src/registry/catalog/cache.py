@@ -96,9 +96,14 @@ class CompiledCatalog(Struct, frozen=True):
         return bool(self.header["listing"] == listing_digest(indexes))
 
     @property
-    def trust(self) -> frozenset[str]:
-        """Packages from which the root index allows mappers."""
-        return frozenset(self.header["trust"])
+    def permissions(self) -> dict[str, Any]:
+        """The keys of the root index that permit something."""
+        return dict(self.header["permissions"])
+
+    @property
+    def indexes(self) -> list[Path]:
+        """The index files, the root first."""
+        return [Path(path) for path, _, _ in self.header["indexes"]]
 
     @property
     def content(self) -> str | None:
@@ -204,7 +209,7 @@ def _header(index: Path, reader: CatalogReader, files: CachedFiles) -> dict[str,
         "racy": any(record.racy for record in files.read.values()),
         "content": digest_of([code, contents, problems]),
         "indexes": [[one.path, one.patterns, rows[one.path, "index"]] for one in reader.indexes],
-        "trust": sorted(reader.trust[index]),
+        "permissions": reader.permissions[index],
         "problems": problems,
         # Three flat lists decode much faster than ten thousand small ones.
         "names": list(reader.entries),

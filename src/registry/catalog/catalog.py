@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from registry.base.file_state import FileState
+from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
 from registry.catalog.discovery import PACKAGE
+from registry.catalog.permissions import boundary_of, permissions_of
 from registry.catalog.reader import CatalogReader, LocatedProblem, ParsedFile, parse_file
 from registry.errors import (
     DatasetNotFoundError,
@@ -30,7 +32,7 @@ from registry.yamldoc.reader import Document, read_yaml
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
 
-__all__ = ["Catalog", "display_path", "read_uncached"]
+__all__ = ["Catalog", "display_path", "read_uncached", "valid_index"]
 
 Other = TypeVar("Other")
 
@@ -45,19 +47,29 @@ class Catalog(Mapping[str, DatasetSpec]):
     """Datasets as written in the files."""
     problems: tuple[Problem, ...] = ()
     """Problems in the files; datasets in other files still resolve."""
-    trust: frozenset[str] = frozenset()
-    """Packages from which the root index allows mappers."""
+    boundary: Boundary = field(default_factory=Boundary)
+    """What its datasets may reach."""
     content: str | None = None
     """Digest of the content of its files; None if nothing about it may be cached."""
+    rules_from: Path | None = None
+    """The index whose permissions and `validate` count, if it is not its own."""
 
     @classmethod
-    def open(cls, root: str | Path | None = None, *, keep: bool = True) -> Catalog:
+    def open(
+        cls,
+        root: str | Path | None = None,
+        *,
+        keep: bool = True,
+        rules_from: Path | None = None,
+    ) -> Catalog:
         """Read the catalog of `root`, a `datasets.yaml` or a folder that contains one.
 
         Args:
             root: None means REGISTRY_ROOT, or else the nearest `datasets.yaml` upwards from the
                 working directory, or else the built-in catalog.
             keep: Whether to cache it; False for a catalog in a temporary folder.
+            rules_from: The index whose `trust`, `hosts`, `secrets`, `paths`, `limits` and
+                `validate` count, in place of its own: a review judges by those of the base.
 
         Raises:
             ManifestError: the index is invalid or can't be read.
@@ -74,7 +86,17 @@ class Catalog(Mapping[str, DatasetSpec]):
             located = map(LocatedProblem, error.problems)
             raise ManifestError(problem.displayed(display) for problem in located) from error
         entries, problems = CompiledEntries(compiled, display), compiled.problems(display)
-        return cls(settings.index, entries, tuple(problems), compiled.trust, compiled.content)
+        permissions = compiled.permissions
+        if rules_from is not None:
+            permissions = permissions_of(valid_index(rules_from))
+        return cls(
+            settings.index,
+            entries,
+            tuple(problems),
+            boundary_of(permissions, compiled.indexes, settings.allow_paths),
+            compiled.content,
+            rules_from,
+        )
 
     def __getitem__(self, name: str) -> DatasetSpec:
         return self.resolve(name)
@@ -116,7 +138,9 @@ class Catalog(Mapping[str, DatasetSpec]):
         problems = [problem for problem in self.problems if problem.file in files]
         if problems:
             raise ManifestError(problems)
-        spec = resolve(name, self.entries, overrides=overrides, source=source)
+        spec = resolve(
+            name, self.entries, boundary=self.boundary, overrides=overrides, source=source
+        )
         self.check_trust(spec)
         return spec
 
@@ -134,12 +158,12 @@ class Catalog(Mapping[str, DatasetSpec]):
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
     def check_trust(self, spec: DatasetSpec) -> None:
-        """Raise a ManifestError for a mapper from a package that the root index does not trust."""
+        """Raise a ManifestError for a mapper that the root index does not trust."""
         # Only the root index counts: an included package must not trust its own code.
-        package = (spec.mapper or "").partition(":")[0].partition(".")[0]
-        if package and package not in self.trust:
-            message = f"the package '{package}' is not trusted, so its code is not run"
-            hint = f"add it under `trust` in {display_path(self.index)}, if you have read it"
+        if spec.mapper is not None and spec.mapper not in self.boundary.trust:
+            message = f"the mapper '{spec.mapper}' is not trusted, so its code is not run"
+            index = display_path(self.rules_from or self.index)
+            hint = f"add '{spec.mapper}' under `trust` in {index}, if you have read it"
             entry = self.entries[spec.name]
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
             raise ManifestError([problem])
@@ -226,6 +250,18 @@ class Catalog(Mapping[str, DatasetSpec]):
                 )
         problems = (*self.problems, *(problem.displayed(str) for problem in reader.problems))
         return replace(self, entries=reader.entries, problems=problems, content=None)
+
+
+def valid_index(path: Path) -> Document:
+    """Return the document of an index.
+
+    Raises:
+        ManifestError: it is invalid or can't be read.
+    """
+    parsed = read_uncached(path, "index", FileState.or_absent(path))
+    if parsed.problems or parsed.document is None:
+        raise ManifestError(parsed.problems)
+    return parsed.document
 
 
 def read_uncached(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:

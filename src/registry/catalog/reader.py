@@ -6,13 +6,14 @@ import os
 from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.file_state import FileState
 from registry.catalog.discovery import IndexFiles, find_included
+from registry.catalog.permissions import permissions_of
 from registry.errors import ManifestError, Problem
 from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.yamldoc.reader import Document
@@ -73,7 +74,7 @@ class CatalogReader:
             # A chain writes to its first mapping only.
             self.entries = ChainMap(self.entries, cast("MutableMapping[str, Entry]", known))
         self.problems: list[LocatedProblem] = []
-        self.trust: dict[Path, frozenset[str]] = {}
+        self.permissions: dict[Path, dict[str, Any]] = {}
         self.indexes: list[IndexFiles] = []
         self._read = read
         self._files_read: set[str] = set()
@@ -85,16 +86,16 @@ class CatalogReader:
         Raises:
             ManifestError: the index is invalid or can't be read.
         """
-        if path in self.trust:
+        if path in self.permissions:
             return
-        self.trust[path] = frozenset()  # an included index may include this one
+        self.permissions[path] = {}  # an included index may include this one
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
         if parsed.problems or parsed.document is None:
             self.indexes.append(IndexFiles(str(path), state))
             raise ManifestError(parsed.problems)
         document = parsed.document
-        self.trust[path] = frozenset(document.value.get("trust", ()))
+        self.permissions[path] = permissions_of(document)
         patterns = document.value.get("include", [])
         included = find_included(patterns, path.parent)
         self.indexes.append(IndexFiles(str(path), state, patterns, included))

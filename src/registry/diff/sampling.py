@@ -61,20 +61,20 @@ def with_samples(
 def _sample_change(
     change: DatasetChange, base: OpenSnapshot, head: OpenSnapshot, options: SamplingOptions
 ) -> SampleChange | None:
-    if change.status not in ("changed", "added") or (
-        change.kinds and SAME_SAMPLES.issuperset(change.kinds)
+    if change.status == "removed" or (
+        change.status != "added" and SAME_SAMPLES.issuperset(change.kinds)
     ):
         return None
-    snapshots = {"base": base, "head": head} if change.status == "changed" else {"head": head}
-    datasets = {label: _Dataset(change.name, snapshot) for label, snapshot in snapshots.items()}
+    datasets = {"head": _Dataset(change.name, head)}
+    if change.status != "added":
+        datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
     try:
         # Code is not run if only the change under review trusts it. Checked before any dataset is
         # opened, as opening one may import its mapper.
         for dataset in datasets.values():
-            package = (dataset.spec.mapper or "").partition(":")[0].partition(".")[0]
-            trusted = base.snapshot.index.get("trust")
-            if package and (trusted is None or package not in trusted.value):
-                message = f"the base does not trust the package '{package}', so its code is not run"
+            mapper = dataset.spec.mapper
+            if mapper is not None and mapper not in base.boundary.trust:
+                message = f"the base does not trust the mapper '{mapper}', so its code is not run"
                 raise AccessError(message)
         return _compare(datasets, options)
     except RegistryError as error:
@@ -101,10 +101,12 @@ class _Dataset:
         return pin_sources(self.spec, self.snapshot.lock.pins.get(self.name))
 
     def is_cached(self, cache: Cache) -> bool:
-        return find_cached(self.spec, cache, self.lock) is not None
+        return find_cached(self.spec, cache, self.lock, boundary=self.snapshot.boundary) is not None
 
     def open(self, cache: Cache, *, offline: bool) -> Samples:
-        result = load(self.spec, cache, offline=offline, lock=self.lock)
+        result = load(
+            self.spec, cache, boundary=self.snapshot.boundary, offline=offline, lock=self.lock
+        )
         folder = str(self.snapshot.checkout.folder)
         found = sample_warnings(self.spec, result.entry)
         warnings = {one.kind: (one.count, one.message) for one in found}

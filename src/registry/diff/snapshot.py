@@ -12,11 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from registry.base.local_files import local_files
+from registry.boundary.boundary import Boundary
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
-from registry.diff.git import matching
+from registry.diff.git.tree import matching
 from registry.diff.local_files import digest_of_file, local_patterns
 from registry.diff.models import Snapshot
+from registry.diff.reach import index_reach, reach_of
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.models import Lock, lock_of, read_documents
 from registry.lockfile.provenance import pin_provenance
@@ -40,6 +42,8 @@ class OpenSnapshot:
     snapshot: Snapshot
     specs: Mapping[str, DatasetSpec] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
+    boundary: Boundary = field(default_factory=Boundary)
+    """What the datasets may reach."""
 
     def extract_siblings(self, name: str) -> None:
         """Extract all files beside a dataset's data, as its samples may refer to them."""
@@ -194,10 +198,14 @@ def _open(contents: _Contents, unchanged: frozenset[str]) -> OpenSnapshot:
             for key, value in document.value.items()
             if key not in _DATASET_KEYS
         },
+        reach={
+            "": index_reach(document.value),
+            **{name: reach_of(spec, checkout.relative) for name, spec in contents.specs.items()},
+        },
         problems=problems,
         broken=frozenset(catalog.entries) - frozenset(contents.specs),
     )
-    return OpenSnapshot(checkout, snapshot, contents.specs, contents.lock)
+    return OpenSnapshot(checkout, snapshot, contents.specs, contents.lock, catalog.boundary)
 
 
 def _values(catalog: Catalog, contents: _Contents, name: str) -> dict[str, Origin]:

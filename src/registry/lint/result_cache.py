@@ -45,7 +45,8 @@ def check_catalog(
     locked: bool = False,
 ) -> CheckResult:
     """Check a catalog as `check` does, or return the cached result of the same check."""
-    if catalog.content is None:  # it has secrets, or files that its index does not include
+    # It has secrets, or files that its index does not include, or the rules of another index.
+    if catalog.content is None or catalog.rules_from is not None:
         problems = check(catalog, select=select, ignore=ignore, locked=locked)
         return CheckResult(problems, count_checked(catalog))
     place = best_effort_path(catalog.index, cache_dir, "check")
@@ -84,4 +85,6 @@ def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked:
     folders = [str(Path.cwd()), os.path.expanduser("~")]
     versions = {name: version(name) for name in _VALIDATORS}
     options = [list(select), list(ignore), locked]
-    return digest_of([catalog.content, lock, *folders, versions, *options])
+    return digest_of(
+        [catalog.content, catalog.boundary.folders, lock, *folders, versions, *options]
+    )

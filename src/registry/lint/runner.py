@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from registry.base.gc import gc_paused
-from registry.catalog.catalog import Catalog, display_path
+from registry.catalog.catalog import Catalog, display_path, valid_index
 from registry.errors import ManifestError, Problem
 from registry.lint.data_files import data_patterns
 from registry.lint.layout_checks import layout_files
@@ -58,7 +58,8 @@ def check(
     wanted = files_under(paths)
     catalog = catalog.including(wanted)
     index = read_yaml(catalog.index, shown_as=display_path(catalog.index))
-    base, config_problems = configured(index)
+    rules = index if catalog.rules_from is None else valid_index(catalog.rules_from)
+    base, config_problems = configured(rules)
     selection = selected(base, select=select, ignore=ignore)
     if locked:
         selection = selection.with_error("stale-lock")
@@ -81,7 +82,7 @@ def check(
     files = _chosen({problem.file for problem in found} | {index.file} | entry_files, wanted)
     # An invalid configuration affects every result, so it is reported even if only other files are
     # checked.
-    reported = [] if index.file in files else list(config_problems)
+    reported = [] if rules.file in files else list(config_problems)
     for file in files:
         comments, complete = read_ignores(file), file not in blocked
         reported += selection.apply(
@@ -132,7 +133,7 @@ def _dataset_problems(catalog: Catalog, lock: LockContent, data: set[str]) -> It
         if unchecked_keys is not None and "extends" in unchecked_keys:
             continue
         try:
-            merged = merged_entry(name, checkable.entries)
+            merged = merged_entry(name, checkable.entries, boundary=catalog.boundary)
             problems = list(run_checks("merged", merged, merged, unchecked_keys=unchecked_keys))
             yield from problems
             if unchecked_keys is None and "source" in merged.value:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import Problem
 from registry.rules import RULES
 from registry.yamldoc.reader import DataPath, Document, json_path
@@ -87,6 +88,8 @@ class Merged(Struct, frozen=True):
     """The layer that each value comes from."""
     has_parent: bool = False
     """Whether the dataset extends another."""
+    boundary: Boundary = UNBOUNDED
+    """What the dataset may reach."""
 
     def layer(self, path: DataPath) -> Layer:
         """Return the layer of the value at `path`, or of the nearest value that contains it."""

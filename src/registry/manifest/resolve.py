@@ -17,6 +17,7 @@ from registry.base.locations import (
     local_path,
     public_location,
 )
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import ManifestError, Problem, close_matches, did_you_mean
 from registry.manifest.merge import Entry, Layer, Merged, merge
 from registry.manifest.models import DatasetSpec, View, to_spec
@@ -35,6 +36,7 @@ def resolve(
     name: str,
     entries: Mapping[str, Entry],
     *,
+    boundary: Boundary = UNBOUNDED,
     overrides: Mapping[str, Any] | None = None,
     source: str | None = None,
 ) -> DatasetSpec:
@@ -43,6 +45,7 @@ def resolve(
     Args:
         name: A name in `entries`.
         entries: All entries of the catalog.
+        boundary: What it may reach.
         overrides: View arguments, and `split` and `revision` of the source.
         source: A path or URL with the same data, in place of the source's location. With it, or
             with another split or revision, `expect` no longer applies and is dropped.
@@ -50,7 +53,7 @@ def resolve(
     Raises:
         ManifestError: with all problems, each located where its value is written.
     """
-    merged = merged_entry(name, entries, overrides=overrides, source=source)
+    merged = merged_entry(name, entries, boundary=boundary, overrides=overrides, source=source)
     problems = list(run_checks("merged", merged, merged, blocking_only=True))
     if problems:
         raise ManifestError(problems)
@@ -61,6 +64,7 @@ def merged_entry(
     name: str,
     entries: Mapping[str, Entry],
     *,
+    boundary: Boundary = UNBOUNDED,
     overrides: Mapping[str, Any] | None = None,
     source: str | None = None,
 ) -> Merged:
@@ -77,7 +81,7 @@ def merged_entry(
     layers = [general, *_own_layers(chain)]
     if overrides:
         layers.append(_override_layer(overrides))
-    merged = merge(layers, defaults)
+    merged = replace(merge(layers, defaults), boundary=boundary)
     if source is not None:
         merged = _with_source(merged, source)
     if source is not None or any(key in _SOURCE_KEYS for key in overrides or ()):

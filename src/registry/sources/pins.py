@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
+from registry.boundary.boundary import Boundary
 from registry.errors import SourceError
 from registry.progress import Report, silent
 
@@ -80,6 +81,8 @@ class Expected(Protocol):
 class SourceContext(Struct, frozen=True, kw_only=True):
     """How sources may be read."""
 
+    boundary: Boundary
+    """What the sources may reach."""
     cache: Cache
     offline: bool = False
     """Make no requests."""

@@ -74,6 +74,7 @@ def sync(
                 opened = load(
                     spec,
                     cache,
+                    boundary=catalog.boundary,
                     offline=offline,
                     refresh=refresh,
                     verify=True,

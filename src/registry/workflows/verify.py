@@ -35,7 +35,7 @@ from registry.manifest.source import Source, is_commit
 from registry.sources.facts import FileFacts, Missing, SourceFacts, is_unreachable
 from registry.sources.pins import Pins, SourcePin
 from registry.sources.source_type import reader_of
-from registry.workflows.lock import first_columns
+from registry.workflows.make_pin import first_columns
 
 if TYPE_CHECKING:
     from registry.catalog.catalog import Catalog
@@ -157,7 +157,9 @@ class _Question:
             return
         with TemporaryDirectory(prefix="registry-verify-") as folder:
             # Not offline, and without the lock: what the source has now is the question.
-            context = SourceContext(cache=Cache(Path(folder)), report=self._report)
+            context = SourceContext(
+                boundary=catalog.boundary, cache=Cache(Path(folder)), report=self._report
+            )
             try:
                 with catalog.locating(name):
                     yield from self._of_spec(spec, context)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
@@ -58,7 +59,8 @@ def command(
     catalog, cache, settings = options.open_catalog(root)
     source = _source(path, config, split, revision, file, catalog.index.parent)
     target = _target(catalog, name)
-    context = SourceContext(cache=cache, offline=settings.offline)
+    # The source is the user's own word.
+    context = SourceContext(boundary=UNBOUNDED, cache=cache, offline=settings.offline)
     pinned, records = inspect_source(source, catalog.index.parent, context)
     if not records:
         raise DecodeError("the source has no records", file=str(source["path"]))
@@ -70,7 +72,7 @@ def command(
     # Loaded before it is written, so that `add` never leaves a manifest that doesn't work.
     extended = catalog.with_manifest(parse_yaml(text, file=display_path(target)))
     spec = extended[name]
-    opened = load(spec, cache, offline=settings.offline)
+    opened = load(spec, cache, boundary=UNBOUNDED, offline=settings.offline)
     warnings = quality_warnings(spec, opened.entry.meta)
     if dry_run:
         print(text, end="")

@@ -76,7 +76,9 @@ def command(
             spec = catalog[name]
             pin = options.pin_of(settings, name)
             lock = pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen)
-            opened = load(spec, cache, offline=settings.offline, lock=lock)
+            opened = load(
+                spec, cache, boundary=catalog.boundary, offline=settings.offline, lock=lock
+            )
             samples, meta = opened.dataset[:count], opened.entry.meta
     for number, sample in enumerate(samples, 1):
         if as_json:

@@ -71,7 +71,10 @@ def command(
     pin = options.pin_of(settings, name)
     stale = pin is not None and not pin.agrees(spec_digest(spec))
     entry = find_cached(
-        spec, cache, pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen)
+        spec,
+        cache,
+        pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen),
+        boundary=catalog.boundary,
     )
     warnings = [] if entry is None else quality_warnings(spec, entry.meta)
     if as_json:

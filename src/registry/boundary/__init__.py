@@ -1,0 +1,1 @@
+"""What the manifests of a catalog may reach: files, hosts, variables and code."""

@@ -1,0 +1,48 @@
+"""What the root index permits, which no manifest and no included index can."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from registry.base.conversion import convert
+from registry.boundary.boundary import Boundary
+from registry.boundary.limits import Limits
+
+if TYPE_CHECKING:
+    from registry.yamldoc.reader import Document
+
+__all__ = ["boundary_of", "permissions_of"]
+
+_KEYS = ("trust", "hosts", "secrets", "paths", "limits")
+
+
+def permissions_of(index: Document) -> dict[str, Any]:
+    """Return the keys of an index that permit something, as JSON data."""
+    return {key: index.value[key] for key in _KEYS if key in index.value}
+
+
+def boundary_of(
+    permissions: Mapping[str, Any], indexes: Iterable[Path], allow_paths: Iterable[str]
+) -> Boundary:
+    """Return what the manifests of a catalog may reach.
+
+    Args:
+        permissions: Those of the root index, or of the index that a review judges by.
+        indexes: The index files of the catalog, the root first; each manifest may read files below
+            the folder of any of them.
+        allow_paths: Absolute paths that the user allows.
+    """
+    folders = [str(index.parent) for index in indexes]
+    own = (
+        os.path.join(folders[0], os.path.expanduser(path)) for path in permissions.get("paths", ())
+    )
+    closed = Boundary(
+        hosts=frozenset(permissions.get("hosts", ())),
+        secrets={name: tuple(hosts) for name, hosts in permissions.get("secrets", {}).items()},
+        trust=frozenset(permissions.get("trust", ())),
+        limits=convert(permissions.get("limits", {}), Limits),
+    )
+    return closed.allowing([*folders, *own, *allow_paths])

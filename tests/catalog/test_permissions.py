@@ -1,0 +1,64 @@
+"""Only the root index, and the user, permit what lies outside the catalog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.boundary.boundary import Boundary
+from registry.catalog.catalog import Catalog
+from registry.catalog.permissions import boundary_of
+
+PERMISSIONS = {
+    "trust": ["ours.mod:read"],
+    "hosts": ["minio.example.org"],
+    "secrets": {"QA_KEY": ["minio.example.org"]},
+    "paths": ["../shared"],
+}
+
+
+def test_permissions_become_the_boundary(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    indexes = [tmp_path / "catalog" / "datasets.yaml", tmp_path / "package" / "datasets.yaml"]
+    boundary = boundary_of(PERMISSIONS, indexes, ["/mnt/data"])
+    folders = (f"{tmp_path}/catalog", f"{tmp_path}/package", f"{tmp_path}/shared", "/mnt/data")
+    assert boundary == Boundary(
+        folders=folders,
+        hosts=frozenset({"minio.example.org"}),
+        secrets={"QA_KEY": ("minio.example.org",)},
+        trust=frozenset({"ours.mod:read"}),
+    )
+
+
+def write_index(folder: Path, permissions: str) -> Path:
+    """Write an index, and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    index = folder / "datasets.yaml"
+    index.write_text(f"version: 1\n{permissions}", encoding="utf-8")
+    return index
+
+
+def test_included_indexes_permit_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_index(tmp_path / "packages" / "theirs", "hosts: [evil.example]\npaths: [/]\n")
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+    boundary = Catalog.open(
+        write_index(tmp_path / "root", "include: ['package:theirs']\n")
+    ).boundary
+    assert boundary.hosts == frozenset()
+    assert boundary.folders == (f"{tmp_path}/root", f"{tmp_path}/packages/theirs")
+
+
+def test_a_review_judges_by_the_index_of_its_base(tmp_path: Path) -> None:
+    head = write_index(tmp_path / "head", "hosts: [evil.example]\npaths: [/]\n")
+    base = write_index(tmp_path / "base", "hosts: [known.example]\n")
+    boundary = Catalog.open(head, rules_from=base).boundary
+    assert boundary.hosts == {"known.example"}
+    assert boundary.folders == (str(tmp_path / "head"),)
+
+
+def test_the_user_allows_paths_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_ALLOW_PATHS", "/mnt/a:/mnt/b")
+    assert Catalog.open(write_index(tmp_path, "")).boundary.folders[1:] == ("/mnt/a", "/mnt/b")

@@ -1,0 +1,92 @@
+"""Run the command line as a process that records every file it opens and every connection."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Audited", "run_audited"]
+
+# Written with `os.write`, as a file object would raise the event again.
+_HOOK = """
+import json, os, sys
+log = os.open(os.environ.pop("AUDIT_LOG"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+events = ("open", "os.listdir", "os.scandir", "socket.connect", "socket.getaddrinfo",
+          "subprocess.Popen", "import", "compile")
+def hook(event, arguments):
+    if event in events:
+        row = [event, *(str(one) for one in arguments[:2])]
+        os.write(log, json.dumps(row).encode() + b"\\n")
+sys.addaudithook(hook)
+from registry.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What a process did."""
+
+    code: int
+    out: str
+    err: str
+    events: list[list[str]]
+    """The name of each audit event, and its first arguments."""
+
+    @property
+    def text(self) -> str:
+        """All that it printed."""
+        return self.out + self.err
+
+    @property
+    def opened(self) -> set[str]:
+        """The absolute paths of files that it opened, and of folders that it listed."""
+        names = ("open", "os.listdir", "os.scandir")
+        return {os.path.abspath(event[1]) for event in self.events if event[0] in names}
+
+    @property
+    def connections(self) -> list[list[str]]:
+        """The connections that it opened, and the host names that it looked up."""
+        return [event for event in self.events if event[0].startswith("socket.")]
+
+    @property
+    def imported(self) -> set[str]:
+        """The modules that it tried to import."""
+        return {event[1] for event in self.events if event[0] == "import"}
+
+
+def run_audited(
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    timeout: float = 60,
+) -> Audited:
+    """Run `registry ARGUMENTS` in a folder.
+
+    Only the calls of Python raise audit events; `strace` also sees those of libraries.
+    """
+    with TemporaryDirectory() as private:
+        log = Path(private, "events")
+        cache = {"REGISTRY_CACHE_DIR": str(Path(private, "cache"))}
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", _HOOK, *arguments],
+            cwd=folder,
+            env={**os.environ, **cache, **(environment or {}), "AUDIT_LOG": str(log)},
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=timeout,
+            check=False,
+        )
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+    return Audited(done.returncode, done.stdout, done.stderr, events)
