@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from pathlib import Path
 
-from registry.base.fs import file_sha256
 from registry.base.locations import is_local, is_package, local_path
+from registry.boundary.boundary import Boundary
 from registry.manifest.models import DatasetSpec
 
 __all__ = ["digest_of_file", "local_patterns"]
@@ -32,10 +32,12 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
     return list(dict.fromkeys(map(local_path, paths)))
 
 
-def digest_of_file(path: Path) -> str:
+def digest_of_file(path: str, boundary: Boundary) -> str:
     """Return `sha256:…` of a file's bytes, or the digest that its Git LFS pointer names."""
-    if path.stat().st_size <= _LONGEST_POINTER:
-        pointer = _LFS_POINTER.match(path.read_bytes())
+    with boundary.open_file(path) as file:
+        start = file.read(_LONGEST_POINTER + 1)
+        pointer = _LFS_POINTER.match(start) if len(start) <= _LONGEST_POINTER else None
         if pointer is not None:
             return f"sha256:{pointer[1].decode()}"
-    return f"sha256:{file_sha256(path)}"
+        file.seek(0)
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from registry.base.local_files import local_files
 from registry.boundary.boundary import Boundary
+from registry.boundary.paths import list_files
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
 from registry.diff.git import matching
@@ -127,7 +127,9 @@ def _read(checkout: Checkout) -> _Contents:
         except LockError as error:
             problems += error.problems
     _extract_data(specs, checkout)
-    digest = cache(digest_of_file)  # datasets that extend one another share files
+    boundary = Boundary() if catalog is None else catalog.boundary
+    # Datasets that extend one another share files.
+    digest = cache(partial(digest_of_file, boundary=boundary))
     return _Contents(
         checkout,
         catalog,
@@ -137,9 +139,9 @@ def _read(checkout: Checkout) -> _Contents:
         pin_provenance(documents),
         {
             name: {
-                file: digest(Path(file))
+                file: digest(file)
                 for pattern in local_patterns(spec)
-                for file in local_files(pattern)
+                for file in list_files(pattern, boundary)
             }
             for name, spec in specs.items()
         },

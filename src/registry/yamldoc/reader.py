@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
+from registry.base.local_files import open_regular
 from registry.errors import ManifestError
 from registry.yamldoc.document import DataPath, Document, Position, Positions, json_path, unparsed
 
@@ -33,7 +34,7 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
     """
     shown = shown_as or str(path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise unreadable(shown, error) from error
