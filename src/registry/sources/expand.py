@@ -97,7 +97,7 @@ def expand_or_recall(
 def _opener(location: str, *, pool: FilesystemPool, context: SourceContext) -> OpenArchive:
     """Return how to open an archive; a remote one is downloaded to the blobs."""
     if is_local(location):
-        return partial(open_location, location, {})
+        return partial(open_location, location, {}, context.boundary)
     from registry.sources.remote_files import pin_remote
 
     blob = context.cache.blob(pin_remote(location, pool, context).sha256)
