@@ -158,12 +158,12 @@ class Catalog(Mapping[str, DatasetSpec]):
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
     def check_trust(self, spec: DatasetSpec) -> None:
-        """Raise a ManifestError for a mapper from a package that the root index does not trust."""
+        """Raise a ManifestError for a mapper that the root index does not trust."""
         # Only the root index counts: an included package must not trust its own code.
-        package = (spec.mapper or "").partition(":")[0].partition(".")[0]
-        if package and package not in self.boundary.trust:
-            message = f"the package '{package}' is not trusted, so its code is not run"
-            hint = f"add it under `trust` in {display_path(self.index)}, if you have read it"
+        if spec.mapper is not None and spec.mapper not in self.boundary.trust:
+            message = f"the mapper '{spec.mapper}' is not trusted, so its code is not run"
+            index = display_path(self.rules_from or self.index)
+            hint = f"add '{spec.mapper}' under `trust` in {index}, if you have read it"
             entry = self.entries[spec.name]
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
             raise ManifestError([problem])

@@ -15,7 +15,7 @@ from registry.errors import RegistryError, did_you_mean
 
 __all__ = ["main"]
 
-CLEAN, PROBLEMS, USAGE, UNEXPECTED, INTERRUPTED = 0, 1, 2, 3, 130
+CLEAN, PROBLEMS, USAGE, UNEXPECTED, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 _VERBS = {
     "sync": "Build datasets into the cache.",
@@ -70,7 +70,7 @@ def command() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, 1, 2, 3 or 130."""
+    """Run the command line and return its exit code: 0, 1, 2, 3, 4 or 130."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller, as in `registry sync 2>&-`

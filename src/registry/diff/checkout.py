@@ -10,7 +10,9 @@ from typing import Any
 
 from msgspec import structs
 
-from registry.diff.git import Tree, commit_of, fork_point, matching, open_tree, repository_of
+from registry.diff.git.process import repository_of
+from registry.diff.git.revisions import commit_of, fork_point
+from registry.diff.git.tree import Tree, matching, open_tree
 from registry.errors import ManifestError, Problem, RevisionError
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import read_yaml
@@ -79,23 +81,21 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
     Raises:
         RevisionError: the argument is none of these, or git fails.
     """
-    if argument is not None:
-        path = Path(argument)
-        own = path / INDEX_NAME if path.is_dir() else path
-        # An existing folder shadows a branch of that name; `refs/heads/NAME` is the branch.
-        if own.name.endswith((".yaml", ".yml")) and own.is_file():
-            return folder_checkout(own, argument)
-        # No revision looks like these; git would take `../x` for a range.
-        if argument in (".", "..") or argument.startswith(("./", "../", "/")):
-            raise RevisionError(f"'{argument}' is not a folder with a {INDEX_NAME}")
-    index = index.resolve()
-    repository = repository_of(index.parent).resolve()
+    if argument is not None and (folder := _folder_of(argument, index)):
+        return folder_checkout(folder, argument)
+    # Not `resolve`: the change may have made the index a link to one with other rules.
+    index = Path(os.path.abspath(index))
+    repository = repository_of(index.parent)
     commit = fork_point(repository) if argument is None else commit_of(repository, argument)
     tree = open_tree(repository, commit)
-    name = os.path.relpath(index, repository)
+    written = os.path.relpath(index, repository.top)
+    if written.startswith(".."):
+        raise RevisionError(f"{index} is not below {repository.top}, the folder of its repository")
+    name = tree.follow(written)
     label = f"{argument or 'merge base'} ({commit[:7]})"
     temporary.mkdir()
     if name not in tree.blobs:  # the commit precedes the catalog, so all datasets are new
+        name = written
         (temporary / name).parent.mkdir(parents=True, exist_ok=True)
         (temporary / name).write_text("version: 1\n", encoding="utf-8")
         label = f"{label}, without {name}"
@@ -107,9 +107,39 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
 
 def folder_checkout(index: Path, label: str) -> Checkout:
     """Return a folder in its present state as a checkout."""
-    index = index.resolve()
-    repositories = (folder for folder in index.parents if (folder / ".git").exists())
-    return Checkout(label, index, next(repositories, index.parent))
+    index = Path(os.path.abspath(index))
+    return Checkout(label, index, _top_of(index))
+
+
+def _top_of(index: Path) -> Path:
+    """Return the top folder of the repository that contains an index, or the index's folder."""
+    repositories = (folder for folder in index.parents if os.path.lexists(folder / ".git"))
+    return next(repositories, index.parent)
+
+
+def _folder_of(argument: str, index: Path) -> Path | None:
+    """Return the index in a folder that an argument names, or None if it can only be a revision."""
+    path = Path(argument)
+    own = path / INDEX_NAME if path.is_dir() else path
+    # No revision looks like these; git would take `../x` for a range.
+    is_path = argument in (".", "..") or argument.startswith(("./", "../", "/"))
+    if own.name.endswith((".yaml", ".yml")) and own.is_file():
+        if not is_path and _is_revision(argument, index):
+            # The change must not choose its base by adding a folder that is called `main`.
+            hint = f"`./{argument}` is the folder; a full name as refs/heads/… is the branch"
+            raise RevisionError(f"'{argument}' is both a folder and a revision ({hint})")
+        return own
+    if is_path:
+        raise RevisionError(f"'{argument}' is not a folder with a {INDEX_NAME}")
+    return None
+
+
+def _is_revision(name: str, index: Path) -> bool:
+    try:
+        commit_of(repository_of(Path(os.path.abspath(index)).parent), name)
+    except RevisionError:
+        return False
+    return True
 
 
 def _catalog_files(tree: Tree, name: str, index: Path) -> Iterator[str]:

@@ -61,19 +61,20 @@ def with_samples(
 def _sample_change(
     change: DatasetChange, base: OpenSnapshot, head: OpenSnapshot, options: SamplingOptions
 ) -> SampleChange | None:
-    if change.status not in ("changed", "added") or (
-        change.kinds and SAME_SAMPLES.issuperset(change.kinds)
+    if change.status == "removed" or (
+        change.status != "added" and SAME_SAMPLES.issuperset(change.kinds)
     ):
         return None
-    snapshots = {"base": base, "head": head} if change.status == "changed" else {"head": head}
-    datasets = {label: _Dataset(change.name, snapshot) for label, snapshot in snapshots.items()}
+    datasets = {"head": _Dataset(change.name, head)}
+    if change.status != "added":
+        datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
     try:
         # Code is not run if only the change under review trusts it. Checked before any dataset is
         # opened, as opening one may import its mapper.
         for dataset in datasets.values():
-            package = (dataset.spec.mapper or "").partition(":")[0].partition(".")[0]
-            if package and package not in base.boundary.trust:
-                message = f"the base does not trust the package '{package}', so its code is not run"
+            mapper = dataset.spec.mapper
+            if mapper is not None and mapper not in base.boundary.trust:
+                message = f"the base does not trust the mapper '{mapper}', so its code is not run"
                 raise AccessError(message)
         return _compare(datasets, options)
     except RegistryError as error:

@@ -15,9 +15,10 @@ from registry.base.local_files import local_files
 from registry.boundary.boundary import Boundary
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
-from registry.diff.git import matching
+from registry.diff.git.tree import matching
 from registry.diff.local_files import digest_of_file, local_patterns
 from registry.diff.models import Snapshot
+from registry.diff.reach import index_reach, reach_of
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.models import Lock, lock_of, read_documents
 from registry.lockfile.provenance import pin_provenance
@@ -196,6 +197,10 @@ def _open(contents: _Contents, unchanged: frozenset[str]) -> OpenSnapshot:
             )
             for key, value in document.value.items()
             if key not in _DATASET_KEYS
+        },
+        reach={
+            "": index_reach(document.value),
+            **{name: reach_of(spec, checkout.relative) for name, spec in contents.specs.items()},
         },
         problems=problems,
         broken=frozenset(catalog.entries) - frozenset(contents.specs),

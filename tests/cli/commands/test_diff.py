@@ -73,8 +73,9 @@ def test_folders_are_compared_without_git(
     monkeypatch.setenv("PATH", str(tmp_path))
     code, out, err = run("diff", str(old), str(new))
     assert (code, err) == (1, "")
-    assert out.splitlines()[1:5] == [
+    assert out.splitlines()[1:6] == [
         "1 dataset changed: 1 subset",
+        "new reach: none",
         "",
         "~ qa-one: subset  m/qa.yaml:6",
         "  limit: 1 → 2  m/qa.yaml:6",
@@ -229,7 +230,7 @@ def test_samples_are_those_that_each_snapshot_pins(run: Run, repository: Path) -
 def test_invalid_lockfile_is_a_problem(run: Run, repository: Path) -> None:
     (repository / "datasets.lock").write_text("version: 1\ndatasets: {qa: 1}\n")
     code, out, _ = run("diff", "HEAD")
-    assert code == 1
+    assert code == 4
     assert "problem in work tree: datasets.lock:2:12 $.datasets.qa: must be a mapping" in out
 
 
@@ -259,17 +260,17 @@ def test_problem_in_one_snapshot_does_not_hide_the_rest(run: Run, repository: Pa
     (repository / "m" / "bad.yaml").write_text(bad)
     catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
     code, out, _ = run("diff", "HEAD")
-    assert code == 1
+    assert code == 4
     assert "problem in work tree: m/bad.yaml:2:" in out
     assert "not compared: bad\n" in out
     assert "1 dataset changed: 1 subset; 1 problem" in out
     assert "limit: 1 → 2" in out
 
 
-def test_problem_alone_makes_the_exit_code_1(run: Run, repository: Path) -> None:
+def test_problem_alone_makes_the_exit_code_4(run: Run, repository: Path) -> None:
     (repository / "m" / "bad.yaml").write_text("datasets: [")
     code, out, _ = run("diff", "HEAD")
-    assert (code, "1 problem" in out) == (1, True)
+    assert (code, "1 problem" in out) == (4, True)
 
 
 def test_problem_of_a_revision_names_files_as_the_repository_does(
@@ -297,7 +298,7 @@ def test_relative_git_dir_of_a_hook_is_ignored(
 def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
     (repository / "datasets.yaml").write_text("version: 1\nbogus: 1\n")
     code, out, _ = run("diff", "HEAD")
-    assert code == 1
+    assert code == 4
     assert "problem in work tree: datasets.yaml:2:1 $.bogus" in out
     assert "removed" not in out
 
@@ -335,22 +336,23 @@ def test_outside_of_a_repository_the_hint_is_to_pass_folders(
 
 
 def test_trust_is_a_difference(run: Run, repository: Path) -> None:
-    catalog(repository, index=f"{INDEX}trust: [os]\n")
+    catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n")
     code, out, _ = run("diff", "HEAD")
     assert code == 1
     assert out.splitlines()[1:] == [
         "the index changed",
+        "new reach: permission trust: os (index)",
         "",
         "index",
-        '  trust: (none) → ["os"]  datasets.yaml:3',
+        '  trust: (none) → ["os:getcwd"]  datasets.yaml:3',
     ]
 
 
 def test_code_that_the_change_itself_trusts_is_not_run(run: Run, repository: Path) -> None:
-    mapped = QA.replace("fields: {input: q, target: a}", "mapper: os.path:basename")
-    catalog(repository, index=f"{INDEX}trust: [os]\n", qa=mapped)
+    mapped = QA.replace("fields: {input: q, target: a}", "mapper: os:getcwd")
+    catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n", qa=mapped)
     out, err = run("diff", "HEAD", "--build")[1:]
-    message = "not compared: the base does not trust the package 'os', so its code is not run"
+    message = "not compared: the base does not trust the mapper 'os:getcwd', so its code is not run"
     assert out.count(message) == 2
     assert err == ""
 

@@ -7,11 +7,14 @@ import sys
 import click
 
 from registry.cache import Cache
-from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli import CLEAN, PROBLEMS, UNREADABLE, options
 from registry.cli.formats.diff import FORMATS
 from registry.diff.compare import compare
+from registry.diff.escape import escape_control
+from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
+from registry.diff.summary import abbreviate
 from registry.errors import RevisionError
 from registry.settings import Settings
 
@@ -23,7 +26,17 @@ registry diff main
 registry diff v1.0 v1.1 --build -n 5
 registry diff ../old-catalog . --format json
 registry diff origin/main --format markdown > comment.md
+registry diff origin/main --build --fail-on targets,inputs,removed,reach
 """
+
+
+def _parse_classes(
+    ctx: click.Context, option: click.Parameter, value: str | None
+) -> frozenset[str] | None:
+    try:
+        return None if value is None else parse_classes(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, option) from error
 
 
 @click.command("diff", epilog=_EXAMPLES)
@@ -54,6 +67,14 @@ registry diff origin/main --format markdown > comment.md
     show_default=True,
     help=f"Output format: {', '.join(FORMATS)}; markdown fits into one comment of a pull request.",
 )
+@click.option(
+    "--fail-on",
+    "classes",
+    metavar="CLASSES",
+    callback=_parse_classes,
+    help="Exit with 1 only for changes of these classes, separated by commas:"
+    f" {', '.join(POLICY_CLASSES)}.",
+)
 @options.as_json
 @options.offline
 @options.root
@@ -63,6 +84,7 @@ def command(
     build: bool,
     examples: int,
     form: str,
+    classes: frozenset[str] | None,
     as_json: bool,
     offline: bool | None,
     root: str | None,
@@ -71,7 +93,8 @@ def command(
 
     BASE and HEAD are git revisions or folders with a datasets.yaml. BASE defaults to the commit
     where the current branch left the main branch, HEAD to the files of the catalog, committed or
-    not. The exit code is 0 if nothing differs, and 1 if something differs or can't be compared.
+    not. The exit code is 0 if nothing differs, 1 if something differs, and 4 if a part of a side
+    could not be read.
     """
     settings = Settings.from_environment(root=root, offline=offline)
     sampling = SamplingOptions(
@@ -89,4 +112,13 @@ def command(
         raise click.UsageError(str(error)) from error
     for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
         print(line)
-    return CLEAN if diff.is_clean else PROBLEMS
+    if diff.base_problems or diff.head_problems:
+        return UNREADABLE
+    if classes is None:
+        return CLEAN if diff.is_clean else PROBLEMS
+    found = violations(diff, classes)
+    for word, names in found.items():
+        shown, rest = abbreviate(names)
+        text = f"--fail-on {word}: {', '.join(shown)}{rest}"
+        print(f"error: {escape_control(text)}", file=sys.stderr)
+    return PROBLEMS if found else CLEAN
