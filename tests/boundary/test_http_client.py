@@ -92,7 +92,7 @@ def test_headers_go_to_the_first_host_only(
     assert "cookie" not in site.headers("/c")
 
 
-@pytest.mark.filterwarnings("ignore:BasicAuth is deprecated")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_cookies_and_keys_of_a_users_call_stay_with_the_first_host(site: Site) -> None:
     import aiohttp
 
