@@ -25,7 +25,7 @@ EDGES = {
     "samples": "errors",
     "yamldoc": "errors rules",
     "cache": "errors base",
-    "boundary": "errors",
+    "boundary": "errors base",
     "manifest": "errors rules base yamldoc boundary",
     "store": "errors base samples cache",
     "catalog": "errors settings base yamldoc boundary manifest",

@@ -306,7 +306,7 @@ def _find(
     try:
         context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
         pins = pin_all(spec, context)
-    except (SourceError, LockStaleError):
+    except (SourceError, LockError):
         return "", None
     fingerprint = samples_fingerprint(spec, pins)
     return fingerprint, cache.find("samples", fingerprint)

@@ -139,7 +139,7 @@ EDITS: dict[str, tuple[dict[str, str | None], str]] = {
         "error: more: not as reviewed: is gone, or can't be read",
     ),
     "a permission": (
-        {"datasets.yaml": f"{INDEX}trust: [os]\n"},
+        {"datasets.yaml": f"{INDEX}hosts: [10.0.0.1]\n"},
         "error: the index: not as reviewed: datasets.yaml includes or permits something else",
     ),
     "the lock": (

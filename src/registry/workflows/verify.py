@@ -35,7 +35,7 @@ from registry.manifest.source import Source, is_commit
 from registry.sources.facts import FileFacts, Missing, SourceFacts, is_unreachable
 from registry.sources.pins import Pins, SourcePin
 from registry.sources.source_type import reader_of
-from registry.workflows.lock import first_columns
+from registry.workflows.make_pin import first_columns
 
 if TYPE_CHECKING:
     from registry.catalog.catalog import Catalog

@@ -120,10 +120,11 @@ def command(
             diff = with_samples(keys, old, new, sampling)
             state = None if out is None else reviewed_state(old, new, sampling.cache)
     except RevisionError as error:
-        raise click.UsageError(str(error)) from error
+        print(f"error: {error}", file=sys.stderr)
+        return UNREADABLE
     for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
         print(line)
-    if diff.base_problems or diff.head_problems:
+    if not diff.is_complete:
         if out is not None:
             text = f"{out} is not written, as the diff is incomplete: see the problems above"
             print(f"error: {text}", file=sys.stderr)

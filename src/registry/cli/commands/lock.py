@@ -16,7 +16,8 @@ from registry.cli.progress_bars import bars
 from registry.errors import LockError, count_text
 from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
-from registry.workflows.lock_check import Difference, differences, is_as_written
+from registry.workflows.lock_check import check_lock, is_as_written
+from registry.workflows.pin_check import Difference, summary_of
 
 __all__ = ["command"]
 
@@ -65,7 +66,7 @@ def command(
     for name in (*names, *single):
         catalog.check_name(name)
     if check:
-        return _check(catalog, cache, settings.lock_file, names, as_json)
+        return _check(catalog, cache, settings.lock_file, names, jobs=jobs, as_json=as_json)
     if settings.index.parent == Path(registry.__file__).parent:
         hint = "create a datasets.yaml with `version: 1` and `include: [package:registry]`"
         raise LockError(f"the built-in catalog is read-only ({hint})")
@@ -83,7 +84,8 @@ def command(
         results = sorted(run, key=lambda one: one.name)
     # A file that can't be read may define the datasets that seem to be gone: keep their pins.
     stray = options.print_stray_problems(catalog)
-    dropped = _write(request, results, path, drop=not stray)
+    # With names, nothing is known about the others.
+    dropped = _write(request, results, path, drop=not stray and not named)
     failed = [one for one in results if _is_failure(one, named)]
     if as_json:
         print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
@@ -108,7 +110,7 @@ def _write(
 def _is_failure(one: LockResult, named: Sequence[str]) -> bool:
     if one.status == "unreachable":
         return one.name in named or (one.pin is not None and one.stale)
-    return one.status == "failed"
+    return one.status in ("failed", "broken")
 
 
 def _print(
@@ -127,9 +129,16 @@ def _print(
     for name in dropped:
         print(f"{name}: dropped, it is in no manifest")
     for one in failed:
-        kept = " (its old pin is kept)" if one.pin is not None else ""
-        print_error(one.name, f"{one.error}{kept}")
+        for difference in one.differences:
+            print_error(one.name, difference)
+        if one.error is not None:
+            kept = " (its old pin is kept)" if one.pin is not None else ""
+            print_error(one.name, f"{one.error}{kept}")
     counts = [f"{sum(one.pin is not None for one in results)} of {len(results)} datasets pinned"]
+    if broken := sum(one.status == "broken" for one in results):
+        counts.append(
+            f"{count_text(broken, 'pin')} kept that {'does' if broken == 1 else 'do'} not hold"
+        )
     unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
     for has_pin, outcome in ((True, "kept their pins"), (False, "left without a pin")):
         names = [one.name for one in unreachable if (one.pin is not None) == has_pin]
@@ -140,19 +149,29 @@ def _print(
     print(f"{path}: {', '.join(counts)}")
 
 
-def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_json: bool) -> int:
-    """Print the differences between the lockfile and the manifests."""
-    lock = read_lock(path, shown_as=display_path(path))
-    found = list(differences(catalog, lock or Lock(), cache, names))
-    if lock is not None and not names and not is_as_written(path, lock):
+def _check(
+    catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], *, jobs: int, as_json: bool
+) -> int:
+    """Print the differences between the lockfile and what it was made of."""
+    shown = display_path(path)
+    lock = read_lock(path, shown_as=shown)
+    with bars(as_json=as_json) as report:
+        run = check_lock(catalog, lock or Lock(), cache, names, jobs=jobs, report=report)
+        checks = sorted(run, key=lambda one: one.name) if lock is not None else []
+    found = [difference for one in checks for difference in one.differences]
+    if lock is None:
+        hint = "`registry lock` writes one"
+        found.append(Difference(shown, "there is no lockfile", hint))
+    elif not names and not is_as_written(path, lock):
         message = "is not formatted as `lock` writes it"
-        found.append(Difference(display_path(path), message, "`registry lock` rewrites it"))
+        found.append(Difference(shown, message, "`registry lock` rewrites it"))
     if as_json:
-        print_json([vars(one) for one in found])
+        pins = [one.to_dict() for one in checks if one.is_checked]
+        print_json({"differences": [vars(one) for one in found], "pins": pins})
         return PROBLEMS if found else CLEAN
     for one in found:
         print(one)
-    state = count_text(len(found), "difference") if found else "fresh"
-    pins = "no such file" if lock is None else count_text(len(lock.pins), "pin")
-    print(f"{display_path(path)}: {state} ({pins})")
+    if lock is not None:
+        state = count_text(len(found), "difference") if found else "fresh"
+        print(f"{shown}: {state} ({summary_of(checks)})")
     return PROBLEMS if found else CLEAN

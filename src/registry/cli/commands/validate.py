@@ -18,6 +18,7 @@ from registry.lint.result_cache import CheckResult, check_catalog
 from registry.lint.runner import check, count_checked
 from registry.lint.selection import invalid_name
 from registry.rules import RULES
+from registry.settings import Settings
 
 __all__ = ["command"]
 
@@ -98,29 +99,34 @@ def command(
     if list_rules:
         _print_rules(as_json=format_name == "json")
         return CLEAN
-    try:
-        catalog, _, settings = options.open_catalog(root, locked=locked)
-    except ManifestError as error:  # in the index itself
-        result = CheckResult(list(error.problems), 0)
+    settings = Settings.from_environment(root=root, locked=locked)
+    catalog = _open(settings)
+    if fixing:
+        # To stderr if stdout is for a program.
+        _apply_fixes(catalog, paths, to_stderr=format_name != "text")
+        catalog = _open(settings)
+    locked = settings.locked
+    if paths:
+        problems = check(catalog, paths, select=select, ignore=ignore, locked=locked)
+        result = CheckResult(problems, count_checked(catalog, paths))
     else:
-        if fixing:
-            # To stderr if stdout is for a program.
-            _apply_fixes(catalog, paths, to_stderr=format_name != "text")
-            catalog = Catalog.open(catalog.index)
-        locked = settings.locked
-        if paths:
-            problems = check(catalog, paths, select=select, ignore=ignore, locked=locked)
-            result = CheckResult(problems, count_checked(catalog, paths))
-        else:
-            result = check_catalog(
-                catalog, settings.cache_dir, select=select, ignore=ignore, locked=locked
-            )
+        result = check_catalog(
+            catalog, settings.cache_dir, select=select, ignore=ignore, locked=locked
+        )
     for line in FORMATS[format_name](result.problems):
         print(line)
     if format_name == "text":
         print(_summary(result.problems, result.datasets))
     failed = any(strict or problem.severity == "error" for problem in result.problems)
     return PROBLEMS if failed else CLEAN
+
+
+def _open(settings: Settings) -> Catalog:
+    """Open the catalog, in spite of problems in its index."""
+    try:
+        return Catalog.open(settings.index)
+    except ManifestError:
+        return Catalog.open(settings.index, lenient=True)
 
 
 def _apply_fixes(catalog: Catalog, paths: Sequence[Path], *, to_stderr: bool) -> None:

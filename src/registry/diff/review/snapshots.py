@@ -41,8 +41,7 @@ def _cached_samples(
     snapshot: OpenSnapshot, name: str, rules: Boundary, cache: Cache
 ) -> SamplesId | None:
     spec = snapshot.specs[name]
-    package = (spec.mapper or "").partition(":")[0].partition(".")[0]
-    if spec.mapper is not None and package not in rules.trust and spec.mapper not in rules.trust:
+    if spec.mapper is not None and spec.mapper not in rules.trust:
         return None
     try:
         lock = pin_sources(spec, snapshot.lock.pins.get(name))
