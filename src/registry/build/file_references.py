@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from registry.base.locations import archive_of, is_local, local_path, public_location
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.samples.messages import ChatMessage, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
 from registry.sources.filesystem import (
@@ -33,21 +34,26 @@ _LONGEST_PATH = 1024
 _MEDIA = ("image", "audio", "video", "document")
 
 
-def local_resolver(location: str) -> Resolve:
-    """Return the resolver for a dataset in a local file."""
+def local_resolver(location: str, boundary: Boundary) -> Resolve:
+    """Return the resolver for a dataset in a local file.
+
+    A name that leads outside the boundary is inline content, as it is beside a remote file.
+    """
     folder = os.path.dirname(local_path(location))
     # As in Inspect, files beside a `file://` URL are such URLs too.
     shown = location.rpartition("/")[0] if location.startswith("file://") else folder
-    return partial(_resolve_local, folder=folder, shown=shown)
+    return partial(_resolve_local, folder=folder, shown=shown, boundary=boundary)
 
 
 # Not a closure, which could not be pickled with the dataset.
-def _resolve_local(value: str, *, folder: str, shown: str) -> str:
+def _resolve_local(value: str, *, folder: str, shown: str, boundary: Boundary) -> str:
     if not value or len(value) > _LONGEST_PATH or "\n" in value or "\0" in value:
         return value
     if value.startswith("data:") or "://" in value:
         return value
-    if not os.path.exists(os.path.join(folder, value)):
+    path = os.path.join(folder, value)
+    # In this order, so that nobody learns which files exist outside.
+    if not boundary.contains(path) or not os.path.exists(path):
         return value
     return os.path.join(shown, value)
 
@@ -73,8 +79,12 @@ def remote_resolver(location: str, options: Mapping[str, Any]) -> Resolve:
 
 
 def resolver(location: str, options: Mapping[str, Any]) -> Resolve:
-    """Return the resolver for a dataset's file."""
-    return local_resolver(location) if is_local(location) else remote_resolver(location, options)
+    """Return the resolver for a file that the user named."""
+    return (
+        local_resolver(location, UNBOUNDED)
+        if is_local(location)
+        else remote_resolver(location, options)
+    )
 
 
 def resolve_files(sample: Sample, resolve: Resolve) -> Sample:

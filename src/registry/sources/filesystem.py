@@ -29,12 +29,15 @@ from registry.errors import (
 if TYPE_CHECKING:
     import fsspec
 
+    from registry.boundary.boundary import Boundary
+
 __all__ = [
     "causes",
     "changed_error",
     "filesystem",
     "missing_error",
     "offline_error",
+    "open_local",
     "open_location",
     "option_errors",
     "read_secrets",
@@ -152,6 +155,13 @@ def open_location(
             file = cast("IO[bytes]", filesystem(location, given).open(location, "rb", **how))
         with file:
             yield file
+
+
+@contextlib.contextmanager
+def open_local(location: str, boundary: Boundary) -> Iterator[IO[bytes]]:
+    """Open a local location for reading bytes."""
+    with source_errors(location), boundary.open_location(location) as file:
+        yield file
 
 
 @contextlib.contextmanager

@@ -10,8 +10,9 @@ import click
 from registry.cache import Cache
 from registry.cli import CLEAN, PROBLEMS, UNREADABLE, options
 from registry.cli.formats.diff import FORMATS
+from registry.cli.output import print_line
+from registry.cli.streams import unescaped
 from registry.diff.compare import compare
-from registry.diff.escape import escape_control
 from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
 from registry.diff.review.snapshots import reviewed_state
 from registry.diff.review.state import write_state
@@ -112,7 +113,7 @@ def command(
         build=build,
         offline=settings.offline,
         examples=examples,
-        announce=lambda text: print(text, file=sys.stderr),
+        announce=lambda text: print_line(text, err=True),
     )
     try:
         with open_snapshots(base, head, settings.index) as (old, new):
@@ -120,10 +121,13 @@ def command(
             diff = with_samples(keys, old, new, sampling)
             state = None if out is None else reviewed_state(old, new, sampling.cache)
     except RevisionError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_line(f"error: {error}", err=True)
         return UNREADABLE
-    for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
-        print(line)
+    terminal = sys.stdout.isatty()
+    # On a terminal some text is colored; what comes from the catalogs is escaped.
+    out = unescaped(sys.stdout) if terminal else sys.stdout
+    for line in FORMATS["json" if as_json else form](diff, terminal):
+        print(line, file=out)
     if not diff.is_complete:
         if out is not None:
             text = f"{out} is not written, as the diff is incomplete: see the problems above"
@@ -137,6 +141,5 @@ def command(
     found = violations(diff, classes)
     for word, names in found.items():
         shown, rest = abbreviate(names)
-        text = f"--fail-on {word}: {', '.join(shown)}{rest}"
-        print(f"error: {escape_control(text)}", file=sys.stderr)
+        print_line(f"error: --fail-on {word}: {', '.join(shown)}{rest}", err=True)
     return PROBLEMS if found else CLEAN
