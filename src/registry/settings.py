@@ -11,9 +11,10 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root", "lock_file_of"]
+__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root", "lock_file_of", "most_manifests"]
 
 INDEX_NAME = "datasets.yaml"
+_MOST_MANIFESTS = 20_000
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -89,6 +90,12 @@ def find_root(start: Path) -> Path:
         if (folder / INDEX_NAME).is_file():
             return folder / INDEX_NAME
     return builtin_root()
+
+
+def most_manifests(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many manifests a catalog may have; REGISTRY_MAX_MANIFESTS changes it."""
+    given = environ.get("REGISTRY_MAX_MANIFESTS", "")
+    return int(given) if given.isdecimal() else _MOST_MANIFESTS
 
 
 def lock_file_of(index: Path) -> Path:
