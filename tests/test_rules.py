@@ -301,7 +301,7 @@ NEIGHBOURS = {
     "secret-in-url": ("?X-Amz-Signature=abc", "?X-Amz-Date=abc"),
     "bad-expression": ("regex: '('", "regex: '(.)'"),
     "mapper-and-fields": ("mapper: 'p:f', ", ""),
-    "untrusted-mapper": ("version: 1", "version: 1\ntrust: [p]"),
+    "untrusted-mapper": ("version: 1", "version: 1\ntrust: ['p:f']"),
     "unknown-column": ("target: [a]", "target: [q]"),
     "plain-http": ("http://", "https://"),
     "unpinned-revision": ("split: t", f"split: t, revision: {COMMIT}"),

@@ -159,7 +159,7 @@ _TABLE = (
     # `manifest` may not import the operations of `mapping`, so only `spec` compiles them.
     _blocking("fields", "bad-expression", "An expression or condition that can't be compiled maps no record.", _KEYS, _COMPILED),
     _blocking("fields", "mapper-and-fields", "Both define how a record becomes a sample.", _KEYS),
-    _blocking("fields", "untrusted-mapper", "Code of a package runs only if the index trusts that package.", _TRUST),
+    _blocking("fields", "untrusted-mapper", "A function runs only if the root index lists it under `trust`.", _TRUST),
     _advisory("fields", "unknown-column", "Without the column a field is silently empty, and a condition compares nothing.", _COLUMNS, _PINNED_COLUMNS, severity="error"),
     _blocking("sources", "bad-location", "No file can have this location.", _SOURCES),
     _advisory("sources", "plain-http", "Anyone on the network path can read and change the data.", _SOURCES),

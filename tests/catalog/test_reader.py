@@ -23,7 +23,7 @@ SOURCE = "source: {type: csv, path: x.csv}"
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write(tmp_path / "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\ntrust: [pkg]\n")
+    write(tmp_path / "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\ntrust: ['pkg:f']\n")
     write(tmp_path / "m/a.yaml", f"datasets:\n  one: {{{SOURCE}}}\n  two: {{{SOURCE}}}\n")
     write(tmp_path / "m/b.yaml", f"datasets:\n  three: {{{SOURCE}}}\n")
     monkeypatch.chdir(tmp_path)
@@ -49,7 +49,7 @@ def test_datasets_are_in_the_order_of_the_files(root: Path) -> None:
     reader = read(root / "datasets.yaml")
     assert list(reader.entries) == ["one", "two", "three"]
     assert reader.entries["three"].folder == root
-    assert reader.permissions == {root / "datasets.yaml": {"trust": ["pkg"]}}
+    assert reader.permissions == {root / "datasets.yaml": {"trust": ["pkg:f"]}}
     assert [index.path for index in reader.indexes] == [str(root / "datasets.yaml")]
     assert reader.problems == []
 

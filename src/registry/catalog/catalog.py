@@ -59,6 +59,8 @@ class Catalog(Mapping[str, DatasetSpec]):
     """Digest of the content of its files; None if nothing about it may be cached."""
     rules_from: Path | None = None
     """The index whose permissions and `validate` count, if it is not its own."""
+    indexes: tuple[Path, ...] = ()
+    """The index files: the root, and those of the packages that it includes."""
 
     @classmethod
     def open(
@@ -104,7 +106,17 @@ class Catalog(Mapping[str, DatasetSpec]):
             boundary_of(permissions, compiled.indexes, settings.allow_paths),
             None if lenient else compiled.content,
             rules_from,
+            tuple(compiled.indexes),
         )
+
+    def boundary_by(self, rules: Path) -> Boundary:
+        """Return what its datasets may reach if another index decides.
+
+        Raises:
+            ManifestError: that index is invalid or can't be read.
+        """
+        allowed = Settings.from_environment(root=self.index).allow_paths
+        return boundary_of(permissions_of(valid_index(rules)), self.indexes, allowed)
 
     def __getitem__(self, name: str) -> DatasetSpec:
         return self.resolve(name)
@@ -176,12 +188,12 @@ class Catalog(Mapping[str, DatasetSpec]):
             raise DatasetNotFoundError(name, self.entries, catalog=str(self.index))
 
     def check_trust(self, spec: DatasetSpec) -> None:
-        """Raise a ManifestError for a mapper from a package that the root index does not trust."""
+        """Raise a ManifestError for a mapper that the root index does not trust."""
         # Only the root index counts: an included package must not trust its own code.
-        package = (spec.mapper or "").partition(":")[0].partition(".")[0]
-        if package and package not in self.boundary.trust:
-            message = f"the package '{package}' is not trusted, so its code is not run"
-            hint = f"add it under `trust` in {display_path(self.index)}, if you have read it"
+        if spec.mapper is not None and spec.mapper not in self.boundary.trust:
+            message = f"the mapper '{spec.mapper}' is not trusted, so its code is not run"
+            index = display_path(self.rules_from or self.index)
+            hint = f"add '{spec.mapper}' under `trust` in {index}, if you have read it"
             entry = self.entries[spec.name]
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
             raise ManifestError([problem])

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from registry.base.fs import file_sha256
+from registry.base.local_files import local_files
 from registry.base.locations import is_local, is_package, local_path
+from registry.boundary.boundary import Boundary
 from registry.manifest.models import DatasetSpec
 
-__all__ = ["digest_of_file", "local_patterns"]
+__all__ = [
+    "FileDigest",
+    "common_digests",
+    "digest_of_file",
+    "files_of",
+    "fixed_folder",
+    "local_patterns",
+]
 
-# Git LFS commits this in place of a large file; it names the digest of the bytes.
+# Git LFS commits this in place of a large file; it names the digest of the bytes. All of the file:
+# a reader of records that skips the first lines reads what follows them.
 _LFS_POINTER = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n"
+    rb"version https://git-lfs\.github\.com/spec/v1\noid sha256:([0-9a-f]{64})\nsize \d+\n"
 )
 _LONGEST_POINTER = 1024
+
+
+@dataclass(frozen=True)
+class FileDigest:
+    """The digest of a file's bytes."""
+
+    own: str
+    """`sha256:…` of the file as it is."""
+    pointed: str = ""
+    """The digest that it names, if it is a pointer of Git LFS."""
 
 
 def local_patterns(spec: DatasetSpec) -> list[str]:
@@ -32,10 +55,42 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
     return list(dict.fromkeys(map(local_path, paths)))
 
 
-def digest_of_file(path: Path) -> str:
-    """Return `sha256:…` of a file's bytes, or the digest that its Git LFS pointer names."""
+def fixed_folder(pattern: str) -> str:
+    """Return the folder of a glob that contains all its matches; any other path as it is."""
+    fixed, *others = re.split(r"[*?\[]", pattern, maxsplit=1)
+    return (os.path.dirname(fixed) or os.sep) if others else pattern
+
+
+def files_of(pattern: str, boundary: Boundary) -> list[str]:
+    """Return the files that a path, folder or glob names, as far as they may be read."""
+    if not boundary.contains(fixed_folder(pattern)):
+        return []  # not even listed
+    return [file for file in local_files(pattern) if boundary.contains(file)]
+
+
+def digest_of_file(path: Path) -> FileDigest:
+    """Return the digest of a file's bytes."""
+    own = f"sha256:{file_sha256(path)}"
     if path.stat().st_size <= _LONGEST_POINTER:
-        pointer = _LFS_POINTER.match(path.read_bytes())
+        pointer = _LFS_POINTER.fullmatch(path.read_bytes())
         if pointer is not None:
-            return f"sha256:{pointer[1].decode()}"
-    return f"sha256:{file_sha256(path)}"
+            return FileDigest(own, f"sha256:{pointer[1].decode()}")
+    return FileDigest(own)
+
+
+def common_digests(
+    base: Mapping[str, FileDigest], head: Mapping[str, FileDigest]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the digests of both sides' files, by their names, such that equal data is equal.
+
+    A pointer counts as the data that it names, unless the base has the data itself: then the
+    change replaces the data by a text that only looks like it.
+    """
+    old = {name: digest.pointed or digest.own for name, digest in base.items()}
+    new = {
+        name: digest.own
+        if name in base and not base[name].pointed
+        else digest.pointed or digest.own
+        for name, digest in head.items()
+    }
+    return old, new

@@ -72,9 +72,9 @@ def _sample_change(
         # Code is not run if only the change under review trusts it. Checked before any dataset is
         # opened, as opening one may import its mapper.
         for dataset in datasets.values():
-            package = (dataset.spec.mapper or "").partition(":")[0].partition(".")[0]
-            if package and package not in base.boundary.trust:
-                message = f"the base does not trust the package '{package}', so its code is not run"
+            mapper = dataset.spec.mapper
+            if mapper is not None and mapper not in base.boundary.trust:
+                message = f"the base does not trust the mapper '{mapper}', so its code is not run"
                 raise AccessError(message)
         return _compare(datasets, options)
     except RegistryError as error:

@@ -349,7 +349,7 @@ def test_validate_makes_no_request_and_imports_no_code(
     write(
         ten,
         "datasets.yaml",
-        "version: 1\ninclude: [m/*.yaml]\ntrust: [hooked]\nvalidate: {select: [all]}\n",
+        "version: 1\ninclude: [m/*.yaml]\ntrust: ['hooked:make']\nvalidate: {select: [all]}\n",
     )
     write(
         ten,

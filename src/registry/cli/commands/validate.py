@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import click
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.formats.problems import FORMATS
-from registry.cli.output import print_json, print_table
+from registry.cli.output import print_json, print_line, print_table
+from registry.cli.streams import unescaped
 from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes.apply import fix
 from registry.lint.result_cache import CheckResult, check_catalog
@@ -113,8 +115,10 @@ def command(
         result = check_catalog(
             catalog, settings.cache_dir, select=select, ignore=ignore, locked=locked
         )
+    # Annotations are commands for GitHub; their values are escaped.
+    out = unescaped(sys.stdout) if format_name == "github" else sys.stdout
     for line in FORMATS[format_name](result.problems):
-        print(line)
+        print(line, file=out)
     if format_name == "text":
         print(_summary(result.problems, result.datasets))
     failed = any(strict or problem.severity == "error" for problem in result.problems)
@@ -132,9 +136,9 @@ def _open(settings: Settings) -> Catalog:
 def _apply_fixes(catalog: Catalog, paths: Sequence[Path], *, to_stderr: bool) -> None:
     for result in fix(catalog, paths):
         for done in result.done:
-            click.echo(f"fixed {result.file}: {done}", err=to_stderr)
+            print_line(f"fixed {result.file}: {done}", err=to_stderr)
         for left in result.left:
-            click.echo(f"not fixed {result.file}: {left}", err=to_stderr)
+            print_line(f"not fixed {result.file}: {left}", err=to_stderr)
 
 
 def _print_rules(*, as_json: bool) -> None:
