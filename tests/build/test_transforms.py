@@ -326,7 +326,7 @@ def test_a_mapper_of_a_trusted_package_may_return_several_samples(
     monkeypatch.syspath_prepend(tmp_path)
     root = write("mapper: trusted_evals:to_samples", rows(2))
     index = root / "datasets.yaml"
-    index.write_text("trust: [trusted_evals]\n" + index.read_text(encoding="utf-8"))
+    index.write_text("trust: ['trusted_evals:to_samples']\n" + index.read_text(encoding="utf-8"))
     assert [sample.id for sample in get_dataset("d", root=root)] == ["0-1", "0-2", "1-1", "1-2"]
 
 
@@ -336,7 +336,7 @@ def test_an_untrusted_mapper_is_an_error_before_import(
     (tmp_path / "strange_evals.py").write_text("raise SystemExit('ran')", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(
-        ManifestError, match=r"\$\.datasets\.d\.mapper: the package 'strange_evals'"
+        ManifestError, match=r"\$\.datasets\.d\.mapper: the mapper 'strange_evals:f'"
     ):
         get_dataset("d", root=write("mapper: strange_evals:f", rows(1)))
 

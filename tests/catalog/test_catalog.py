@@ -421,18 +421,22 @@ def test_mapper_from_an_untrusted_package_is_rejected(
         catalog["a"]
     assert problems_in(caught.value) == [
         (
-            "m/m.yaml:2:37 $.datasets.a.mapper: the package 'pkg' is not trusted, so its code is not"
-            " run (add it under `trust` in datasets.yaml, if you have read it)"
+            "m/m.yaml:2:37 $.datasets.a.mapper: the mapper 'pkg.records:to_sample' is not trusted, so"
+            " its code is not run (add 'pkg.records:to_sample' under `trust` in datasets.yaml, if you"
+            " have read it)"
         )
     ]
 
 
+TRUSTING = "include: ['package:trusts_itself']\ntrust: ['pkg.records:to_sample']\n"
+
+
 def test_only_the_root_index_can_grant_trust(write: Callable[..., Path], packages: Path) -> None:
-    write_package(packages, "trusts_itself", f"{INDEX}trust: [pkg]\n", p=MAPPED)
+    write_package(packages, "trusts_itself", f"{INDEX}trust: ['pkg.records:to_sample']\n", p=MAPPED)
     root = write("include: ['package:trusts_itself']\n")
     with pytest.raises(ManifestError, match="is not trusted"):
         Catalog.open(root)["a"]
-    assert Catalog.open(write("include: ['package:trusts_itself']\ntrust: [pkg]\n"))["a"].mapper
+    assert Catalog.open(write(TRUSTING))["a"].mapper
 
 
 # --- unknown names ---

@@ -31,7 +31,7 @@ class Invocation:
 Run = Callable[..., Invocation]
 """Runs the command line in this process."""
 
-INDEX = "version: 1\ninclude: [m/*.yaml]\ntrust: [os]\nvalidate: {ignore: [description]}\n"
+INDEX = "version: 1\ninclude: [m/*.yaml]\ntrust: ['os:getcwd', 'os:nothing']\nvalidate: {ignore: [description]}\n"
 QA = """\
 datasets:
   qa:

@@ -406,7 +406,7 @@ def test_mapper_that_can_t_be_imported_fails_its_dataset(
     name = f"odd_mapper_{len(fault)}"
     (own / f"{name}.py").write_text(fault, encoding="utf-8")
     monkeypatch.syspath_prepend(own)
-    index = INDEX.replace("[os]", f"[{name}]")
+    index = INDEX.replace("os:getcwd", f"{name}:f")
     (own / "datasets.yaml").write_text(index, encoding="utf-8")
     mapper = f"{{source: {{type: csv, path: qa.csv}}, mapper: '{name}:f'}}"
     write(own, "odd", f"datasets:\n  odd: {mapper}\n")

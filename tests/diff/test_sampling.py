@@ -123,19 +123,21 @@ def test_failed_build_is_a_note_without_folders_of_this_machine(folders: Folders
     assert folders.samples().note == "not compared: gone.csv: no such file"
 
 
-MAPPED = QA.replace("fields: {input: q, target: a}", "mapper: 'os.path:basename'")
+MAPPED = QA.replace("fields: {input: q, target: a}", "mapper: 'textwrap:dedent'")
 
 
 def test_code_that_the_base_does_not_trust_is_not_run(folders: Folders) -> None:
-    folders.write(folders.head, qa=MAPPED, index=f"{INDEX}trust: [os]\n")
-    note = "not compared: the base does not trust the package 'os', so its code is not run"
+    folders.write(folders.head, qa=MAPPED, index=f"{INDEX}trust: ['textwrap:dedent']\n")
+    note = (
+        "not compared: the base does not trust the mapper 'textwrap:dedent', so its code is not run"
+    )
     assert folders.samples().note == note
     assert folders.announced == []
 
 
 def test_code_that_the_base_trusts_is_run(folders: Folders) -> None:
-    folders.write(folders.base, index=f"{INDEX}trust: [os]\n")
-    folders.write(folders.head, qa=MAPPED, index=f"{INDEX}trust: [os]\n")
+    folders.write(folders.base, index=f"{INDEX}trust: ['textwrap:dedent']\n")
+    folders.write(folders.head, qa=MAPPED, index=f"{INDEX}trust: ['textwrap:dedent']\n")
     assert "does not trust" not in folders.samples().note
     assert folders.announced != []
 

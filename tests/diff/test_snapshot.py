@@ -74,11 +74,13 @@ def test_local_bytes_belong_to_the_dataset_that_names_them(repository: GitReposi
 
 
 def test_index_keys_are_values_without_datasets_and_defaults(repository: GitRepository) -> None:
-    repository.write({"datasets.yaml": f"{INDEX}trust: [os]\ndefaults: {{on_duplicate: drop}}\n"})
+    repository.write(
+        {"datasets.yaml": f"{INDEX}trust: ['os:f']\ndefaults: {{on_duplicate: drop}}\n"}
+    )
     index = pair(repository)[1].index
     assert {key: one.value for key, one in index.items()} == {
         "include": ["m/*.yaml"],
-        "trust": ["os"],
+        "trust": ["os:f"],
     }
     assert index["trust"].place == "datasets.yaml:3"
 

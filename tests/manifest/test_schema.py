@@ -440,7 +440,7 @@ ODD: list[Any] = [
 ]  # fmt: skip
 BASES: list[tuple[SchemaName, Any]] = [
     ("index", read_yaml(ROOT / "datasets.yaml").value),
-    ("index", {"version": 1, "defaults": {"tags": ["a"], "source": {"csv": {"skip_rows": 1}}}, "trust": ["m"], "validate": {"select": ["all"], "severity": {"a": "error"}}}),
+    ("index", {"version": 1, "defaults": {"tags": ["a"], "source": {"csv": {"skip_rows": 1}}}, "trust": ["m:f"], "validate": {"select": ["all"], "severity": {"a": "error"}}}),
     ("lock", {"version": 1, "datasets": dict(list(read_yaml(ROOT / "datasets.lock").value["datasets"].items())[:1])}),
     *(
         ("manifest", {"datasets": {name: dataset}})

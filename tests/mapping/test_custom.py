@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 import subprocess
 import sys
 import zipfile
@@ -58,7 +59,7 @@ def test_a_mapper_is_imported_and_called(write: WriteFiles) -> None:
     [
         ("evals_none:f", "can't import the mapper evals_none:f: ModuleNotFoundError: No module"),
         ("evals_bad:g", "can't import the mapper evals_bad:g: AttributeError: module 'evals_bad'"),
-        ("evals_bad:X", "the mapper evals_bad:X is not callable"),
+        ("evals_bad:X", "the mapper evals_bad:X is a int, not a function"),
         ("evals_exit:f", "can't import the mapper evals_exit:f: SystemExit: 3"),
     ],
 )
@@ -66,10 +67,90 @@ def test_failed_import_of_a_mapper_is_a_mapping_error(
     write: WriteFiles, name: str, message: str
 ) -> None:
     write({"evals_bad.py": "X = 1\n", "evals_exit.py": "raise SystemExit(3)\n"})
-    for use in (load_mapper, mapper_digest):
-        with pytest.raises(MappingError) as caught:
-            use(name)
-        assert str(caught.value).startswith(message)
+    with pytest.raises(MappingError) as caught:
+        load_mapper(name)
+    assert str(caught.value).startswith(message)
+
+
+FOREIGN = """
+import functools, operator, subprocess
+from subprocess import check_output
+from evals_foreign import decorated
+from registry import Sample
+
+def own(record): return Sample(input=record["q"])
+
+def relabelled(record): ...
+relabelled = functools.wraps(own)(type(own)(check_output.__code__, check_output.__globals__))
+cached = functools.cache(own)
+partial = functools.partial(check_output, "ls")
+getter = operator.itemgetter("q")
+swapped = own
+swapped_by = decorated(own)
+
+class Runner:
+    def __call__(self, record): return check_output(record["q"])
+    def method(self, record): return check_output(record["q"])
+
+runner = Runner()
+method = runner.method
+"""
+DECORATOR = """
+import functools
+
+def decorated(function):
+    @functools.wraps(function)
+    def replaced(record): return "replaced"
+    return replaced
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("check_output", "is not defined in the package 'evals_own', but in subprocess"),
+        ("relabelled", "is not defined in the package 'evals_own'"),
+        ("swapped_by", "is not defined in the package 'evals_own'"),
+        ("cached", "is a _lru_cache_wrapper, not a function"),
+        ("partial", "is a partial, not a function"),
+        ("getter", "is a itemgetter, not a function"),
+        ("runner", "is a Runner, not a function"),
+        ("Runner", "is a type, not a function"),
+        ("method", "is a method, not a function"),
+        ("subprocess", "is a module, not a function"),
+    ],
+)
+def test_a_mapper_is_a_function_that_its_own_package_defines(
+    write: WriteFiles, function: str, message: str
+) -> None:
+    write({"evals_own/__init__.py": "", "evals_own/records.py": FOREIGN})
+    write({"evals_foreign.py": DECORATOR})
+    assert load_mapper("evals_own.records:own")({"q": "x"}) == Sample(input="x")
+    assert load_mapper("evals_own.records:swapped")({"q": "x"}) == Sample(input="x")
+    with pytest.raises(MappingError) as caught:
+        load_mapper(f"evals_own.records:{function}")
+    assert str(caught.value).startswith(f"the mapper evals_own.records:{function} {message}")
+
+
+def test_a_mapper_may_be_defined_elsewhere_in_its_package(write: WriteFiles) -> None:
+    write({**PACKAGE, "evals_pkg/__init__.py": "from evals_pkg.mapper import f\n"})
+    assert load_mapper("evals_pkg:f")({"q": "x"}) == Sample(input="x")
+
+
+def test_the_digest_of_a_mapper_runs_no_code(write: WriteFiles, tmp_path: Path) -> None:
+    mark = f"__import__('pathlib').Path({str(tmp_path / 'ran')!r}).touch()\n"
+    write({"evals_marked/__init__.py": mark, "evals_marked/deep/__init__.py": mark})
+    write({"evals_marked/deep/records.py": mark + MAPPER})
+    assert mapper_digest("evals_marked.deep.records:f").startswith("sha256:")
+    assert not (tmp_path / "ran").exists()
+    load_mapper("evals_marked.deep.records:f")
+    assert (tmp_path / "ran").exists()
+
+
+def test_a_package_that_is_not_installed_has_no_digest() -> None:
+    message = "can't import the mapper evals_none.a:f: there is no package 'evals_none'"
+    with pytest.raises(MappingError, match=re.escape(message)):
+        mapper_digest("evals_none.a:f")
 
 
 @pytest.mark.parametrize(
@@ -201,7 +282,7 @@ def test_a_change_in_a_helper_of_the_mapper_changes_the_samples(
     write(
         {
             "datasets.yaml": (
-                "version: 1\ntrust: [evals_pkg]\ndatasets:\n  d:\n"
+                "version: 1\ntrust: ['evals_pkg.mapper:f']\ndatasets:\n  d:\n"
                 "    source: {type: json, path: d.jsonl}\n    mapper: evals_pkg.mapper:f\n"
             ),
             "d.jsonl": '{"q": "x"}\n',

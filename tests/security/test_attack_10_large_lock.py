@@ -118,7 +118,7 @@ def link(path: Path) -> None:
     [
         (link, "a symbolic link, which is not followed"),
         (lambda path: path.symlink_to("/dev/zero"), "a symbolic link, which is not followed"),
-        (os.mkfifo, "is not a regular file"),
+        (os.mkfifo, "a device, pipe or socket"),
         (Path.mkdir, "Is a directory"),
     ],
 )

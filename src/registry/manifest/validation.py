@@ -45,6 +45,11 @@ _MESSAGES = {
     "maximum": "must be {limit} or less, is {shown}",
     "uniqueItems": "must not contain duplicate items, is {shown}",
 }
+# Before it named functions, `trust` named packages.
+_TRUST_HINT = (
+    "name each function as `package.module:function`, as the datasets do under `mapper`: to trust a"
+    " package would be to trust all that it imports"
+)
 _NAMED = {"lock": "pin", "manifest": "dataset"}
 """For each schema, the definition of the values under `datasets`, whose keys are names."""
 
@@ -178,7 +183,8 @@ def _report(error: ValidationError) -> Iterator[Finding]:
         case _:
             template = _MESSAGES.get(keyword)
             message = template.format(limit=limit, shown=shown) if template else error.message
-            yield Finding(path, message, rule="wrong-value")
+            hint = _TRUST_HINT if keyword == "pattern" and path[:1] == ("trust",) else ""
+            yield Finding(path, message, hint, rule="wrong-value")
 
 
 def _counted(limit: int, keyword: str) -> str:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
+import inspect
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
 from registry.errors import MappingError
 from registry.samples.sample import DatasetRecord, RecordToSample, Sample
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from importlib.machinery import ModuleSpec
 
 __all__ = ["load_mapper", "mapper_digest"]
 
 
 def load_mapper(name: str) -> RecordToSample:
-    """Import a mapper; the caller must have checked that its package is trusted.
+    """Import a mapper; the caller must have checked that it is trusted.
 
     Raises:
-        MappingError: the module can't be imported, or has no such function.
+        MappingError: the module can't be imported, or does not define such a function.
     """
     module_name, _, function_name = name.partition(":")
     # Third-party code may raise anything, SystemExit included, on import and on each call.
@@ -31,8 +35,7 @@ def load_mapper(name: str) -> RecordToSample:
     except (Exception, SystemExit) as error:
         message = f"can't import the mapper {name}: {type(error).__name__}: {error}"
         raise MappingError(message) from error
-    if not callable(function):
-        raise MappingError(f"the mapper {name} is not callable")
+    _check_defined(name, function)
 
     def mapper(record: DatasetRecord) -> Sample | list[Sample]:
         try:
@@ -47,45 +50,99 @@ def load_mapper(name: str) -> RecordToSample:
     return mapper
 
 
+def _check_defined(name: str, function: Callable[..., Any]) -> None:
+    """Raise an error unless a mapper is a function written in the package that it names.
+
+    Who trusts `ours.records:read` has read the code of `ours`, not that of what it imports, such as
+    `subprocess.check_output`.
+    """
+    package = _package_of(name)
+    inner = inspect.unwrap(function)
+    if not isinstance(function, FunctionType) or not isinstance(inner, FunctionType):
+        raise MappingError(f"the mapper {name} is a {type(function).__name__}, not a function")
+    # A decorator of another package replaces the function by one of its own.
+    for one in (function, inner):
+        is_inside = _is_below(one.__code__.co_filename, _folders_of(_find(package)))
+        if _package_of(one.__module__ or "") != package or not is_inside:
+            message = f"the mapper {name} is not defined in the package '{package}'"
+            raise MappingError(
+                f"{message}, but in {one.__module__} (write a function there that calls it)"
+            )
+
+
+def _is_below(file: str, folders: Iterable[str]) -> bool:
+    real = os.path.realpath(file)
+    return any(
+        real == (root := os.path.realpath(folder)) or real.startswith(root + os.sep)
+        for folder in folders
+    )
+
+
 def mapper_digest(name: str) -> str:
     """Return the digest of all Python source files in a mapper's top-level package.
 
     The mapper's own module is not enough: after a change of a helper that it imports, the cache
-    would return samples of the old code.
+    would return samples of the old code. Nothing is imported, as that would run the code.
 
     Raises:
-        MappingError: the mapper can't be imported, or its source can't be read.
+        MappingError: the package is not installed, or its source can't be read.
     """
-    load_mapper(name)
-    package = importlib.import_module(name.partition(":")[0].partition(".")[0])
+    package = _package_of(name)
+    spec = _find(package)
+    is_module = spec is not None and spec.submodule_search_locations is None
+    if spec is None:
+        message = f"can't import the mapper {name}: there is no package '{package}'"
+        raise MappingError(f"{message} (install it)")
     try:
-        if not hasattr(package, "__path__"):
-            origin = getattr(package, "__file__", None)  # a builtin module has none
-            files = [] if origin is None else [(origin, _file_digest(Path(origin)))]
-        else:
-            files = _source_files(package)
+        files = [
+            found
+            for folder in _folders_of(spec)
+            for found in ([(folder, _file_digest(Path(folder)))] if is_module else _sources(folder))
+        ]
     except OSError as error:
-        message = f"can't read the source of '{package.__name__}' for the mapper {name}: {error}"
+        message = f"can't read the source of '{package}' for the mapper {name}: {error}"
         raise MappingError(message) from error
     if not files:
-        message = f"'{package.__name__}' has no source files in a folder"
+        message = f"'{package}' has no source files in a folder"
         raise MappingError(f"{message}: install it unpacked to use the mapper {name}")
     # A single module has the digest of its bytes, whatever its path.
-    return digest_of(files) if hasattr(package, "__path__") else files[0][1]
+    return files[0][1] if is_module else digest_of(sorted(files))
 
 
-def _source_files(package: ModuleType) -> list[tuple[str, str]]:
-    """Return the relative path and digest of each `.py` file of a package, sorted."""
+def _package_of(name: str) -> str:
+    """Return the top-level package of a mapper or module."""
+    return name.partition(":")[0].partition(".")[0]
+
+
+def _find(package: str) -> ModuleSpec | None:
+    """Return where a top-level package is, without importing it; None if there is none."""
+    try:
+        return importlib.util.find_spec(package)
+    except (ImportError, ValueError):  # a module without a spec, such as `__main__`
+        return None
+
+
+def _folders_of(spec: ModuleSpec | None) -> list[str]:
+    """Return the folders of a package, or the file of a module; none for a built-in module."""
+    if spec is None:
+        return []
+    # A namespace package may have several folders.
+    if spec.submodule_search_locations is not None:
+        return list(spec.submodule_search_locations)
+    return [spec.origin] if spec.has_location and spec.origin else []
+
+
+def _sources(root: str) -> list[tuple[str, str]]:
+    """Return the relative path and digest of each `.py` file in a folder of a package."""
     found = []
-    # A namespace package may have several folders. An entry inside a zip file, or the placeholder
-    # of an editable install, is not a folder: `os.walk` yields nothing for it.
-    for root in package.__path__:
-        for folder, folders, names in os.walk(root):
-            # Modules below `.git` or `.venv` can't be imported by name, so they don't count.
-            folders[:] = [one for one in folders if one != "__pycache__" and one[0] != "."]
-            paths = [Path(folder, one) for one in names if one.endswith(".py")]
-            found += [(path.relative_to(root).as_posix(), _file_digest(path)) for path in paths]
-    return sorted(found)
+    # An entry inside a zip file, or the placeholder of an editable install, is not a folder:
+    # `os.walk` yields nothing for it.
+    for folder, folders, names in os.walk(root):
+        # Modules below `.git` or `.venv` can't be imported by name, so they don't count.
+        folders[:] = [one for one in folders if one != "__pycache__" and one[0] != "."]
+        paths = [Path(folder, one) for one in names if one.endswith(".py")]
+        found += [(path.relative_to(root).as_posix(), _file_digest(path)) for path in paths]
+    return found
 
 
 def _file_digest(path: Path) -> str:

@@ -11,7 +11,7 @@ import registry
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.output import print_error, print_json, print_warnings
+from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, count_text
 from registry.lockfile.file import read_bytes, write_text
@@ -141,14 +141,14 @@ def _print(
 ) -> None:
     for one in results:
         if one.note:
-            print(f"{one.name}: merge conflict: {one.note}")
+            print_line(f"{one.name}: merge conflict: {one.note}")
         if one.status in _VERBS and one.pin is not None:
-            print(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
+            print_line(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
         elif one.status == "moved":
-            print(f"{one.name}: {one.change}")
+            print_line(f"{one.name}: {one.change}")
         print_warnings(one.name, one.warnings)
     for name in dropped:
-        print(f"{name}: dropped, it is in no manifest")
+        print_line(f"{name}: dropped, it is in no manifest")
     for one in failed:
         for difference in one.differences:
             print_error(one.name, difference)
@@ -167,7 +167,7 @@ def _print(
         listed = ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
         if names:
             counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
-    print(f"{path}: {', '.join(counts)}")
+    print_line(f"{path}: {', '.join(counts)}")
 
 
 def _merge(base: Path, ours: Path, theirs: Path) -> int:
@@ -206,8 +206,8 @@ def _check(
         print_json({"differences": [vars(one) for one in found], "pins": pins})
         return PROBLEMS if found else CLEAN
     for one in found:
-        print(one)
+        print_line(one)
     if lock is not None:
         state = count_text(len(found), "difference") if found else "fresh"
-        print(f"{shown}: {state} ({summary_of(checks)})")
+        print_line(f"{shown}: {state} ({summary_of(checks)})")
     return PROBLEMS if found else CLEAN
