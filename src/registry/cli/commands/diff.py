@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -113,6 +114,7 @@ def command(
     sampling = SamplingOptions(
         cache=Cache(settings.cache_dir),
         build=build,
+        command=_command_line(base, head, root),
         offline=settings.offline,
         examples=examples,
         announce=lambda text: print_line(text, err=True),
@@ -129,6 +131,12 @@ def command(
     if state_file is not None and state is not None:
         _write(state_file, state, diff)
     return _exit_code(diff, classes)
+
+
+def _command_line(base: str | None, head: str | None, root: str | None) -> str:
+    """Return the command line of this diff, without the options that say how."""
+    words = ["registry", "diff", *filter(None, (base, head))]
+    return shlex.join([*words, *(["--root", root] if root else [])])
 
 
 def _print(diff: CatalogDiff, form: str) -> None:
