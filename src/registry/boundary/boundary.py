@@ -14,7 +14,7 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.boundary.limits import Limits
+from registry.boundary.limits import UNLIMITED, Limits
 from registry.errors import ReachError
 
 __all__ = ["UNBOUNDED", "Boundary"]
@@ -79,5 +79,5 @@ class Boundary(Struct, frozen=True, kw_only=True):
         raise ReachError(f"{path}: is a device, pipe or socket, not a file")
 
 
-UNBOUNDED = Boundary(is_open=True)
+UNBOUNDED = Boundary(is_open=True, limits=UNLIMITED)
 """The boundary of locations that the user names in a call, such as `csv_dataset("/any/path")`."""

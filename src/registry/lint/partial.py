@@ -27,6 +27,8 @@ class CheckableEntries:
     entries: Mapping[str, Entry]
     unchecked: Mapping[str, frozenset[str]]
     """The keys that can't be checked, by dataset; without datasets that have no problems."""
+    most: int
+    """Ancestors that a dataset may have."""
 
     def unchecked_keys(self, name: str) -> frozenset[str] | None:
         """Return the keys of a dataset and its ancestors that can't be checked.
@@ -35,7 +37,7 @@ class CheckableEntries:
         """
         found: frozenset[str] | None = None
         seen: set[str] = set()
-        while name in self.entries and name not in seen:
+        while name in self.entries and name not in seen and len(seen) <= self.most:
             seen.add(name)
             if name in self.unchecked:
                 found = (found or frozenset()) | self.unchecked[name]
@@ -62,7 +64,7 @@ def checkable_entries(catalog: Catalog) -> CheckableEntries:
             entries[name] = structs.replace(entry, document=document)
             dependent = {other for key in invalid for other in _DEPENDENT_KEYS.get(key, ())}
             unchecked[name] = frozenset(invalid | dependent)
-    return CheckableEntries(entries, unchecked)
+    return CheckableEntries(entries, unchecked, catalog.boundary.limits.extends)
 
 
 def _any_within(paths: list[str], around: str) -> bool:
