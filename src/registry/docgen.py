@@ -148,6 +148,7 @@ import a package `registry` that lies in the working directory.
 | 1 | problems, or differences found by `diff` |
 | 2 | wrong usage: an unknown verb, option or value |
 | 3 | a bug in registry; `REGISTRY_TRACEBACK=1` prints the traceback |
+| 4 | a part of a side of `diff` could not be read, so the comparison is incomplete |
 | 130 | interrupted |
 
 The environment variables are in [README.md](../README.md#environment-variables).

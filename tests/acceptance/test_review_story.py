@@ -147,6 +147,7 @@ def test_new_dataset_is_shown_with_its_manifest_and_samples(
         """\
 merge base (…) → work tree
 1 dataset added
+new reach: host huggingface.co (dataset quiz); scheme hf (dataset quiz)
 
 + quiz: added  m/quiz.yaml:3
   description: Four questions.
@@ -174,6 +175,7 @@ def test_limit_changes_the_subset(quiz: Repository) -> None:
         """\
 HEAD (…) → work tree
 1 dataset changed: 1 subset
+new reach: none
 
 ~ quiz-small: subset  m/quiz.yaml:17
   limit: 2 → 3  m/quiz.yaml:19
@@ -192,6 +194,7 @@ def test_seed_with_a_limit_changes_the_selection(quiz: Repository) -> None:
         """\
 HEAD (…) → work tree
 1 dataset changed: 1 subset
+new reach: none
 
 ~ quiz-small: subset  m/quiz.yaml:17
   seed: 1 → 3  m/quiz.yaml:18
@@ -221,6 +224,7 @@ def test_seed_without_a_limit_only_moves_samples(quiz: Repository) -> None:
         """\
 HEAD (…) → work tree
 1 dataset changed: 1 order only
+new reach: none
 
 ~ quiz-small: order only  m/quiz.yaml:17
   seed: 1 → 3  m/quiz.yaml:18
@@ -236,6 +240,7 @@ def test_changed_field_affects_the_dataset_and_its_children(quiz: Repository) ->
         """\
 HEAD (…) → work tree
 2 datasets changed: 2 inputs
+new reach: none
 
 ~ quiz: inputs  m/quiz.yaml:3
   fields.input: q → {"template":"{q} Answer briefly."}  m/quiz.yaml:11
@@ -260,6 +265,7 @@ def test_description_change_is_documentation_only_and_builds_nothing(quiz: Repos
         """\
 HEAD (…) → work tree
 2 datasets changed: 2 documentation only
+new reach: none
 
 ~ quiz: documentation only  m/quiz.yaml:3
   description: Four questions. → Four questions on the world.  m/quiz.yaml:3
@@ -291,6 +297,7 @@ def test_new_revision_is_a_new_source(quiz: Repository, hub: HubEmulator) -> Non
         """\
 HEAD (…) → work tree
 2 datasets changed: 2 source bytes
+new reach: none
 
 ~ quiz: source bytes  m/quiz.yaml:3
   source.revision: main → <second>  m/quiz.yaml:9
@@ -332,6 +339,7 @@ def test_changed_upstream_bytes_are_shown_once_locked(quiz: Repository, hub: Hub
         """\
 HEAD (…) → work tree
 2 datasets changed: 2 source bytes
+new reach: none
 
 ~ quiz: source bytes  m/quiz.yaml:3
   pin.sources[0].revision: <first> → <second>  datasets.lock:21
@@ -357,6 +365,7 @@ def test_files_in_the_repository_are_compared_by_content(quiz: Repository) -> No
         """\
 HEAD (…) → work tree
 1 dataset changed: 1 source bytes
+new reach: none
 
 ~ own: source bytes  m/own.yaml:3
   pin.sources[0].sha256: 098f6664b11e… → f5811faea4de…  datasets.lock:10
@@ -370,13 +379,31 @@ HEAD (…) → work tree
 
 def test_dataset_with_only_a_new_name_is_reported_as_renamed(quiz: Repository) -> None:
     quiz.edit("m/own.yaml", "  own:\n", "  mine:\n")
+    quiz.lock()
     assert quiz.diff("HEAD") == (
         1,
         """\
 HEAD (…) → work tree
 1 dataset renamed
+new reach: none
 
 → mine: renamed from own  m/own.yaml:3
+""",
+    )
+
+
+def test_renamed_dataset_that_lost_its_pin_says_so(quiz: Repository) -> None:
+    quiz.edit("m/own.yaml", "  own:\n", "  mine:\n")
+    assert quiz.diff("HEAD") == (
+        1,
+        """\
+HEAD (…) → work tree
+1 dataset changed: 1 source bytes; 1 of them renamed
+new reach: none
+
+→ mine: renamed from own; source bytes  m/own.yaml:3
+  pin: {"sources[0].sha256":"098f6664b11e…"} → (none)  datasets.lock:6
+  samples: no difference in 2
 """,
     )
 
@@ -391,6 +418,8 @@ def test_pull_request_comment_shows_the_same_changes(quiz: Repository) -> None:
 ### 1 dataset changed: 1 subset
 
 `merge base (…)` → `work tree`
+
+**New reach:** none
 
 #### `quiz-small` · subset
 

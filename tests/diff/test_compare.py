@@ -154,7 +154,32 @@ def test_equal_dataset_with_a_new_name_and_description_is_renamed() -> None:
     old, new = {"limit": 1, "description": "x"}, {"limit": 1, "description": "y", "pin.samples": 3}
     (change,) = compare(snapshot({"old-name": old}), snapshot({"new-name": new})).changes
     assert (change.name, change.status, change.old_name) == ("new-name", "renamed", "old-name")
-    assert verdict(change) == "renamed from old-name"
+    assert verdict(change) == "renamed from old-name; documentation only"
+    assert [
+        (one.key, one.old.value, one.new.value) for one in change.keys if one.old and one.new
+    ] == [("description", "x", "y")]
+
+
+def test_renamed_dataset_lists_its_other_changes() -> None:
+    same = {"source.path": "a.csv", "fields.target": "a"}
+    old, new = {**same, "limit": 1}, {**same, "limit": 2}
+    diff = compare(snapshot({"old-name": old}), snapshot({"new-name": new}))
+    (change,) = diff.changes
+    assert (change.status, change.old_name, change.kinds) == ("renamed", "old-name", ("subset",))
+    assert [one.key for one in change.keys] == ["limit"]
+    assert headline(diff) == "1 dataset changed: 1 subset; 1 of them renamed"
+
+
+def test_change_of_a_renamed_parent_is_reported_there_alone() -> None:
+    same = {"source.path": "a.csv"}
+    old: dict[str, Values] = {"a": {**same, "limit": 1}, "b": {**same, "limit": (1, "a")}}
+    new: dict[str, Values] = {"z": {**same, "where": 1}, "b": {**same, "where": (1, "z")}}
+    b, z = compare(snapshot(old), snapshot(new)).changes
+    assert ([one.key for one in b.keys], [one.key for one in b.inherited]) == (
+        [],
+        ["where", "limit"],
+    )
+    assert [(one.key, one.inherited_by) for one in z.keys] == [("where", ("b",)), ("limit", ("b",))]
 
 
 def test_closest_name_is_the_origin_of_a_renamed_dataset() -> None:

@@ -28,6 +28,7 @@ GENERATED = "docs/command-line.md"
 OPTIONS_OF_OTHER_PROGRAMS = {
     **dict.fromkeys(("--body-file", "--comment", "--jq", "--search", "--state", "--title"), "gh"),
     "--editable": "pip",
+    "--exit-code": "git diff",
     "--epochs": "inspect eval",
     "--limit": "inspect eval",
     "--model": "inspect eval",

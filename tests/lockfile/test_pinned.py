@@ -101,6 +101,7 @@ def test_unpinned_path_is_looked_up_or_rejected() -> None:
         ("main", "dev", False, None),
         ("main", "dev", True, COMMIT),
         ("main", OTHER_COMMIT, True, None),
+        (OTHER_COMMIT, OTHER_COMMIT, False, None),
     ],
 )
 def test_revision_is_the_pinned_commit_of_the_same_branch(

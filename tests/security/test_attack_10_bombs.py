@@ -107,10 +107,12 @@ def write_tar(path: Path) -> None:
 
 
 def write_zip(path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("d.csv", "w", force_zip64=True) as member:
-            for _ in range(SIZE // _CHUNK):
-                member.write(bytes(_CHUNK))
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("d.csv", "w", force_zip64=True) as member,
+    ):
+        for _ in range(SIZE // _CHUNK):
+            member.write(bytes(_CHUNK))
 
 
 def test_a_member_of_a_zip_archive_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from registry.errors import DecodeError
 
@@ -13,13 +13,42 @@ if TYPE_CHECKING:
 
     from registry.boundary.limits import Limits
 
-__all__ = ["HARMLESS_BYTES", "LineReader", "Unpacked", "first_line_over"]
+__all__ = ["HARMLESS_BYTES", "first_line_over", "limited_bytes", "limited_lines"]
 
 HARMLESS_BYTES = 1 << 30
 """Data that is read piece by piece may be this large, however small it was packed."""
 
 
-class Unpacked(io.RawIOBase):
+def limited_bytes(
+    unpacked: IO[bytes], packed: IO[bytes], limits: Limits, *, file: str, harmless: int
+) -> IO[bytes]:
+    """Return unpacked bytes that end with a DecodeError where they exceed a limit.
+
+    Args:
+        unpacked: The unpacked bytes.
+        packed: What they are unpacked from.
+        limits: The limits.
+        file: Its location, for messages.
+        harmless: Bytes that it may have without regard to how small it was packed.
+    """
+    return cast("IO[bytes]", _Unpacked(unpacked, packed, limits, file=file, harmless=harmless))
+
+
+def limited_lines(
+    data: IO[bytes], most: int, exceeded: Callable[[int], DecodeError], encoding: str
+) -> io.RawIOBase:
+    """Return a text file that ends with an error where a line, or all of it, is too long.
+
+    Args:
+        data: Any object with `read`.
+        most: Bytes that a line may have.
+        exceeded: Returns the error for a line that starts at a byte; -1 if it is unknown.
+        encoding: How the text is encoded; "" if the limit is for all of it.
+    """
+    return _Lines(data, most, exceeded, encoding)
+
+
+class _Unpacked(io.RawIOBase):
     """The unpacked bytes of a stream, within limits on their number."""
 
     def __init__(
@@ -73,23 +102,12 @@ class Unpacked(io.RawIOBase):
             raise DecodeError(limits.message("ratio", what, "bytes"), file=self._file)
 
 
-class LineReader(io.RawIOBase):
-    """The bytes of a text file, within a limit on its lines, or on all of it.
-
-    It is also the raw stream that `io.BufferedReader` requires, of any object with `read`.
-    """
+class _Lines(io.RawIOBase):
+    """The bytes of a text file, within a limit on its lines, or on all of it."""
 
     def __init__(
         self, data: IO[bytes], most: int, exceeded: Callable[[int], DecodeError], encoding: str
     ) -> None:
-        """Wrap a stream.
-
-        Args:
-            data: The stream.
-            most: Bytes that a line may have.
-            exceeded: Returns the error for a line that starts at a byte; -1 if it is unknown.
-            encoding: How the text is encoded; "" if it may be a single line.
-        """
         super().__init__()
         self._data = data
         self._most = most

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from registry.base.locations import packed_suffix
 from registry.boundary.limits import UNLIMITED, Limits
-from registry.decode.bounded import HARMLESS_BYTES, LineReader, Unpacked, first_line_over
+from registry.decode.bounded import HARMLESS_BYTES, first_line_over, limited_bytes, limited_lines
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def open_bytes(file: SourceBytes, *, harmless: int = HARMLESS_BYTES) -> Iterator
                 yield raw
             else:
                 name = file.location
-                made = Unpacked(opener(raw), raw, file.limits, file=name, harmless=harmless)
-                yield cast("IO[bytes]", made)
+                yield limited_bytes(opener(raw), raw, file.limits, file=name, harmless=harmless)
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
             message = f"the compressed data is damaged or truncated: {error}"
             raise DecodeError(message, file=file.location) from error
@@ -137,7 +136,7 @@ def is_utf8(encoding: str) -> bool:
         return False
 
 
-def _bounded(data: IO[bytes], file: SourceBytes, encoding: str) -> LineReader:
+def _bounded(data: IO[bytes], file: SourceBytes, encoding: str) -> io.RawIOBase:
     """Return a stream with limited lines; without an encoding, with a limited size."""
     limits = file.limits
 
@@ -152,9 +151,8 @@ def _bounded(data: IO[bytes], file: SourceBytes, encoding: str) -> LineReader:
         message = limits.message("line_bytes", "the line has", "bytes")
         return DecodeError(message, file=file.location, line=line)
 
-    return LineReader(
-        data, limits.line_bytes if encoding else limits.document_bytes, exceeded, encoding
-    )
+    most = limits.line_bytes if encoding else limits.document_bytes
+    return limited_lines(data, most, exceeded, encoding)
 
 
 def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from registry.diff.git import Tree, commit_of, fork_point, matching, open_tree, repository_of
+from registry.diff.git.process import repository_of
+from registry.diff.git.revisions import commit_of, fork_point
+from registry.diff.git.submodules import missing_submodules
+from registry.diff.git.tree import Tree, matching, open_tree
 from registry.errors import ManifestError, Problem, RevisionError
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import read_yaml
@@ -28,8 +31,10 @@ class Checkout:
     """What file names are reported relative to: the repository's folder, or the catalog's."""
     tree: Tree | None = None
     """Where further files are extracted from."""
-    is_temporary: bool = False
-    """Whether its files are deleted after the diff."""
+    mirror: Path | None = None
+    """A temporary folder that stands for the root of the file system; None if it is the root."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Path from `top` → commit of a submodule whose files are not on this machine."""
 
     @property
     def folder(self) -> Path:
@@ -40,11 +45,18 @@ class Checkout:
         """Return the name of a file relative to `top`, if it is below it."""
         path = os.path.abspath(name) if name else ""
         inside = path.startswith(f"{self.top}{os.sep}")
-        return os.path.relpath(path, self.top) if inside else name
+        return os.path.relpath(path, self.top) if inside else self.strip_folders(name)
 
     def strip_folders(self, message: str) -> str:
         """Return a message with the file names in it relative to `top`."""
-        return message.replace(f"{self.top}{os.sep}", "")
+        return self.strip_mirror(message.replace(f"{self.top}{os.sep}", ""))
+
+    def strip_mirror(self, message: str) -> str:
+        """Return a message with the file names in it as they are without the mirror."""
+        # The parent, too: `..` may lead out of the mirror, but not out of a root.
+        for folder in (self.mirror, self.mirror.parent) if self.mirror else ():
+            message = message.replace(str(folder), "")
+        return message
 
     def portable_problem(self, problem: Problem) -> Problem:
         """Return a problem with all file names in it relative to `top`."""
@@ -60,6 +72,8 @@ class Checkout:
         match value:
             case str() if value == str(self.top) or value.startswith(f"{self.top}{os.sep}"):
                 return os.path.relpath(value, self.folder)
+            case str() if self.mirror and value.startswith(f"{self.mirror.parent}{os.sep}"):
+                return self.strip_mirror(value)
             case list():
                 return [self.relative(item) for item in value]
             case dict():
@@ -79,37 +93,68 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
     Raises:
         RevisionError: the argument is none of these, or git fails.
     """
-    if argument is not None:
-        path = Path(argument)
-        own = path / INDEX_NAME if path.is_dir() else path
-        # An existing folder shadows a branch of that name; `refs/heads/NAME` is the branch.
-        if own.name.endswith((".yaml", ".yml")) and own.is_file():
-            return folder_checkout(own, argument)
-        # No revision looks like these; git would take `../x` for a range.
-        if argument in (".", "..") or argument.startswith(("./", "../", "/")):
-            raise RevisionError(f"'{argument}' is not a folder with a {INDEX_NAME}")
-    index = index.resolve()
-    repository = repository_of(index.parent).resolve()
+    if argument is not None and (folder := _folder_of(argument, index)):
+        return folder_checkout(folder, argument)
+    # Not `resolve`: the change may have made the index a link to one with other rules.
+    index = Path(os.path.abspath(index))
+    repository = repository_of(index.parent)
     commit = fork_point(repository) if argument is None else commit_of(repository, argument)
     tree = open_tree(repository, commit)
-    name = os.path.relpath(index, repository)
+    written = os.path.relpath(index, repository.top)
+    if written.startswith(".."):
+        raise RevisionError(f"{index} is not below {repository.top}, the folder of its repository")
+    name = tree.follow(written)
     label = f"{argument or 'merge base'} ({commit[:7]})"
-    temporary.mkdir()
+    # Below the same folders as in the working tree, so that a path out of the repository stays
+    # recognizable.
+    top = Path(f"{temporary}{repository.top}")
+    top.mkdir(parents=True)
     if name not in tree.blobs:  # the commit precedes the catalog, so all datasets are new
-        (temporary / name).parent.mkdir(parents=True, exist_ok=True)
-        (temporary / name).write_text("version: 1\n", encoding="utf-8")
-        label = f"{label}, without {name}"
-        return Checkout(label, temporary / name, temporary, is_temporary=True)
-    tree.copy([name], temporary)
-    tree.copy(_catalog_files(tree, name, temporary / name), temporary)
-    return Checkout(label, temporary / name, temporary, tree, is_temporary=True)
+        (top / written).parent.mkdir(parents=True, exist_ok=True)
+        (top / written).write_text("version: 1\n", encoding="utf-8")
+        label = f"{label}, without {written}"
+        return Checkout(label, top / written, top, mirror=temporary)
+    tree.copy([name], top)
+    tree.copy(_catalog_files(tree, name, top / name), top)
+    return Checkout(label, top / name, top, tree, temporary, tree.missing)
 
 
 def folder_checkout(index: Path, label: str) -> Checkout:
     """Return a folder in its present state as a checkout."""
-    index = index.resolve()
-    repositories = (folder for folder in index.parents if (folder / ".git").exists())
-    return Checkout(label, index, next(repositories, index.parent))
+    index = Path(os.path.abspath(index))
+    top = _top_of(index)
+    return Checkout(label, index, top, missing=missing_submodules(top))
+
+
+def _top_of(index: Path) -> Path:
+    """Return the top folder of the repository that contains an index, or the index's folder."""
+    repositories = (folder for folder in index.parents if os.path.lexists(folder / ".git"))
+    return next(repositories, index.parent)
+
+
+def _folder_of(argument: str, index: Path) -> Path | None:
+    """Return the index in a folder that an argument names, or None if it can only be a revision."""
+    path = Path(argument)
+    own = path / INDEX_NAME if path.is_dir() else path
+    # No revision looks like these; git would take `../x` for a range.
+    is_path = argument in (".", "..") or argument.startswith(("./", "../", "/"))
+    if own.name.endswith((".yaml", ".yml")) and own.is_file():
+        if not is_path and _is_revision(argument, index):
+            # The change must not choose its base by adding a folder that is called `main`.
+            hint = f"`./{argument}` is the folder; a full name as refs/heads/… is the branch"
+            raise RevisionError(f"'{argument}' is both a folder and a revision ({hint})")
+        return own
+    if is_path:
+        raise RevisionError(f"'{argument}' is not a folder with a {INDEX_NAME}")
+    return None
+
+
+def _is_revision(name: str, index: Path) -> bool:
+    try:
+        commit_of(repository_of(Path(os.path.abspath(index)).parent), name)
+    except RevisionError:
+        return False
+    return True
 
 
 def _catalog_files(tree: Tree, name: str, index: Path) -> Iterator[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from registry.base.digest import canonical_json, digest_of
+from registry.base.digest import canonical_json
 from registry.diff.models import CatalogDiff, DatasetChange, InheritedChange, KeyChange, Snapshot
+from registry.diff.reach import new_reach
+from registry.diff.renames import find_renamed
 from registry.diff.severity import (
     SAME_SAMPLES,
     ChangeClass,
@@ -47,8 +48,9 @@ def compare(base: Snapshot, head: Snapshot) -> CatalogDiff:
     if not (base.unreadable or head.unreadable):
         old = {name: values for name, values in base.datasets.items() if name not in broken}
         new = {name: values for name, values in head.datasets.items() if name not in broken}
-        changed, shared_defaults = _changed(old, new)
-        changes = [*_added_removed_renamed(old, new), *changed]
+        renamed = find_renamed(old, new)
+        changed, shared_defaults = _changed(old, new, renamed)
+        changes = [*_added_removed(old, new, renamed), *changed]
         shared = [
             KeyChange(key=key, kind="", old=base.index.get(key), new=head.index.get(key))
             for key in sorted({*base.index, *head.index})
@@ -57,72 +59,37 @@ def compare(base: Snapshot, head: Snapshot) -> CatalogDiff:
         shared += shared_defaults
 
     def rank(change: DatasetChange) -> tuple[int, str]:
-        word = change.kinds[0] if change.status == "changed" else change.status
-        return _REPORT_ORDER.index(word), change.name
+        words = [*change.kinds[:1], *([] if change.status == "changed" else [change.status])]
+        return min(map(_REPORT_ORDER.index, words)), change.name
 
     return CatalogDiff(
         base=base.label,
         head=head.label,
         changes=tuple(sorted(changes, key=rank)),
+        reach=() if base.unreadable or head.unreadable else new_reach(base, head),
         shared=tuple(shared),
         base_problems=base.problems,
         head_problems=head.problems,
         not_compared=tuple(sorted(broken)),
+        notes=tuple(dict.fromkeys((*base.notes, *head.notes))),
     )
 
 
 # --- datasets that only one snapshot has ---
 
 
-def _added_removed_renamed(
-    old: Mapping[str, Values], new: Mapping[str, Values]
+def _added_removed(
+    old: Mapping[str, Values], new: Mapping[str, Values], renamed: Mapping[str, str]
 ) -> Iterator[DatasetChange]:
-    old_names = _renamed(old, new)
-    for name in new.keys() - old.keys():
-        values = new[name]
-        place = _place(values, name)
-        if name in old_names:
-            old_name = old_names[name]
-            yield DatasetChange(name=name, status="renamed", old_name=old_name, place=place)
-            continue
+    for name in new.keys() - old.keys() - renamed.keys():
         facts = {
             key: origin
-            for key, origin in values.items()
+            for key, origin in new[name].items()
             if origin.file and not _is_empty(origin.value) and is_reported(key)
         }
-        yield DatasetChange(name=name, status="added", place=place, facts=facts)
-    for name in old.keys() - new.keys() - set(old_names.values()):
+        yield DatasetChange(name=name, status="added", place=_place(new[name], name), facts=facts)
+    for name in old.keys() - new.keys() - set(renamed.values()):
         yield DatasetChange(name=name, status="removed", place=_place(old[name], name))
-
-
-def _renamed(old: Mapping[str, Values], new: Mapping[str, Values]) -> dict[str, str]:
-    """Return new name → old name of datasets that are equal except for documentation."""
-    removed = defaultdict(list)
-    for name in sorted(old.keys() - new.keys()):
-        removed[_content_digest(old[name])].append(name)
-    renamed = {}
-    for name in sorted(new.keys() - old.keys()):
-        candidates = removed[_content_digest(new[name])]
-        if candidates:
-            # Among equal datasets, the closest name is the most likely origin.
-            (renamed[name],) = difflib.get_close_matches(name, candidates, n=1, cutoff=0)
-            candidates.remove(renamed[name])
-    return renamed
-
-
-def _content_digest(values: Values) -> str:
-    """Return the digest of all that determines the samples.
-
-    Pins don't count: the lock may not have the new name yet.
-    """
-    content = {
-        key: origin.value
-        for key, origin in values.items()
-        if not key.startswith("pin")
-        and not _is_empty(origin.value)
-        and change_class(key) not in SAME_SAMPLES
-    }
-    return digest_of(content)
 
 
 def _place(values: Values, name: str) -> str:
@@ -131,7 +98,7 @@ def _place(values: Values, name: str) -> str:
     return min(own, key=lambda one: one.line).place if own else ""
 
 
-# --- datasets that both snapshots have ---
+# --- datasets that both snapshots have, perhaps by another name ---
 
 
 @dataclass(frozen=True)
@@ -158,19 +125,21 @@ class _Difference:
 
 
 def _changed(
-    old: Mapping[str, Values], new: Mapping[str, Values]
+    old: Mapping[str, Values], new: Mapping[str, Values], renamed: Mapping[str, str]
 ) -> tuple[list[DatasetChange], list[KeyChange]]:
     """Return the datasets that differ, and the changes of defaults in the index."""
+    old_names = {name: name for name in old.keys() & new.keys()} | dict(renamed)
     differences = {
         name: found
-        for name in sorted(old.keys() & new.keys())
-        if (found := _differences(old[name], new[name]))
+        for name, old_name in sorted(old_names.items())
+        if (found := _differences(old[old_name], new[name])) or name in renamed
     }
-    reports = _deduplicate(differences)
+    reports = _deduplicate(differences, {old_name: name for name, old_name in renamed.items()})
     changes = [
         DatasetChange(
             name=name,
-            status="changed",
+            status="renamed" if name in renamed else "changed",
+            old_name=renamed.get(name, ""),
             kinds=by_severity(one.kind for one in found),
             keys=tuple(
                 _key_change(one, reports.dependents[name, one.key])
@@ -201,7 +170,9 @@ class _Reports:
     """Place and identity → a change of the index's defaults, and the datasets that it affects."""
 
 
-def _deduplicate(differences: Mapping[str, list[_Difference]]) -> _Reports:
+def _deduplicate(
+    differences: Mapping[str, list[_Difference]], new_names: Mapping[str, str]
+) -> _Reports:
     identities = {name: {one.identity for one in found} for name, found in differences.items()}
     reports = _Reports({}, defaultdict(list), {})
     for name, found in differences.items():
@@ -213,8 +184,9 @@ def _deduplicate(differences: Mapping[str, list[_Difference]]) -> _Reports:
                 reports.defaults.setdefault(place, (one, []))[1].append(name)
                 continue
             # A parent that did not change itself, as after a new `extends`, can't report it.
-            inherits = one.identity in identities.get(origin.dataset, ())
-            reporter = reports.dataset_of[name, one.key] = origin.dataset if inherits else name
+            owner = new_names.get(origin.dataset, origin.dataset)
+            inherits = one.identity in identities.get(owner, ())
+            reporter = reports.dataset_of[name, one.key] = owner if inherits else name
             if reporter != name:
                 reports.dependents[reporter, one.key].append(name)
     return reports

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from registry.diff.severity import ChangeClass
 from registry.errors import Problem
 from registry.manifest.provenance import Origin
 
 __all__ = [
+    "REACH_KINDS",
     "CatalogDiff",
     "Chunk",
     "DatasetChange",
@@ -19,11 +20,25 @@ __all__ = [
     "FieldChange",
     "InheritedChange",
     "KeyChange",
+    "NewReach",
+    "Reach",
     "SampleChange",
     "Snapshot",
 ]
 
 DatasetStatus = Literal["removed", "changed", "added", "renamed"]
+ReachKind = Literal["mapper", "permission", "variable", "local path", "package", "host", "scheme"]
+
+REACH_KINDS: tuple[ReachKind, ...] = get_args(ReachKind)
+"""What a catalog may reach beyond its own files, what needs most care first."""
+
+
+class Reach(NamedTuple):
+    """Something beyond the catalog's own files that a dataset, or the index, reaches."""
+
+    kind: ReachKind
+    name: str
+    """`data.example.org`, `TOKEN to data.example.org`, `package.module:function`, …"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +51,28 @@ class Snapshot:
     """Dataset → dotted key → resolved value; paths are relative to the catalog's folder."""
     index: Mapping[str, Origin] = field(default_factory=dict)
     """Keys of the index other than datasets and their defaults: `trust`, `include`, …"""
+    reach: Mapping[str, frozenset[Reach]] = field(default_factory=dict)
+    """Dataset → what it reaches; the empty name is the index."""
     problems: tuple[Problem, ...] = ()
     broken: frozenset[str] = frozenset()
     """Datasets that exist but don't resolve."""
     unreadable: bool = False
     """Whether the index itself is invalid, so that nothing is known about its datasets."""
+    notes: tuple[str, ...] = ()
+    """How a part of it was compared that is not in its files."""
 
 
 # The names of the fields below are the keys of `diff --format json`.
+
+
+@dataclass(frozen=True)
+class NewReach:
+    """Something that the head reaches, and nothing of the base."""
+
+    kind: ReachKind
+    name: str
+    datasets: tuple[str, ...]
+    """Those that reach it; empty for the index."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +163,7 @@ class DatasetChange:
     inherited: tuple[InheritedChange, ...] = ()
     """Changes that are reported elsewhere."""
     old_name: str = ""
-    """The former name of a renamed dataset."""
+    """The former name of a renamed dataset, which may have other changes too."""
     place: str = ""
     """`file:line` of its entry."""
     facts: Mapping[str, Origin] = field(default_factory=dict)
@@ -150,12 +179,16 @@ class CatalogDiff:
     head: str
     changes: tuple[DatasetChange, ...] = ()
     """Most severe first."""
+    reach: tuple[NewReach, ...] = ()
+    """What the head reaches, and nothing of the base."""
     shared: tuple[KeyChange, ...] = ()
     """Changes in the index: its defaults, whose code it trusts, what it includes."""
     base_problems: tuple[Problem, ...] = ()
     head_problems: tuple[Problem, ...] = ()
     not_compared: tuple[str, ...] = ()
-    """Datasets that don't resolve in at least one snapshot."""
+    """Datasets that could not be read in at least one snapshot."""
+    notes: tuple[str, ...] = ()
+    """How parts were compared that are not in the files of the snapshots."""
 
     @property
     def problems(self) -> Iterator[tuple[str, Problem]]:
@@ -164,6 +197,11 @@ class CatalogDiff:
         yield from ((self.head, problem) for problem in self.head_problems)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether both snapshots could be read, so that everything could be compared."""
+        return not (self.base_problems or self.head_problems or self.not_compared)
+
+    @property
     def is_clean(self) -> bool:
         """Whether nothing differs and everything could be compared."""
-        return not (self.changes or self.shared or self.base_problems or self.head_problems)
+        return self.is_complete and not (self.changes or self.shared)

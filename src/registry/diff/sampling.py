@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
 from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.diff.severity import SAME_SAMPLES
+from registry.diff.snapshots.packages import PACKAGE_KEY
 from registry.errors import AccessError, RegistryError
 from registry.load import find_cached, load, sample_warnings
 from registry.lockfile.pinned import PinnedSources, pin_sources
@@ -61,13 +62,20 @@ def with_samples(
 def _sample_change(
     change: DatasetChange, base: OpenSnapshot, head: OpenSnapshot, options: SamplingOptions
 ) -> SampleChange | None:
-    if change.status not in ("changed", "added") or (
-        change.kinds and SAME_SAMPLES.issuperset(change.kinds)
+    if change.status == "removed" or (
+        change.status != "added" and SAME_SAMPLES.issuperset(change.kinds)
     ):
         return None
-    snapshots = {"base": base, "head": head} if change.status == "changed" else {"head": head}
-    datasets = {label: _Dataset(change.name, snapshot) for label, snapshot in snapshots.items()}
+    datasets = {"head": _Dataset(change.name, head)}
+    if change.status != "added":
+        datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
     try:
+        for label, dataset in datasets.items():
+            # Only the digest of the manifest that was pinned is known.
+            package = dataset.snapshot.snapshot.datasets[dataset.name].get(PACKAGE_KEY)
+            if package is not None and package.layer == "lock":
+                message = f"the {label} is pinned for another version of the package"
+                raise AccessError(f"{message} than the installed one")
         # Code is not run if only the change under review trusts it. Checked before any dataset is
         # opened, as opening one may import its mapper.
         for dataset in datasets.values():

@@ -6,24 +6,28 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from registry.diff.escape import display_value, escape_control
-from registry.diff.models import CatalogDiff, DatasetChange, KeyChange, SampleChange
+from registry.diff.models import CatalogDiff, DatasetChange, KeyChange, NewReach, SampleChange
 from registry.diff.severity import ChangeClass
 from registry.errors import count_text
 from registry.manifest.provenance import Origin
 
 __all__ = [
     "abbreviate",
+    "classes_text",
     "counts",
     "facts_by_importance",
     "headline",
     "inherited_keys",
     "places",
+    "reach_remark",
     "sample_line",
+    "users_text",
     "value_text",
     "verdict",
 ]
 
 _MAX_NAMES = 20
+_MAX_USERS = 5
 _STATUSES = ("removed", "added", "renamed")
 
 # What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
@@ -31,9 +35,9 @@ _FIRST_FACTS = ("description", "license", "source", "bytes", "pin", "mapper", "f
 
 
 def counts(diff: CatalogDiff) -> dict[str, int]:
-    """Return the number of datasets by their most severe class, or by status if not changed."""
+    """Return the number of datasets by their most severe class, or by status without a class."""
     numbers = Counter[str](
-        change.kinds[0] if change.status == "changed" else change.status for change in diff.changes
+        change.kinds[0] if change.kinds else change.status for change in diff.changes
     )
     words = [*(str(kind) for kind in ChangeClass), *_STATUSES]
     return {word: numbers[word] for word in words if numbers[word]}
@@ -48,6 +52,8 @@ def headline(diff: CatalogDiff) -> str:
     if kinds:
         listed = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
         parts.append(f"{count_text(sum(kinds.values()), 'dataset')} changed: {listed}")
+        both = sum(bool(one.kinds) and one.status == "renamed" for one in diff.changes)
+        parts += [f"{both:,} of them renamed"] if both else []
     elif others:
         number, word = others.pop(0)
         parts.append(f"{count_text(number, 'dataset')} {word}")
@@ -58,14 +64,36 @@ def headline(diff: CatalogDiff) -> str:
     return "; ".join(parts) or "no differences"
 
 
+def reach_remark(diff: CatalogDiff) -> str:
+    """Return what follows the list of new reach: that it is empty, or that it may be incomplete."""
+    none = "" if diff.reach else "none"
+    if diff.is_complete:
+        return none
+    return f"{none} (in what could be read)".strip()
+
+
+def users_text(reach: NewReach) -> str:
+    """Return which datasets reach something; at most a few of them."""
+    if not reach.datasets:
+        return "index"
+    shown, rest = abbreviate(reach.datasets, _MAX_USERS)
+    word = "dataset" if len(reach.datasets) == 1 else "datasets"
+    return f"{word} {', '.join(shown)}{rest}"
+
+
 def verdict(change: DatasetChange) -> str:
     """Return how a dataset changed: its classes of change, or that it was added or removed."""
-    if change.status == "renamed":
-        return f"renamed from {change.old_name}"
+    renamed = [f"renamed from {change.old_name}"] if change.status == "renamed" else []
+    classes = classes_text(change)
+    return "; ".join([*renamed, *([classes] if classes else [])]) or change.status
+
+
+def classes_text(change: DatasetChange) -> str:
+    """Return the classes of a dataset's changes, the most severe first."""
     kinds: Sequence[str] = change.kinds
     if len(kinds) > 1:  # "order only" would be false beside another class
         kinds = [kind.removesuffix(" only") for kind in kinds]
-    return ", ".join(kinds) or change.status
+    return ", ".join(kinds)
 
 
 def value_text(origin: Origin | None) -> str:
@@ -98,10 +126,10 @@ def inherited_keys(change: DatasetChange) -> Iterator[tuple[str, str]]:
         yield ", ".join(listed), dataset or "the index"
 
 
-def abbreviate(names: Sequence[str]) -> tuple[Sequence[str], str]:
+def abbreviate(names: Sequence[str], most: int = _MAX_NAMES) -> tuple[Sequence[str], str]:
     """Return the first names, and a suffix that counts the others."""
-    rest = len(names) - _MAX_NAMES
-    return names[:_MAX_NAMES], f" and {rest:,} more" if rest > 0 else ""
+    rest = len(names) - most
+    return names[:most], f" and {rest:,} more" if rest > 0 else ""
 
 
 def sample_line(samples: SampleChange) -> str:

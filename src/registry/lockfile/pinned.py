@@ -7,7 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from registry.errors import LockStaleError
+from registry.errors import LockError, LockStaleError
+from registry.lockfile.matching import matches
 from registry.lockfile.models import Lock, LockedSource, Pin
 from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
 from registry.manifest.models import DatasetSpec
@@ -52,20 +53,31 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
 
         Raises:
             LockStaleError: no file is pinned, although all sources must be.
+            LockError: a location is pinned that the path can't match.
         """
         requested = requested_location(path, self.folder)
-        files = [source for source in self.sources if source.sha256]
         found = [
-            # The lockfile has only a digest of a URL with a query, so take the manifest's URL.
-            (path, file)
-            if file.requested is None or file.requested.startswith("sha256:")
-            else (location_in(self.folder, file.location), file)
-            for file in files
-            if (file.requested or file.location) == requested
+            (self._location(path, file), file)
+            for file in self.sources
+            if file.sha256 and (file.requested or file.location) == requested
         ]
         if not found:
             self._refuse(portable(path, self.folder))
         return found or None
+
+    def _location(self, path: str, file: LockedSource) -> str:
+        """Return the location that a path has according to its pin."""
+        # The lockfile has only a digest of a URL with a query, so take the manifest's URL.
+        if file.requested is None or file.requested.startswith("sha256:"):
+            return path
+        # Otherwise an edit of the lockfile alone could make a reviewed glob read any other file.
+        if not matches(file.requested, file.location):
+            raise LockError(
+                f"{self.dataset}: datasets.lock pins {file.location} for {file.requested}, which"
+                f" can't match it (`registry lock --upgrade {self.dataset}` pins what"
+                " it matches)"
+            )
+        return location_in(self.folder, file.location)
 
     def revision(self, repository: Repository) -> str | None:
         """Return the pinned commit of a repository's revision; None if it must be looked up.
@@ -75,11 +87,12 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
         """
         location, revision = repository.location, repository.revision
         pinned = [one for one in self.sources if one.revision and one.location == location]
-        for source in pinned:
-            if (revision or DEFAULT_BRANCH) in (source.revision, source.requested):
-                return source.revision
         # A full commit identifies its bytes, so the pin must not replace it.
-        if self.any_branch and pinned and not is_commit(revision):
+        floats = not is_commit(revision)
+        for source in pinned:
+            if (revision or DEFAULT_BRANCH) == (source.requested if floats else source.revision):
+                return source.revision
+        if self.any_branch and pinned and floats:
             return pinned[0].revision
         self._refuse(location if revision is None else f"{location} at {revision}")
         return None
@@ -159,7 +172,7 @@ def unpinned_sources(spec: DatasetSpec, pin: Pin) -> list[str]:
         for path in source.paths():
             try:
                 pinned.files(path)
-            except LockStaleError:
+            except LockError:
                 unpinned.append(portable(path, spec.folder))
         if source.repository is not None:
             path, revision = source.repository

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_result
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,32 +21,29 @@ from registry.errors import (
     SourceError,
 )
 from registry.load import SourceContext, load, open_cached, remember_pinned
-from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
-from registry.lockfile.pinned import DEFAULT_BRANCH, PinnedSources
-from registry.lockfile.spec_digest import portable, requested_location, spec_digest
-from registry.manifest.source import Source, is_commit
-from registry.sources.source_type import records_of
-from registry.store.digest import SamplesDigest, changed_samples, digest_samples
+from registry.lockfile.merge import Sides, choose
+from registry.lockfile.models import Lock, Pin
+from registry.lockfile.pinned import PinnedSources
+from registry.lockfile.spec_digest import spec_digest
+from registry.store.digest import changed_samples, digest_samples
+from registry.workflows.lock_check import check_pin
+from registry.workflows.make_pin import make_pin
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from registry.build.execute import LoadResult
     from registry.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
-    from registry.sources.pins import Pins, SourcePin
+    from registry.workflows.pin_check import Difference
 
-__all__ = ["LockRequest", "LockResult", "first_columns", "lock_datasets", "new_lock"]
-
-_JSON_COLUMN_RECORDS = 1000
-"""Number of records whose keys are the columns of a JSON file, which has no header."""
+__all__ = ["LockRequest", "LockResult", "lock_datasets", "new_lock"]
 
 # Errors of a source that was reached.
 _NOT_UNREACHABLE = (DigestMismatchError, MissingDependencyError)
 
-LockStatus = Literal["kept", "pinned", "repinned", "moved", "unmoved", "unreachable", "failed"]
+LockStatus = Literal[
+    "kept", "broken", "pinned", "repinned", "moved", "unmoved", "unreachable", "failed"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,17 +52,22 @@ class LockResult:
 
     name: str
     status: LockStatus
-    """pinned: for the first time; repinned: its manifest changed; moved, unmoved: by an upgrade."""
+    """pinned: for the first time; repinned: its manifest changed; moved, unmoved: by an upgrade;
+    broken: kept, although it is not what its sources have now."""
     pin: Pin | None = None
     """The pin to write: if pinning failed, the old one, if any."""
     change: str = ""
     """What moved: `c30699e → 1f2e3d4, 14,042 samples, 3 changed`."""
+    note: str = ""
+    """How a merge conflict was resolved."""
     stale: bool = False
     """Whether the pin is for an older manifest."""
     error: RegistryError | None = None
     """Why pinning failed."""
     warnings: tuple[QualityWarning, ...] = ()
     """What is questionable in the samples, if they were built."""
+    differences: tuple[Difference, ...] = ()
+    """Why the pin is broken."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -74,9 +77,11 @@ class LockResult:
             "status": self.status,
             "samples": None if self.pin is None else self.pin.samples,
             "change": self.change or None,
+            "merge": self.note or None,
             "stale": self.stale,
             "error": error and {"type": type(error).__name__, "message": str(error)},
             "warnings": [warning.to_dict() for warning in self.warnings],
+            "differences": [vars(one) for one in self.differences],
         }
 
 
@@ -87,14 +92,27 @@ class LockRequest:
     catalog: Catalog
     cache: Cache
     old: Sequence[Lock] = ()
-    """The present lock: two during a merge conflict, none without a file."""
+    """The present lock; during a merge conflict ours, theirs and maybe the base; or no lock."""
     upgrade: Collection[str] = ()
     """Datasets whose sources are looked up again although they are pinned."""
     offline: bool = False
 
-    def pins(self, name: str) -> Iterator[Pin]:
-        """Yield the present pins of a dataset."""
-        return (lock.pins[name] for lock in self.old if name in lock.pins)
+    def sides(self, name: str) -> Sides:
+        """Return the present pin of a dataset, on both sides of a merge conflict."""
+        pins = [lock.pins.get(name) for lock in self.old] or [None]
+        return Sides(
+            ours=pins[0],
+            theirs=pins[min(1, len(pins) - 1)],
+            base=pins[-1],
+            has_base=len(pins) == 3,
+        )
+
+    @property
+    def conflicting(self) -> list[str]:
+        """The datasets whose pins differ in a merge conflict."""
+        names = {name for lock in self.old for name in lock.pins}
+        sides = {name: self.sides(name) for name in names}
+        return sorted(name for name, one in sides.items() if one.ours != one.theirs)
 
 
 def lock_datasets(
@@ -113,29 +131,36 @@ def new_lock(old: Sequence[Lock], results: Iterable[LockResult], names: Collecti
 
 
 def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
-    old = next(request.pins(name), None)
+    sides = request.sides(name)
     try:
         spec = request.catalog[name]
     except ManifestError as error:
-        return LockResult(name=name, status="failed", pin=old, error=error)
+        return LockResult(name=name, status="failed", pin=sides.ours or sides.theirs, error=error)
     digest = spec_digest(spec)
-    # After a merge conflict, the side that fits the merged manifest.
-    old = next((pin for pin in request.pins(name) if pin.agrees(digest)), old)
-    agrees = old is not None and old.agrees(digest)
-    if agrees and name not in request.upgrade:
-        return LockResult(name=name, status="kept", pin=old)
+    choice = choose(sides, lambda pin: pin.agrees(digest))
+    old = choice.pin
+    agrees = old is not None and old.agrees(digest) and not choice.is_open
+    upgrade = name in request.upgrade or (choice.is_open and sides.have_other_sources)
+    if old is not None and agrees and not upgrade:
+        # Only with what is cached: `lock --check` builds.
+        check = check_pin(spec, old, request.catalog, request.cache, build=False, report=report)
+        found = tuple(check.differences)
+        status: LockStatus = "broken" if found else "kept"
+        return LockResult(name=name, status=status, pin=old, note=choice.note, differences=found)
     try:
         with request.catalog.locating(name):
-            return _repin(spec, old, request, report)
+            result = _repin(spec, old, request, report, upgrade=upgrade)
+        return replace_result(result, note=choice.note)
     except RegistryError as error:
         reached = not isinstance(error, SourceError) or isinstance(error, _NOT_UNREACHABLE)
-        status: LockStatus = "failed" if reached or not spec.is_remote else "unreachable"
+        status = "failed" if reached or not spec.is_remote else "unreachable"
         return LockResult(name=name, status=status, pin=old, stale=not agrees, error=error)
 
 
-def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report) -> LockResult:
+def _repin(
+    spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report, *, upgrade: bool
+) -> LockResult:
     """Pin a dataset; without an upgrade, its sources keep the versions of the old pin."""
-    upgrade = spec.name in request.upgrade
     old_sources = None
     if old is not None:
         old_sources = PinnedSources(
@@ -160,7 +185,7 @@ def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Rep
         report=report,
     )
     digest = digest_samples(opened.dataset.as_stored())
-    pin = _pin_of(spec, opened, digest, context)
+    pin = make_pin(spec, opened, digest, context)
     # These samples were just digested: the next `load` need not compare them with the pin.
     remember_pinned(opened, pin, context.cache)
     result = partial(
@@ -219,63 +244,3 @@ def describe_move(old: Pin, new: Pin, changed: int | None) -> str:
 
 def _short_digest(digest: str) -> str:
     return digest.removeprefix("sha256:")[:7]
-
-
-def _pin_of(
-    spec: DatasetSpec, opened: LoadResult, digest: SamplesDigest, context: SourceContext
-) -> Pin:
-    lookup = () if opened.pins.side is None else (opened.pins.side,)
-    pairs = zip(spec.all_sources, (*opened.pins.sources, *lookup), strict=True)
-    sources = [one for source, pinned in pairs for one in _sources(source, pinned, spec.folder)]
-    return Pin(
-        spec=spec_digest(spec),
-        # Deduplicated: parts of `concat` may name the same file.
-        sources=tuple(dict.fromkeys(sources)),
-        samples=digest.samples,
-        columns=first_columns(spec, opened.pins, context),
-        ordered=digest.ordered,
-        unordered=digest.unordered,
-        format=PIN_FORMAT,
-    )
-
-
-def first_columns(spec: DatasetSpec, pins: Pins, context: SourceContext) -> tuple[str, ...]:
-    """Return the columns in the first records of the first source, as a pin has them.
-
-    Of JSON, more records are read for a column that the manifest names, as `validate` takes a
-    column that a pin lacks for misspelt.
-    """
-    from registry.build.diagnosis import unseen_columns
-
-    source, unseen = spec.sources[0], unseen_columns(spec)
-    columns: dict[str, None] = {}
-    for number, record in enumerate(records_of(source, pins.sources[0], context), 1):
-        columns.update(dict.fromkeys(map(str, record)))
-        unseen.see(record)
-        if not source.columns_vary or (number >= _JSON_COLUMN_RECORDS and not unseen.uses):
-            break
-    # A lone surrogate can't be encoded as UTF-8, which the lockfile is written in.
-    return tuple(name.encode("utf-8", "replace").decode() for name in columns)
-
-
-def _sources(source: Source, pinned: SourcePin, folder: Path) -> Iterator[LockedSource]:
-    """Yield the lock's rows for one source: its commit, or its files."""
-    repository = source.repository
-    if repository is not None and pinned.revision is not None:
-        # A manifest with a full commit already says what the row's `requested` would.
-        floats = not is_commit(repository.revision)
-        requested = (repository.revision or DEFAULT_BRANCH) if floats else None
-        yield LockedSource(
-            location=repository.location, requested=requested, revision=pinned.revision
-        )
-    for file in (*pinned.files, *pinned.contents):
-        location = portable(file.location, folder)
-        requested = requested_location(file.requested or file.location, folder)
-        yield LockedSource(
-            location=location,
-            requested=None if requested == location else requested,
-            etag=file.etag,
-            version_id=file.version_id,
-            size=file.size,
-            sha256=file.sha256,
-        )

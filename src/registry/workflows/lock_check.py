@@ -1,94 +1,103 @@
-"""Compare a lockfile with the manifests of its catalog, without any request."""
+"""Compare a lockfile with its catalog, its local files and the cache, without any request."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry.base.packages import PACKAGE
-from registry.build.fingerprint import pin_all
-from registry.errors import (
-    DigestMismatchError,
-    ManifestError,
-    MissingDependencyError,
-    SourceError,
-)
+from registry.base.threads import ReportNamed, run_jobs
+from registry.errors import LockError, ManifestError, MissingDependencyError, SourceError
 from registry.load import SourceContext
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.pinned import changes, pin_sources
 from registry.lockfile.spec_digest import spec_digest
+from registry.workflows.pin_check import SAMPLES, PinCheck, Reason
+from registry.workflows.samples_check import SamplesCheck
+from registry.workflows.source_check import compare_sources, pin_offline
 
 if TYPE_CHECKING:
-    from registry.boundary.boundary import Boundary
     from registry.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.models import Pin
     from registry.manifest.models import DatasetSpec
+    from registry.progress import Report
 
-__all__ = ["Difference", "differences", "is_as_written"]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One difference between a lockfile and the manifests."""
-
-    name: str
-    """The dataset, or the lockfile itself."""
-    message: str
-    hint: str
-    """What to do next."""
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.message} ({self.hint})"
+__all__ = ["check_lock", "check_pin", "is_as_written"]
 
 
-def differences(
-    catalog: Catalog, lock: Lock, cache: Cache, names: Collection[str] = ()
-) -> Iterator[Difference]:
-    """Yield the differences between a lock and the manifests, of all datasets or of `names`.
+def check_lock(
+    catalog: Catalog,
+    lock: Lock,
+    cache: Cache,
+    names: Collection[str] = (),
+    *,
+    jobs: int,
+    report: ReportNamed,
+) -> Iterator[PinCheck]:
+    """Check the pins of all datasets or of `names`, `jobs` at a time; yield each when ready.
 
-    Local files are compared too. A missing pin counts only for a dataset with local sources:
-    where the lock is written, remote ones may be unreachable, and packages not installed.
+    A missing pin is a difference only for a dataset with local sources: where the lock is written,
+    remote ones may be unreachable, and packages not installed.
     """
-    for name in sorted(names or {*lock.pins, *catalog}):
-        pin = lock.pins.get(name)
-        if name not in catalog:
-            hint = "`registry lock` drops it"
-            yield Difference(name, "is pinned but in no manifest", hint)
-            continue
-        try:
-            spec = catalog[name]
-        except ManifestError as error:
-            yield Difference(name, str(error), "fix the manifest")
-            continue
-        hint = f"`registry lock {name}` pins it"
-        if pin is None:
-            if not spec.is_remote and not _reads_package(spec):
-                yield Difference(name, "is not pinned", hint)
-        elif pin.agrees(spec_digest(spec)):
-            yield from _changed_file(spec, pin, cache, catalog.boundary)
-        else:
-            message = f"is pinned for an older manifest: {changes(spec, pin)}"
-            yield Difference(name, message, hint)
+    chosen = sorted(names or {*lock.pins, *catalog})
+    work = partial(_check_one, catalog=catalog, lock=lock, cache=cache)
+    return run_jobs(chosen, work, jobs=jobs, report=report)
 
 
-def _changed_file(
-    spec: DatasetSpec, pin: Pin, cache: Cache, boundary: Boundary
-) -> Iterator[Difference]:
-    """Yield the first local file that differs from its pin; nothing remote is requested."""
-    # Pinning offline compares the digest of each local file, and accepts remote ones as pinned.
-    lock = pin_sources(spec, pin)
+def _check_one(
+    name: str, report: Report, *, catalog: Catalog, lock: Lock, cache: Cache
+) -> PinCheck:
+    check, pin = PinCheck(name), lock.pins.get(name)
+    if name not in catalog:
+        check.differs("is pinned but in no manifest", "`registry lock` drops it")
+        return check
     try:
-        pin_all(spec, SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock))
-    except DigestMismatchError as error:
-        hint = f"`registry lock --upgrade {spec.name}` pins its present content"
-        yield Difference(spec.name, f"{error.location} differs from its pin", hint)
-    except MissingDependencyError:
-        return  # the package of a file is not installed, which says nothing about the file
+        spec = catalog[name]
+    except ManifestError as error:
+        check.differs(str(error), "fix the manifest")
+        return check
+    hint = f"`registry lock {name}` pins it"
+    if pin is None:
+        if not spec.is_remote and not _reads_package(spec):
+            check.differs("is not pinned", hint)
+    elif pin.agrees(spec_digest(spec)):
+        return check_pin(spec, pin, catalog, cache, build=True, report=report)
+    else:
+        check.differs(f"is pinned for an older manifest: {changes(spec, pin)}", hint)
+    return check
+
+
+def check_pin(
+    spec: DatasetSpec, pin: Pin, catalog: Catalog, cache: Cache, *, build: bool, report: Report
+) -> PinCheck:
+    """Compare a pin, made for this manifest, with what can be derived without a request.
+
+    With `build`, samples that are not in the cache are built if the bytes of their sources are
+    local or in the cache, and not large.
+    """
+    check = PinCheck(spec.name, is_checked=True)
+    lock = pin_sources(spec, pin)
+    context = SourceContext(
+        boundary=catalog.boundary, cache=cache, offline=True, lock=lock, report=report
+    )
+    try:
+        pins = pin_offline(spec, context)
+        compare_sources(check, spec, pin, pins, context)
+    except MissingDependencyError:  # says nothing about the file
+        check.skip(Reason.PACKAGE, "sources", "columns", *SAMPLES)
+        return check
+    except LockError as error:
+        check.differs(str(error).removeprefix(f"{spec.name}: "))
     except SourceError as error:
-        yield Difference(spec.name, str(error), "restore the file, or edit the manifest")
+        check.differs(str(error), "restore the file, or edit the manifest")
+    if check.differences or lock is None:
+        check.skip(Reason.SOURCES, "columns", *SAMPLES)  # they are those of other bytes
+        return check
+    SamplesCheck(check, spec, pin, pins, catalog, context, lock).compare(build=build)
+    return check
 
 
 def _reads_package(spec: DatasetSpec) -> bool:

@@ -73,8 +73,9 @@ def test_folders_are_compared_without_git(
     monkeypatch.setenv("PATH", str(tmp_path))
     code, out, err = run("diff", str(old), str(new))
     assert (code, err) == (1, "")
-    assert out.splitlines()[1:5] == [
+    assert out.splitlines()[1:6] == [
         "1 dataset changed: 1 subset",
+        "new reach: none",
         "",
         "~ qa-one: subset  m/qa.yaml:6",
         "  limit: 1 → 2  m/qa.yaml:6",
@@ -118,7 +119,8 @@ def test_catalog_in_a_subfolder_of_the_repository_is_compared(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = tmp_path / "top"
-    folder = catalog(top / "evals", qa=QA.replace("data/qa.csv", "../shared/qa.csv"))
+    qa, index = QA.replace("data/qa.csv", "../shared/qa.csv"), f"{INDEX}paths: [../shared]\n"
+    folder = catalog(top / "evals", qa=qa, index=index)
     (top / "shared").mkdir()
     (top / "shared" / "qa.csv").write_text(RECORDS)
     git(top, "init", "--quiet", "--initial-branch", "main")
@@ -229,7 +231,7 @@ def test_samples_are_those_that_each_snapshot_pins(run: Run, repository: Path) -
 def test_invalid_lockfile_is_a_problem(run: Run, repository: Path) -> None:
     (repository / "datasets.lock").write_text("version: 1\ndatasets: {qa: 1}\n")
     code, out, _ = run("diff", "HEAD")
-    assert code == 1
+    assert code == 4
     assert "problem in work tree: datasets.lock:2:12 $.datasets.qa: must be a mapping" in out
 
 
@@ -259,17 +261,17 @@ def test_problem_in_one_snapshot_does_not_hide_the_rest(run: Run, repository: Pa
     (repository / "m" / "bad.yaml").write_text(bad)
     catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
     code, out, _ = run("diff", "HEAD")
-    assert code == 1
+    assert code == 4
     assert "problem in work tree: m/bad.yaml:2:" in out
     assert "not compared: bad\n" in out
     assert "1 dataset changed: 1 subset; 1 problem" in out
     assert "limit: 1 → 2" in out
 
 
-def test_problem_alone_makes_the_exit_code_1(run: Run, repository: Path) -> None:
+def test_problem_alone_makes_the_exit_code_4(run: Run, repository: Path) -> None:
     (repository / "m" / "bad.yaml").write_text("datasets: [")
     code, out, _ = run("diff", "HEAD")
-    assert (code, "1 problem" in out) == (1, True)
+    assert (code, "1 problem" in out) == (4, True)
 
 
 def test_problem_of_a_revision_names_files_as_the_repository_does(
@@ -297,28 +299,33 @@ def test_relative_git_dir_of_a_hook_is_ignored(
 def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
     (repository / "datasets.yaml").write_text("version: 1\nbogus: 1\n")
     code, out, _ = run("diff", "HEAD")
-    assert code == 1
+    assert code == 4
     assert "problem in work tree: datasets.yaml:2:1 $.bogus" in out
     assert "removed" not in out
 
 
-USAGE = {
+UNREADABLE = {
     ("mian",): "no revision 'mian' (did you mean 'main'?)",
     ("main", "qqqqqq"): "no revision 'qqqqqq' (try `git fetch`)",
     ("../nothere", "."): "'../nothere' is not a folder with a datasets.yaml",
     ("--", "-x"): "'-x' is not a revision: it starts with `-`",
     ("main..HEAD",): "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD",
-    ("--format", "html"): "'html' is not one of",
 }
 
 
-@pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
-def test_usage_error_has_exit_code_2(
+@pytest.mark.parametrize("arguments", UNREADABLE, ids=" ".join)
+def test_side_that_does_not_exist_has_exit_code_4(
     run: Run, repository: Path, arguments: tuple[str, ...]
 ) -> None:
     code, out, err = run("diff", *arguments)
+    assert (code, out) == (4, "")
+    assert UNREADABLE[arguments] in err
+
+
+def test_usage_error_has_exit_code_2(run: Run, repository: Path) -> None:
+    code, out, err = run("diff", "--format", "html")
     assert (code, out) == (2, "")
-    assert USAGE[arguments] in err
+    assert "'html' is not one of" in err
 
 
 def test_outside_of_a_repository_the_hint_is_to_pass_folders(
@@ -326,7 +333,7 @@ def test_outside_of_a_repository_the_hint_is_to_pass_folders(
 ) -> None:
     monkeypatch.chdir(catalog(tmp_path / "c"))
     code, _, err = run("diff")
-    assert code == 2
+    assert code == 4
     assert "not a git repository" in err
     assert "folders can be compared without git" in err
 
@@ -340,6 +347,7 @@ def test_trust_is_a_difference(run: Run, repository: Path) -> None:
     assert code == 1
     assert out.splitlines()[1:] == [
         "the index changed",
+        "new reach: permission trust: os:getcwd (index)",
         "",
         "index",
         '  trust: (none) → ["os:getcwd"]  datasets.yaml:3',

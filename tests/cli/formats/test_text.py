@@ -29,13 +29,13 @@ def test_long_values_are_printed_below_their_key(monkeypatch: pytest.MonkeyPatch
     made = diff_of(replace(change("d", "one template", "another template"), samples=None))
     narrow = [click.unstyle(line) for line in text(made, 60, monkeypatch)]
     wide = [click.unstyle(line) for line in text(made, 80, monkeypatch)]
-    assert narrow[4:] == [
+    assert narrow[5:] == [
         "  fields.input:",
         "    - one template",
         "    + another template",
         "    m.yaml:1 → m.yaml:2",
     ]
-    assert wide[4:] == ["  fields.input: one template → another template  m.yaml:1 → m.yaml:2"]
+    assert wide[5:] == ["  fields.input: one template → another template  m.yaml:1 → m.yaml:2"]
 
 
 def test_only_terminals_get_colors(monkeypatch: pytest.MonkeyPatch) -> None:

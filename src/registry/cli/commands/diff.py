@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 from registry.cache import Cache
-from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli import CLEAN, PROBLEMS, UNREADABLE, options
 from registry.cli.formats.diff import FORMATS
+from registry.cli.output import print_line
+from registry.cli.streams import unescaped
 from registry.diff.compare import compare
+from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
+from registry.diff.review.snapshots import reviewed_state
+from registry.diff.review.state import write_state
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
+from registry.diff.summary import abbreviate
 from registry.errors import RevisionError
 from registry.settings import Settings
 
@@ -23,7 +30,17 @@ registry diff main
 registry diff v1.0 v1.1 --build -n 5
 registry diff ../old-catalog . --format json
 registry diff origin/main --format markdown > comment.md
+registry diff origin/main --build --fail-on targets,inputs,removed,reach
 """
+
+
+def _parse_classes(
+    ctx: click.Context, option: click.Parameter, value: str | None
+) -> frozenset[str] | None:
+    try:
+        return None if value is None else parse_classes(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, option) from error
 
 
 @click.command("diff", epilog=_EXAMPLES)
@@ -54,6 +71,20 @@ registry diff origin/main --format markdown > comment.md
     show_default=True,
     help=f"Output format: {', '.join(FORMATS)}; markdown fits into one comment of a pull request.",
 )
+@click.option(
+    "--fail-on",
+    "classes",
+    metavar="CLASSES",
+    callback=_parse_classes,
+    help="Exit with 1 only for changes of these classes, separated by commas:"
+    f" {', '.join(POLICY_CLASSES)}.",
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the reviewed state, which `registry sync --reviewed FILE` accepts alone.",
+)
 @options.as_json
 @options.offline
 @options.root
@@ -63,6 +94,8 @@ def command(
     build: bool,
     examples: int,
     form: str,
+    classes: frozenset[str] | None,
+    out: Path | None,
     as_json: bool,
     offline: bool | None,
     root: str | None,
@@ -71,7 +104,8 @@ def command(
 
     BASE and HEAD are git revisions or folders with a datasets.yaml. BASE defaults to the commit
     where the current branch left the main branch, HEAD to the files of the catalog, committed or
-    not. The exit code is 0 if nothing differs, and 1 if something differs or can't be compared.
+    not. The exit code is 0 if nothing differs, 1 if something differs, and 4 if a part of a side
+    could not be read.
     """
     settings = Settings.from_environment(root=root, offline=offline)
     sampling = SamplingOptions(
@@ -79,14 +113,33 @@ def command(
         build=build,
         offline=settings.offline,
         examples=examples,
-        announce=lambda text: print(text, file=sys.stderr),
+        announce=lambda text: print_line(text, err=True),
     )
     try:
         with open_snapshots(base, head, settings.index) as (old, new):
             keys = compare(old.snapshot, new.snapshot)
             diff = with_samples(keys, old, new, sampling)
+            state = None if out is None else reviewed_state(old, new, sampling.cache)
     except RevisionError as error:
-        raise click.UsageError(str(error)) from error
-    for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
-        print(line)
-    return CLEAN if diff.is_clean else PROBLEMS
+        print_line(f"error: {error}", err=True)
+        return UNREADABLE
+    terminal = sys.stdout.isatty()
+    # On a terminal some text is colored; what comes from the catalogs is escaped.
+    out = unescaped(sys.stdout) if terminal else sys.stdout
+    for line in FORMATS["json" if as_json else form](diff, terminal):
+        print(line, file=out)
+    if not diff.is_complete:
+        if out is not None:
+            text = f"{out} is not written, as the diff is incomplete: see the problems above"
+            print(f"error: {text}", file=sys.stderr)
+        return UNREADABLE
+    if out is not None and state is not None:
+        written = write_state(out, state)
+        print(f"wrote the reviewed state {written.digest} to {out}", file=sys.stderr)
+    if classes is None:
+        return CLEAN if diff.is_clean else PROBLEMS
+    found = violations(diff, classes)
+    for word, names in found.items():
+        shown, rest = abbreviate(names)
+        print_line(f"error: --fail-on {word}: {', '.join(shown)}{rest}", err=True)
+    return PROBLEMS if found else CLEAN

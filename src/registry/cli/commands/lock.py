@@ -11,12 +11,15 @@ import registry
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.output import print_error, print_json, print_warnings
+from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, count_text
-from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
+from registry.lockfile.file import read_bytes, write_text
+from registry.lockfile.merge import merge_locks
+from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
-from registry.workflows.lock_check import Difference, differences, is_as_written
+from registry.workflows.lock_check import check_lock, is_as_written
+from registry.workflows.pin_check import Difference, summary_of
 
 __all__ = ["command"]
 
@@ -41,6 +44,14 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
     " NAMES, else of all datasets.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the lock is stale.")
+@click.option(
+    "--merge",
+    "merged",
+    nargs=3,
+    type=click.Path(path_type=Path),
+    metavar="BASE OURS THEIRS",
+    help="Merge three lockfiles into OURS, as a merge driver of git: --merge %O %A %B.",
+)
 @options.jobs
 @options.offline
 @options.as_json
@@ -49,6 +60,7 @@ def command(
     names: tuple[str, ...],
     upgrades: tuple[str, ...],
     check: bool,
+    merged: tuple[Path, Path, Path] | None,
     jobs: int,
     offline: bool | None,
     as_json: bool,
@@ -56,21 +68,26 @@ def command(
 ) -> int:
     """Pin the sources of all datasets, or of NAMES, in datasets.lock.
 
-    Pins of unchanged manifests are not changed. The exit code is 1 if a dataset could not be
-    pinned. A dataset whose server can't be reached is only counted, unless it is one of NAMES or
-    was pinned for an older manifest.
+    Pins of unchanged manifests are not changed; merge conflicts are resolved. The exit code is 1
+    if a dataset could not be pinned, or a pin does not hold any more, as its files have other
+    bytes. A dataset whose server can't be reached is only counted, unless it is one of NAMES or was
+    pinned for an older manifest.
     """
+    if merged is not None:
+        if names or upgrades or check:
+            raise click.UsageError("--merge takes no other arguments than its three files")
+        return _merge(*merged)
     catalog, cache, settings = options.open_catalog(root, offline=offline)
     single = [name for name in upgrades if name != _ALL]
     for name in (*names, *single):
         catalog.check_name(name)
     if check:
-        return _check(catalog, cache, settings.lock_file, names, as_json)
+        return _check(catalog, cache, settings.lock_file, names, jobs=jobs, as_json=as_json)
     if settings.index.parent == Path(registry.__file__).parent:
         hint = "create a datasets.yaml with `version: 1` and `include: [package:registry]`"
         raise LockError(f"the built-in catalog is read-only ({hint})")
-    named = tuple(dict.fromkeys((*names, *single)))
     path = settings.lock_file
+    named = tuple(dict.fromkeys((*names, *single)))
     request = LockRequest(
         catalog=catalog,
         cache=cache,
@@ -79,11 +96,15 @@ def command(
         offline=settings.offline,
     )
     with bars(as_json=as_json) as report:
-        run = lock_datasets(named or tuple(catalog), request, jobs=jobs, report=report)
+        # A conflict is resolved completely, as half a lockfile is none.
+        also = [name for name in request.conflicting if named and name in catalog]
+        chosen = tuple(dict.fromkeys((*named, *also))) or tuple(catalog)
+        run = lock_datasets(chosen, request, jobs=jobs, report=report)
         results = sorted(run, key=lambda one: one.name)
     # A file that can't be read may define the datasets that seem to be gone: keep their pins.
     stray = options.print_stray_problems(catalog)
-    dropped = _write(request, results, path, drop=not stray)
+    # With names, nothing is known about the others.
+    dropped = _write(request, results, path, drop=not stray and not named)
     failed = [one for one in results if _is_failure(one, named)]
     if as_json:
         print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
@@ -108,7 +129,7 @@ def _write(
 def _is_failure(one: LockResult, named: Sequence[str]) -> bool:
     if one.status == "unreachable":
         return one.name in named or (one.pin is not None and one.stale)
-    return one.status == "failed"
+    return one.status in ("failed", "broken")
 
 
 def _print(
@@ -119,17 +140,26 @@ def _print(
     path: str,
 ) -> None:
     for one in results:
+        if one.note:
+            print(f"{one.name}: merge conflict: {one.note}")
         if one.status in _VERBS and one.pin is not None:
-            print(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
+            print_line(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
         elif one.status == "moved":
-            print(f"{one.name}: {one.change}")
+            print_line(f"{one.name}: {one.change}")
         print_warnings(one.name, one.warnings)
     for name in dropped:
-        print(f"{name}: dropped, it is in no manifest")
+        print_line(f"{name}: dropped, it is in no manifest")
     for one in failed:
-        kept = " (its old pin is kept)" if one.pin is not None else ""
-        print_error(one.name, f"{one.error}{kept}")
+        for difference in one.differences:
+            print_error(one.name, difference)
+        if one.error is not None:
+            kept = " (its old pin is kept)" if one.pin is not None else ""
+            print_error(one.name, f"{one.error}{kept}")
     counts = [f"{sum(one.pin is not None for one in results)} of {len(results)} datasets pinned"]
+    if broken := sum(one.status == "broken" for one in results):
+        counts.append(
+            f"{count_text(broken, 'pin')} kept that {'does' if broken == 1 else 'do'} not hold"
+        )
     unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
     for has_pin, outcome in ((True, "kept their pins"), (False, "left without a pin")):
         names = [one.name for one in unreachable if (one.pin is not None) == has_pin]
@@ -137,22 +167,47 @@ def _print(
         listed = ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
         if names:
             counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
-    print(f"{path}: {', '.join(counts)}")
+    print_line(f"{path}: {', '.join(counts)}")
 
 
-def _check(catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], as_json: bool) -> int:
-    """Print the differences between the lockfile and the manifests."""
-    lock = read_lock(path, shown_as=display_path(path))
-    found = list(differences(catalog, lock or Lock(), cache, names))
-    if lock is not None and not names and not is_as_written(path, lock):
+def _merge(base: Path, ours: Path, theirs: Path) -> int:
+    """Merge lockfiles into `ours`; what both sides changed is marked there, as git does."""
+    # git gives an empty file where a side has none.
+    data = {path: read_bytes(path) for path in (base, ours, theirs)}
+    locks = [parse_lock(text, str(path)) if text else Lock() for path, text in data.items()]
+    lock, conflicts = merge_locks(*locks)
+    marked = {name: (one.ours, one.base, one.theirs) for name, one in conflicts.items()}
+    write_text(ours, lock_text(lock, marked))
+    for name in conflicts:
+        print_error(
+            name, "both sides changed its pin (`registry lock` pins what fits the manifest)"
+        )
+    return PROBLEMS if conflicts else CLEAN
+
+
+def _check(
+    catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], *, jobs: int, as_json: bool
+) -> int:
+    """Print the differences between the lockfile and what it was made of."""
+    shown = display_path(path)
+    lock = read_lock(path, shown_as=shown)
+    with bars(as_json=as_json) as report:
+        run = check_lock(catalog, lock or Lock(), cache, names, jobs=jobs, report=report)
+        checks = sorted(run, key=lambda one: one.name) if lock is not None else []
+    found = [difference for one in checks for difference in one.differences]
+    if lock is None:
+        hint = "`registry lock` writes one"
+        found.append(Difference(shown, "there is no lockfile", hint))
+    elif not names and not is_as_written(path, lock):
         message = "is not formatted as `lock` writes it"
-        found.append(Difference(display_path(path), message, "`registry lock` rewrites it"))
+        found.append(Difference(shown, message, "`registry lock` rewrites it"))
     if as_json:
-        print_json([vars(one) for one in found])
+        pins = [one.to_dict() for one in checks if one.is_checked]
+        print_json({"differences": [vars(one) for one in found], "pins": pins})
         return PROBLEMS if found else CLEAN
     for one in found:
-        print(one)
-    state = count_text(len(found), "difference") if found else "fresh"
-    pins = "no such file" if lock is None else count_text(len(lock.pins), "pin")
-    print(f"{display_path(path)}: {state} ({pins})")
+        print_line(one)
+    if lock is not None:
+        state = count_text(len(found), "difference") if found else "fresh"
+        print_line(f"{shown}: {state} ({summary_of(checks)})")
     return PROBLEMS if found else CLEAN

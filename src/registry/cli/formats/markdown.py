@@ -13,11 +13,14 @@ from registry.diff.escape import escape_control
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
 from registry.diff.summary import (
     abbreviate,
+    classes_text,
     facts_by_importance,
     headline,
     inherited_keys,
     places,
+    reach_remark,
     sample_line,
+    users_text,
     value_text,
     verdict,
 )
@@ -33,6 +36,7 @@ MAX_COMMENT_BYTES = 65_536
 _MAX_UNFOLDED = 5
 _MAX_UNFOLDED_BYTES = 16_384
 _MAX_PROBLEMS = 10
+_MAX_REACH = 20
 _MAX_SPAN = 400
 """Characters of one code span."""
 _RESERVED_BYTES = 400
@@ -68,6 +72,8 @@ def _size(text: str) -> int:
 def _header(diff: CatalogDiff) -> Iterator[str]:
     yield f"### {headline(diff)}\n"
     yield f"{code_span(diff.base)} → {code_span(diff.head)}\n"
+    if not diff.is_clean:
+        yield _reach(diff)
     problems = [f"- {code_span(label)}: {code_span(str(one))}" for label, one in diff.problems]
     if problems:
         more = len(problems) - _MAX_PROBLEMS
@@ -75,19 +81,34 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
         yield "\n".join(["**Problems**", "", *problems[:_MAX_PROBLEMS], *rest, ""])
     if diff.not_compared:
         yield f"Not compared: {_names(diff.not_compared)}\n"
+    for note in diff.notes[:_MAX_PROBLEMS]:
+        yield f"Note: {code_span(note)}\n"
     if diff.shared:
         yield "\n".join(["#### Index", "", *_keys(diff.shared[:_MAX_PROBLEMS]), ""])
 
 
+def _reach(diff: CatalogDiff) -> str:
+    lines = [
+        f"- {one.kind} {code_span(one.name)} ({code_span(users_text(one))})"
+        for one in diff.reach[:_MAX_REACH]
+    ]
+    more = len(diff.reach) - _MAX_REACH
+    lines += [f"- …and {more:,} more"] if more > 0 else []
+    title = " ".join(filter(None, ["**New reach:**", reach_remark(diff)]))
+    return "\n".join([title, *([""] if lines else []), *lines, ""])
+
+
 def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator[str]:
     # The old name of a renamed dataset is untrusted, so it goes into a code span of its own.
-    kind = escape(verdict(change)) if change.status != "renamed" else "renamed"
+    is_renamed = change.status == "renamed"
+    words = ["renamed", classes_text(change)] if is_renamed else [verdict(change)]
+    kind = escape("; ".join(filter(None, words)))
     if folded:  # `summary` is HTML, where backquotes don't mark code
         name = escape(escape_control(change.name)[:_MAX_SPAN]).replace("`", "&#96;")
         yield from (f"<details><summary><code>{name}</code> · {kind}</summary>", "")
     else:
         yield from (f"#### {code_span(change.name)} · {kind}", "")
-    if change.status == "renamed":
+    if is_renamed:
         yield f"- from {code_span(change.old_name)}"
     yield from _keys(change.keys)
     for keys, dataset in inherited_keys(change):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from click import style
 
-from registry.diff.escape import escape_control
+from registry.diff.escape import display_value, escape_control
 from registry.diff.models import CatalogDiff, DatasetChange, Example, KeyChange
 from registry.diff.summary import (
     abbreviate,
@@ -18,7 +18,9 @@ from registry.diff.summary import (
     headline,
     inherited_keys,
     places,
+    reach_remark,
     sample_line,
+    users_text,
     value_text,
     verdict,
 )
@@ -64,16 +66,28 @@ def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
     printer = _Printer(size, terminal and not os.environ.get("NO_COLOR"), terminal)
     yield from printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)
     yield from (printer.bold(line) for line in printer.wrap(headline(diff), 0))
+    if not diff.is_clean:
+        yield from printer.wrap(_reach(diff), 0)
     for label, problem in diff.problems:
         yield from printer.wrap(escape_control(f"problem in {label}: {problem}"), 0, "-")
     if diff.not_compared:
         yield from printer.wrap(f"not compared: {_names(diff.not_compared)}", 0)
+    for note in diff.notes:
+        yield from printer.wrap(escape_control(note), 0)
     if diff.shared:
         yield from ("", printer.bold("index"))
         yield from _keys(diff.shared, printer)
     for change in diff.changes:
         yield ""
         yield from _change(change, printer)
+
+
+def _reach(diff: CatalogDiff) -> str:
+    found = (
+        f"{one.kind} {display_value(one.name)} ({escape_control(users_text(one))})"
+        for one in diff.reach
+    )
+    return " ".join(filter(None, ["new reach:", "; ".join(found), reach_remark(diff)]))
 
 
 def _change(change: DatasetChange, printer: _Printer) -> Iterator[str]:

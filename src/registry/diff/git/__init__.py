@@ -1,0 +1,1 @@
+"""Read git repositories that nobody vouches for."""

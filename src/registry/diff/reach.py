@@ -1,0 +1,188 @@
+"""What a catalog reaches beyond its own files, and what of it a change adds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from registry.base.locations import (
+    is_local,
+    is_package,
+    local_path,
+    protocol_of,
+    split_member,
+)
+from registry.base.packages import PACKAGE
+from registry.diff.models import REACH_KINDS, NewReach, Reach, Snapshot
+from registry.manifest.models import DatasetSpec
+from registry.manifest.serialize import data_of
+from registry.manifest.source import Source
+
+__all__ = ["index_reach", "new_reach", "reach_of"]
+
+_WEB = ("http", "https")
+_HUB = "huggingface.co"
+_LISTS = ("trust", "hosts", "paths")
+"""Permissions of the index that are lists; the others are mappings."""
+
+
+def new_reach(base: Snapshot, head: Snapshot) -> tuple[NewReach, ...]:
+    """Return what some dataset of the head, or its index, reaches and nothing of the base does."""
+    known = frozenset[Reach]().union(*base.reach.values())
+    names: dict[Reach, list[str]] = {}
+    for name in sorted(head.reach):
+        for one in head.reach[name] - known:
+            names.setdefault(one, []).append(name)
+
+    def rank(one: Reach) -> tuple[int, str]:
+        return REACH_KINDS.index(one.kind), one.name
+
+    return tuple(
+        NewReach(one.kind, one.name, tuple(filter(None, names[one])))
+        for one in sorted(names, key=rank)
+    )
+
+
+# --- a dataset ---
+
+
+def reach_of(spec: DatasetSpec, relative: Callable[[str], str]) -> frozenset[Reach]:
+    """Return what a dataset reaches beyond the catalog's folder.
+
+    Args:
+        spec: The dataset.
+        relative: Returns a path relative to the catalog's folder, if a name on all machines.
+    """
+    found: set[Reach] = set()
+    for source in spec.all_sources:
+        found.update(_of_source(source, str(spec.folder), relative))
+    if spec.mapper is not None:
+        found.add(Reach("mapper", spec.mapper))
+    else:
+        # An operation may read the file that a constant names.
+        fields = data_of(spec.fields)
+        texts = (text for text in _constants(fields) if _looks_outside(text))
+        found.update(Reach("local path", text) for text in texts if _reads_files(fields))
+    return frozenset(found)
+
+
+def _of_source(source: Source, folder: str, relative: Callable[[str], str]) -> Iterator[Reach]:
+    hosts = set[str]()
+    if source.repository is not None:
+        yield Reach("scheme", "hf")
+        hosts.add(_HUB)
+    for path in source.paths():
+        yield from _of_location(path, folder, relative)
+        hosts |= _host(path)
+    for text in _texts(source.fs_options):
+        hosts |= _host(text)
+    yield from (Reach("host", host) for host in hosts)
+    # The same variable for another host is another reach: that host receives its value.
+    receivers = [f" to {host}" for host in hosts] or [""]
+    for variable in _variables(source.fs_options):
+        yield from (Reach("variable", f"{variable}{receiver}") for receiver in receivers)
+
+
+def _of_location(path: str, folder: str, relative: Callable[[str], str]) -> Iterator[Reach]:
+    archive = path
+    while (parts := split_member(archive)) is not None:
+        protocol, _, archive = parts
+        yield Reach("scheme", protocol)
+    if is_package(archive):
+        yield Reach("package", archive.removeprefix(PACKAGE).partition("/")[0])
+    elif not is_local(archive):
+        yield Reach("scheme", protocol_of(archive))
+    else:
+        absolute = local_path(archive)
+        if not absolute.startswith(folder.rstrip(os.sep) + os.sep) and absolute != folder:
+            yield Reach("local path", relative(absolute))
+
+
+def _host(location: str) -> set[str]:
+    """Return the host of a URL, or a bucket with its scheme; nothing for anything else."""
+    while (parts := split_member(location)) is not None:
+        location = parts[2]
+    scheme, mark, rest = location.partition("://")
+    if not mark or is_local(location):
+        return set()
+    if scheme == "hf":
+        return {_HUB}
+    try:
+        host = urlsplit(location).netloc.rpartition("@")[2].lower()
+    except ValueError:  # not a URL that could be opened
+        host = rest.partition("/")[0].lower()
+    return {host if scheme in _WEB else f"{scheme}://{host}"}
+
+
+# --- the index ---
+
+
+def index_reach(index: Mapping[str, Any]) -> frozenset[Reach]:
+    """Return what the keys of an index reach or permit."""
+    found = {
+        Reach("permission", f"{key}: {one}") for key in _LISTS for one in _as_list(index.get(key))
+    }
+    for key in ("secrets", "limits"):
+        values = index.get(key)
+        for name, value in values.items() if isinstance(values, Mapping) else ():
+            found |= {Reach("permission", f"{key}: {name} to {one}") for one in _as_list(value)}
+    for pattern in map(str, _as_list(index.get("include"))):
+        if pattern.startswith(PACKAGE):
+            found.add(Reach("package", pattern.removeprefix(PACKAGE)))
+        elif _looks_outside(os.path.normpath(pattern)):
+            found.add(Reach("local path", pattern))
+    return frozenset(found)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _looks_outside(path: str) -> bool:
+    return path.startswith(("/", "~", "../", "file:")) or path == ".."
+
+
+# --- values of unknown structure ---
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all str values in JSON data."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for item in value.values():
+                yield from _texts(item)
+        case list() | tuple():
+            for item in value:
+                yield from _texts(item)
+
+
+def _variables(value: Any) -> Iterator[str]:
+    """Yield the variables in `{env: NAME}` anywhere in JSON data."""
+    match value:
+        case {"env": str(name)}:
+            yield name
+        case Mapping():
+            for item in value.values():
+                yield from _variables(item)
+        case list() | tuple():
+            for item in value:
+                yield from _variables(item)
+
+
+def _constants(value: Any) -> Iterator[str]:
+    """Yield the texts of `const` and `template` anywhere in the expressions of fields."""
+    match value:
+        case Mapping():
+            for key, item in value.items():
+                yield from _texts(item) if key in ("const", "template") else _constants(item)
+        case list() | tuple():
+            for item in value:
+                yield from _constants(item)
+
+
+def _reads_files(fields: Mapping[str, Any]) -> bool:
+    return fields.get("files") is not None or "data_uri" in set(_texts(fields))

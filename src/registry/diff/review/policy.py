@@ -1,0 +1,78 @@
+"""Decide whether a diff has changes of the classes that a project does not accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from registry.diff.models import CatalogDiff, DatasetChange
+from registry.diff.severity import ChangeClass
+from registry.errors import did_you_mean
+
+__all__ = ["POLICY_CLASSES", "parse_classes", "violations"]
+
+_STATUSES = ("removed", "added", "renamed")
+_WORDS = {kind: kind.partition(" ")[0] for kind in ChangeClass}
+POLICY_CLASSES: tuple[str, ...] = (*_WORDS.values(), *_STATUSES, "index", "reach")
+"""What `--fail-on` names: the first words of the classes, and what has no class."""
+
+_CLASS_OF_FIELD = {
+    "id": ChangeClass.IDS,
+    "target": ChangeClass.TARGETS,
+    "metadata": ChangeClass.METADATA,
+}
+_ANY_FIELD = frozenset({ChangeClass.INPUTS, *_CLASS_OF_FIELD.values()})
+# New bytes, code and tables may change any field, whatever class their own key has.
+_OPAQUE = ("bytes", "pin", "source", "concat", "join", "mapper")
+
+
+def parse_classes(text: str) -> frozenset[str]:
+    """Return the classes in a list that is separated by commas.
+
+    Raises:
+        ValueError: one of them does not exist; the message names similar ones.
+    """
+    found = [word.strip() for word in text.split(",")]
+    for word in found:
+        if word not in POLICY_CLASSES:
+            hint = did_you_mean(word, POLICY_CLASSES) or f"classes: {', '.join(POLICY_CLASSES)}"
+            raise ValueError(f"no class '{word}' ({hint})")
+    return frozenset(found)
+
+
+def violations(diff: CatalogDiff, classes: frozenset[str]) -> dict[str, list[str]]:
+    """Return class → what has such a change, for those of `classes` that the diff has."""
+    found: dict[str, list[str]] = {}
+    for change in diff.changes:
+        for word in _words(change):
+            found.setdefault(word, []).append(change.name)
+    found["index"] = [one.key for one in diff.shared]
+    found["reach"] = [f"{one.kind} {one.name}" for one in diff.reach]
+    return {word: found[word] for word in POLICY_CLASSES if word in classes and found.get(word)}
+
+
+def _words(change: DatasetChange) -> set[str]:
+    words = {_WORDS[kind] for kind in _classes(change)}
+    return words if change.status == "changed" else {*words, change.status}
+
+
+def _classes(change: DatasetChange) -> Iterator[ChangeClass]:
+    """Yield the classes of a change, as its keys and its samples show them."""
+    yield from change.kinds
+    samples = change.samples
+    if change.status == "added":  # all that it has is new
+        return
+    if samples is not None and samples.old is not None:
+        yield from (_CLASS_OF_FIELD.get(one, ChangeClass.INPUTS) for one in samples.fields)
+        if samples.added or samples.removed:
+            yield ChangeClass.SUBSET
+        if samples.added and samples.removed:  # perhaps the same ones, too different to be matched
+            yield from _ANY_FIELD
+        if samples.moved:
+            yield ChangeClass.ORDER
+    elif any(key.startswith(_OPAQUE) for key in _keys(change)):
+        yield from _ANY_FIELD
+
+
+def _keys(change: DatasetChange) -> Iterator[str]:
+    yield from (one.key for one in change.keys)
+    yield from (one.key for one in change.inherited)

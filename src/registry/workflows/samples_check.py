@@ -1,0 +1,163 @@
+"""Compare the samples and columns in a pin with those in the cache, or build them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from registry.base.digest import digest_of
+from registry.base.file_state import FileState
+from registry.base.locations import is_local
+from registry.build.fingerprint import samples_fingerprint
+from registry.errors import (
+    AccessError,
+    CacheError,
+    MissingDependencyError,
+    OfflineError,
+    RegistryError,
+)
+from registry.load import SourceContext, load, open_cached
+from registry.store.digest import digest_samples
+from registry.workflows.make_pin import first_columns
+from registry.workflows.pin_check import SAMPLES, PinCheck, Reason
+
+if TYPE_CHECKING:
+    from registry.catalog.catalog import Catalog
+    from registry.lockfile.models import Pin
+    from registry.lockfile.pinned import PinnedSources
+    from registry.manifest.models import DatasetSpec
+    from registry.sources.pins import Pins, SourcePin
+
+__all__ = ["SamplesCheck"]
+
+BUILD_BYTES = 1 << 26
+"""Size of the sources that a check builds; others are checked if their samples are cached."""
+
+_NOT_HERE: dict[type[RegistryError], Reason] = {
+    OfflineError: Reason.BYTES,
+    MissingDependencyError: Reason.PACKAGE,
+    AccessError: Reason.ACCESS,
+    CacheError: Reason.CACHE,
+}
+"""Errors that say nothing about the pin."""
+
+
+@dataclass(frozen=True)
+class SamplesCheck:
+    """Compares the samples of a dataset, and the columns of its records, with its pin."""
+
+    check: PinCheck
+    spec: DatasetSpec
+    pin: Pin
+    pins: Pins
+    catalog: Catalog
+    context: SourceContext
+    lock: PinnedSources
+
+    def compare(self, *, build: bool) -> None:
+        """Compare samples and columns; build the samples only with `build`."""
+        if self.spec.mapper is not None and self.catalog.rules_from is None:
+            # Whoever wrote the lockfile may have written `trust` too. Not even the fingerprint is
+            # computed, as that imports the mapper.
+            self.check.skip(Reason.MAPPER, *SAMPLES)
+            self._compare_columns(None)
+            return
+        fingerprint = self._attempt(lambda: samples_fingerprint(self.spec, self.pins), *SAMPLES)
+        if fingerprint is None:
+            return
+        key = digest_of({"derived": fingerprint, "spec": self.pin.spec})
+        known = self._recall(key, fingerprint)
+        if known is None:
+            known = self._attempt(lambda: self._derive(build=build), *SAMPLES)
+        if known is None:
+            self._compare_columns(None)
+            return
+        columns = self._compare_columns(known.get("columns"))
+        for name in SAMPLES:
+            self.check.compare(name, getattr(self.pin, name), known[name])
+        entry = self.context.cache.find("samples", fingerprint)
+        if entry is not None and columns is not None:
+            state = FileState.of(entry.folder / "samples.arrow")
+            if not state.is_racy():
+                remembered = {**known, "state": state, "columns": columns}
+                self.context.cache.remember(key, remembered)
+
+    def _recall(self, key: str, fingerprint: str) -> dict[str, Any] | None:
+        """Return what an earlier check derived, if the samples in the cache are still the same."""
+        known = self.context.cache.recall(key, "state", "columns", *SAMPLES)
+        entry = self.context.cache.find("samples", fingerprint) if known else None
+        if known is None or entry is None:
+            return None
+        same = known["state"] == list(FileState.of(entry.folder / "samples.arrow"))
+        return known if same else None
+
+    def _derive(self, *, build: bool) -> dict[str, Any] | None:
+        """Return the fields of the samples: built, or from the cache; None if neither is there."""
+        lock = replace(self.lock, samples=None)  # they are compared here
+        cache, boundary = self.context.cache, self.catalog.boundary
+        at_hand = build and self._has_bytes()
+        if at_hand and self._size() <= BUILD_BYTES:
+            dataset = load(
+                self.spec,
+                cache,
+                boundary=boundary,
+                offline=True,
+                verify=True,
+                full=True,
+                lock=lock,
+                report=self.context.report,
+            ).dataset
+        else:
+            found = open_cached(self.spec, cache, lock, boundary=boundary)
+            if found is None:
+                self.check.skip(Reason.LARGE if at_hand else Reason.SAMPLES, *SAMPLES)
+                return None
+            dataset = found
+        digest = digest_samples(dataset.as_stored())
+        return {name: getattr(digest, name) for name in SAMPLES}
+
+    def _compare_columns(self, known: Sequence[str] | None) -> Sequence[str] | None:
+        """Compare the columns; return those of the source, None if it can't be read here."""
+        if known is None:
+            if not self._has_bytes():
+                self.check.skip(Reason.BYTES, "columns")
+                return None
+            known = self._attempt(
+                lambda: first_columns(self.spec, self.pins, self.context), "columns"
+            )
+        if known is not None:
+            self.check.compare("columns", list(self.pin.columns), list(known))
+        return known
+
+    def _attempt(self, derive: Callable[[], Any], *fields: str) -> Any:
+        """Return what is derived; None if an error says that it can't be, or not here."""
+        try:
+            with self.catalog.locating(self.spec.name):
+                return derive()
+        except RegistryError as error:
+            reason = next((_NOT_HERE[kind] for kind in _NOT_HERE if isinstance(error, kind)), None)
+            if reason is None:
+                self.check.differs(str(error), "correct the manifest or its data")
+            else:
+                self.check.skip(reason, *fields)
+        return None
+
+    def _all_pins(self) -> Iterator[SourcePin]:
+        yield from self.pins.sources
+        if self.pins.side is not None:
+            yield self.pins.side
+
+    def _has_bytes(self) -> bool:
+        """Return whether all sources are local or in the cache."""
+        cache = self.context.cache
+        return all(
+            (one.revision is None or cache.find("records", one.digest) is not None)
+            and all(is_local(f.location) or cache.blob(f.sha256).is_file() for f in one.files)
+            for one in self._all_pins()
+        )
+
+    def _size(self) -> int:
+        return sum(file.size for one in self._all_pins() for file in (*one.files, *one.contents))

@@ -1,0 +1,116 @@
+"""Compare the sources in a pin with local files and with the bytes in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from registry.base.locations import is_local
+from registry.boundary.boundary import UNBOUNDED
+from registry.manifest.source import Source, is_commit
+from registry.sources.files import pin_files
+from registry.sources.pins import Pins
+from registry.sources.source_type import reader_of
+from registry.workflows.make_pin import locked_sources
+from registry.workflows.pin_check import PinCheck, Reason
+
+if TYPE_CHECKING:
+    from registry.load import SourceContext
+    from registry.lockfile.models import LockedSource, Pin
+    from registry.manifest.models import DatasetSpec
+    from registry.sources.pins import SourcePin
+
+__all__ = ["compare_sources", "pin_offline"]
+
+_MAX_FILES = 5
+"""Number of files of a glob that are listed."""
+
+
+def pin_offline(spec: DatasetSpec, context: SourceContext) -> Pins:
+    """Pin local sources as they are now, with their globs expanded, and remote ones as locked.
+
+    Raises:
+        LockError: a source is not pinned, or its pin is for locations that it can't match.
+        SourceError: a local file can't be read.
+    """
+
+    def pin(source: Source) -> SourcePin:
+        if source.is_remote or context.lock is None:
+            return reader_of(source).pin(context)
+        for path in source.paths():
+            context.lock.files(path)
+        return reader_of(source).pin(replace(context, lock=None))
+
+    side = None if spec.join is None else pin(spec.join.source)
+    return Pins(tuple(map(pin, spec.sources)), side)
+
+
+def compare_sources(
+    check: PinCheck, spec: DatasetSpec, pin: Pin, pins: Pins, context: SourceContext
+) -> None:
+    """Compare each field of the sources in a pin with those of `pin_offline`."""
+    rows = locked_sources(spec, pins)
+    _compare_rows(check, rows, pin.sources)
+    remote = {row.location for row in rows if row.revision or not is_local(row.location)}
+    for number, row in enumerate(pin.sources):
+        if row.location in remote:
+            _check_remote(check, f"sources[{number}]", row, context)
+
+
+def _compare_rows(
+    check: PinCheck, found: Sequence[LockedSource], pinned: Sequence[LockedSource]
+) -> None:
+    now, then = [row.location for row in found], [row.location for row in pinned]
+    if now != then:
+        new = [one for one in now if one not in then]
+        gone = [one for one in then if one not in now]
+        if new:
+            check.differs(f"{_listed(new)} in its sources, but not pinned")
+        if gone:
+            check.differs(f"{_listed(gone)} pinned, but not in its sources")
+        if not new and not gone:
+            check.differs("its sources are pinned in another order")
+        return
+    pairs = list(zip(found, pinned, strict=True))
+    changed = [row.location for row, old in pairs if row.sha256 != old.sha256]
+    if len(changed) == 1:
+        check.differs(f"{changed[0]} differs from its pin")
+    elif changed:
+        check.differs(f"{_listed(changed)} different from their pins")
+    for number, (row, old) in enumerate(pairs):
+        if row.sha256 == old.sha256:
+            for key in ("requested", "revision", "etag", "version_id", "size"):
+                check.compare(f"sources[{number}].{key}", getattr(old, key), getattr(row, key))
+
+
+def _listed(locations: Sequence[str]) -> str:
+    """Return names with a verb: `a.csv is`, `a.csv, b.csv and 7 more are`."""
+    more = len(locations) - _MAX_FILES
+    text = ", ".join(locations[:_MAX_FILES]) + (f" and {more:,} more" if more > 0 else "")
+    return f"{text} {'is' if len(locations) == 1 else 'are'}"
+
+
+def _check_remote(check: PinCheck, key: str, row: LockedSource, context: SourceContext) -> None:
+    """Check a row of a remote source against the bytes in the cache."""
+    if row.revision is not None:
+        if row.requested is not None and not is_commit(row.requested):
+            check.skip(Reason.BRANCH, f"{key}.revision")
+        return
+    if row.requested is not None and not row.requested.startswith("sha256:"):
+        check.skip(Reason.GLOB, f"{key}.location")
+    check.skip(
+        Reason.VALIDATOR, *(f"{key}.{one}" for one in ("etag", "version_id") if getattr(row, one))
+    )
+    blob = context.cache.blob(row.sha256 or "")
+    if not blob.is_file():
+        check.skip(Reason.BYTES, f"{key}.size", f"{key}.sha256")
+        return
+    # The cache is not a place that a manifest reaches.
+    (file,) = pin_files([str(blob)], {}, replace(context, boundary=UNBOUNDED, lock=None)).files
+    if file.sha256 != row.sha256:
+        hint = f"`registry sync --refresh {check.name}` fetches them again"
+        check.differs(f"the bytes of {row.location} in the cache are damaged", hint)
+    else:
+        check.compare(f"{key}.size", row.size, file.size)

@@ -1,0 +1,95 @@
+"""Which repository is read, and what of its settings and of the environment counts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from registry.diff.git.process import repository_of
+from registry.errors import RevisionError
+from tests.git_repository import GitRepository, git
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return GitRepository.make(tmp_path / "repository", {"m/a.yaml": "a: 1"}).folder
+
+
+def test_folder_outside_of_any_repository_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RevisionError, match=r"not a git repository.*compared without git"):
+        repository_of(tmp_path)
+
+
+def test_git_that_is_not_installed_is_an_error(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RevisionError, match=r"git is not installed, .* pass two folders instead"):
+        repository_of(folder)
+
+
+def test_repository_is_found_from_a_folder_in_it(folder: Path) -> None:
+    found = repository_of(folder / "m")
+    assert (found.top, found.git_dir) == (folder, folder / ".git")
+
+
+def test_repository_is_found_through_a_link(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder)
+    found = repository_of(tmp_path / "link" / "m")
+    assert (found.top, found.git_dir) == (tmp_path / "link", folder / ".git")
+
+
+def test_linked_work_tree_is_a_repository(folder: Path, tmp_path: Path) -> None:
+    git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / "other"))
+    git(folder, "commit", "--quiet", "--allow-empty", "--message", "second")
+    found = repository_of(tmp_path / "other" / "m")
+    assert found.top == tmp_path / "other"
+    assert found.git("rev-parse", "HEAD").strip() == git(folder, "rev-parse", "HEAD~1")
+
+
+def test_work_tree_without_git_folder_is_found_by_the_variables(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / ".git").rename(tmp_path / "elsewhere")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    with pytest.raises(RevisionError, match="not a git repository"):
+        repository_of(folder / "m")
+    monkeypatch.setenv("GIT_WORK_TREE", str(folder))
+    assert repository_of(folder / "m").top == folder
+
+
+@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"])
+def test_repository_of_a_hook_is_not_that_of_the_catalog(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    other = GitRepository.make(tmp_path / "other", {"b.yaml": "b: 1"}).folder / ".git"
+    head = git(folder, "rev-parse", "HEAD")
+    monkeypatch.setenv(name, str(other / "objects" if "OBJECT" in name else other))
+    assert repository_of(folder).git("rev-parse", "HEAD^{commit}").strip() == head
+
+
+def test_settings_of_the_user_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"COUNT": "1", "KEY_0": "alias.mine", "VALUE_0": "version"}.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    assert repository_of(folder).git("mine").startswith("git version")
+
+
+def test_errors_of_git_show_no_raw_control_characters(folder: Path) -> None:
+    with pytest.raises(RevisionError, match=r"Not a valid object name x\\u\{202e\}y"):
+        repository_of(folder).git("cat-file", "blob", "x\u202ey")
+
+
+@pytest.mark.parametrize("entry", [".", "", "bin"])
+def test_program_git_of_the_catalog_is_not_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    program = folder / entry / "git"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\n")
+    program.chmod(0o755)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", f"{entry}:{os.environ['PATH']}")
+    assert repository_of(folder).top == folder
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,161 @@
+"""What a dataset and an index reach beyond their own files, and what of it is new."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.diff.models import NewReach, Reach, Snapshot
+from registry.diff.reach import index_reach, new_reach, reach_of
+from registry.manifest.models import DatasetSpec, to_spec
+
+FOLDER = "/catalog"
+
+
+def spec(source: dict[str, Any], **more: Any) -> DatasetSpec:
+    keys = {"type": "csv", "path": ["/catalog/a.csv"], **source}
+    return to_spec({"name": "d", "folder": Path(FOLDER), "source": keys, **more})
+
+
+def relative(path: str) -> str:
+    return os.path.relpath(path, FOLDER) if path.startswith("/near/") else path
+
+
+S3 = {"client_kwargs": {"endpoint_url": "https://me@Minio.example.org:9000/x"}}
+KEY = {"key": {"env": "QA_KEY"}, "more": [{"env": "QA_LIST"}]}
+SOURCES: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
+    "a file of the catalog": ({}, set()),
+    "a file beside the catalog": ({"path": ["/near/b.csv"]}, {("local path", "../near/b.csv")}),
+    "a file elsewhere": (
+        {"path": ["file:///etc/hostname"]},
+        {("local path", "/etc/hostname")},
+    ),
+    "a folder whose name starts alike": (
+        {"path": ["/catalog-of-others/a.csv"]},
+        {("local path", "/catalog-of-others/a.csv")},
+    ),
+    "a URL": (
+        {"path": ["https://user@Data.Example.org:8443/a.csv?sig=x"]},
+        {("scheme", "https"), ("host", "data.example.org:8443")},
+    ),
+    "a member of a remote archive": (
+        {"path": ["zip://a.csv::http://h.example/x.zip"]},
+        {("scheme", "zip"), ("scheme", "http"), ("host", "h.example")},
+    ),
+    "a package": ({"path": ["package:others/a.csv"]}, {("package", "others")}),
+    "a bucket at an endpoint, with secrets": (
+        {"path": ["s3://bucket/a.csv"], "fs_options": {**S3, **KEY}},
+        {
+            ("scheme", "s3"),
+            ("host", "s3://bucket"),
+            ("host", "minio.example.org:9000"),
+            ("variable", "QA_KEY to s3://bucket"),
+            ("variable", "QA_KEY to minio.example.org:9000"),
+            ("variable", "QA_LIST to s3://bucket"),
+            ("variable", "QA_LIST to minio.example.org:9000"),
+        },
+    ),
+    "a repository": (
+        {"type": "hf", "path": "org/name", "split": "test"},
+        {("scheme", "hf"), ("host", "huggingface.co")},
+    ),
+    "files of a builder": (
+        {"type": "hf", "path": "text", "split": "train", "data_files": ["/etc/passwd"]},
+        {("local path", "/etc/passwd")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_source_reaches_hosts_schemes_variables_paths_and_packages(case: str) -> None:
+    given, expected = SOURCES[case]
+    assert reach_of(_source(given), relative) == {Reach(*one) for one in expected}  # type: ignore[arg-type]
+
+
+def _source(given: dict[str, Any]) -> DatasetSpec:
+    if given.get("type") == "hf":
+        return to_spec({"name": "d", "folder": Path(FOLDER), "source": given})
+    return spec(given)
+
+
+def test_tables_and_concatenated_sources_count_too() -> None:
+    lookup = {
+        "source": {"type": "csv", "path": ["https://a.example/t.csv"]},
+        "on": "x",
+        "into": "y",
+    }
+    parts = [{"type": "csv", "path": [f"https://{host}.example/p.csv"]} for host in "bc"]
+    found = reach_of(spec({}, join=lookup, concat=parts), relative)
+    assert {one.name for one in found if one.kind == "host"} == {
+        "a.example",
+        "b.example",
+        "c.example",
+    }
+
+
+def test_mapper_is_named_with_its_function() -> None:
+    found = reach_of(spec({}, mapper="ours.mapping:to_sample"), relative)
+    assert found == {Reach("mapper", "ours.mapping:to_sample")}
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "~/.netrc", "../x", "file:///etc/passwd"])
+def test_constant_path_that_a_field_reads_is_a_local_path(path: str) -> None:
+    reading = {"input": {"from": {"const": path}, "do": ["data_uri"]}}
+    assert reach_of(spec({}, fields=reading), relative) == {Reach("local path", path)}
+    assert reach_of(spec({}, fields={"input": {"const": path}}), relative) == set()
+
+
+def test_index_reaches_packages_paths_and_permissions() -> None:
+    index = {
+        "include": [
+            "m/*.yaml",
+            "package:others",
+            "../shared/*.yaml",
+            "m/../../up.yaml",
+            "/abs.yaml",
+        ],
+        "trust": ["ours:f"],
+        "hosts": ["h.example"],
+        "paths": ["../data"],
+        "secrets": {"QA_KEY": ["h.example", "i.example"]},
+        "limits": {"bytes": 5},
+        "validate": {"ignore": ["all"]},
+    }
+    assert index_reach(index) == {
+        Reach("package", "others"),
+        Reach("local path", "../shared/*.yaml"),
+        Reach("local path", "m/../../up.yaml"),
+        Reach("local path", "/abs.yaml"),
+        Reach("permission", "trust: ours:f"),
+        Reach("permission", "hosts: h.example"),
+        Reach("permission", "paths: ../data"),
+        Reach("permission", "secrets: QA_KEY to h.example"),
+        Reach("permission", "secrets: QA_KEY to i.example"),
+        Reach("permission", "limits: bytes to 5"),
+    }
+
+
+def test_invalid_index_reaches_nothing_that_can_be_named() -> None:
+    assert index_reach({"include": None, "trust": "x", "secrets": ["y"], "limits": 3}) == {
+        Reach("permission", "trust: x")
+    }
+
+
+def snapshot(**reach: set[Reach]) -> Snapshot:
+    named = {name.strip("_"): frozenset(found) for name, found in reach.items()}
+    return Snapshot(label="", datasets={}, reach=named)
+
+
+def test_new_is_what_nothing_of_the_base_reaches() -> None:
+    old, new = Reach("host", "old.example"), Reach("host", "new.example")
+    code, trust = Reach("mapper", "m:f"), Reach("permission", "trust: m")
+    base = snapshot(a={old}, gone={Reach("host", "gone.example")})
+    head = snapshot(_={trust}, b={new, old}, a={new, code})
+    assert new_reach(base, head) == (
+        NewReach("mapper", "m:f", ("a",)),
+        NewReach("permission", "trust: m", ()),
+        NewReach("host", "new.example", ("a", "b")),
+    )

@@ -1,0 +1,61 @@
+"""A lock-only edit that makes a reviewed glob read another file is refused wherever it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.security.audit import run_audited
+
+MANIFEST = """\
+datasets:
+  qa:
+    source: {type: csv, path: 'data/*.csv', fieldnames: [q]}
+    fields: {input: q, target: {const: x}}
+"""
+SECRET = "SECRET-of-the-runner"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a locked catalog, and a secret beside it."""
+    folder = tmp_path / "catalog"
+    (folder / "data").mkdir(parents=True)
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
+    (folder / "m.yaml").write_text(MANIFEST)
+    (folder / "data" / "a.csv").write_text("Question?\n")
+    (tmp_path / "secret").write_text(f"{SECRET}\n")
+    (folder / "private.csv").write_text(f"{SECRET}\n")
+    assert run_audited(["lock"], folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("key", "target"),
+    [
+        ("asked", "/etc/hostname"),
+        ("requested", "../secret"),
+        ("requested", "private.csv"),
+        ("requested", "data/../private.csv"),
+    ],
+)
+def test_a_redirected_glob_is_an_error_and_the_file_is_not_opened(
+    folder: Path, key: str, target: str
+) -> None:
+    path = folder / "datasets.lock"
+    text = path.read_text()
+    assert "location: data/a.csv\n" in text
+    path.write_text(
+        text.replace("location: data/a.csv", f"location: {target}").replace("requested", key)
+    )
+    reached = str((folder / target).resolve())
+    for arguments in (["lock", "--check"], ["sync"], ["preview", "qa"], ["lock"]):
+        done = run_audited(arguments, folder=folder)
+        assert done.code == 1, (arguments, done.text)
+        assert f"pins {target} for data/*.csv" in done.text, (arguments, done.text)
+        assert "`registry lock --upgrade qa`" in done.text
+        assert SECRET not in done.text
+        assert reached not in {str(Path(one).resolve()) for one in done.opened}
+    assert run_audited(["lock", "--upgrade", "qa"], folder=folder).code == 0
+    assert path.read_text() == text
