@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from registry.base.local_files import NOT_A_FILE, open_regular
 from registry.base.locations import archive_of, is_package, local_path
 from registry.base.packages import PACKAGE, package_folders
-from registry.boundary.limits import Limits
+from registry.boundary.limits import UNLIMITED, Limits
 from registry.errors import ReachError
 
 __all__ = ["UNBOUNDED", "Boundary"]
@@ -170,5 +170,5 @@ def _is_hidden(path: str) -> bool:
     return ".git" in path.casefold().split(os.sep)
 
 
-UNBOUNDED = Boundary(is_open=True)
+UNBOUNDED = Boundary(is_open=True, limits=UNLIMITED)
 """The boundary of locations that the user names in a call, such as `csv_dataset("/any/path")`."""

@@ -220,9 +220,15 @@ class Catalog(Mapping[str, DatasetSpec]):
         return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
 
     def _with_ancestors(self, name: object) -> Iterator[Entry]:
-        """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle."""
+        """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle.
+
+        Of a chain that is too long to resolve, the first ones.
+        """
         seen: set[str] = set()
+        most = self.boundary.limits.extends + 1
         while isinstance(name, str) and name in self.entries and name not in seen:
+            if len(seen) == most:
+                return
             seen.add(name)
             entry = self.entries[name]
             yield entry
