@@ -141,7 +141,7 @@ def _print(
 ) -> None:
     for one in results:
         if one.note:
-            print(f"{one.name}: merge conflict: {one.note}")
+            print_line(f"{one.name}: merge conflict: {one.note}")
         if one.status in _VERBS and one.pin is not None:
             print_line(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
         elif one.status == "moved":
