@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
-from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.boundary import Boundary
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.build.plan import plan
 from registry.cache import Cache, CacheEntry
@@ -108,12 +108,17 @@ def get_dataset(
     catalog = Catalog.open(settings.index)
     spec = catalog.resolve(name, overrides=overrides, source=source)
     lock = _pinned_sources(name, catalog, settings, spec, overrides, source)
+    boundary = catalog.boundary
+    if source is not None:
+        from registry.boundary.paths import allow_location  # few calls name one
+
+        # It is the user's own word, and the rest of the manifest is not.
+        boundary = allow_location(boundary, source)
     with catalog.locating(name):
         result = load(
             spec,
             Cache(settings.cache_dir),
-            # A location in a call is the user's own word.
-            boundary=catalog.boundary if source is None else UNBOUNDED,
+            boundary=boundary,
             offline=settings.offline,
             refresh=refresh,
             lock=lock,
@@ -122,7 +127,7 @@ def get_dataset(
     result.dataset.origin = CachedSamples(
         fingerprint=result.entry.meta["fingerprint"],
         is_part=result.entry.meta.get("limit") is not None,
-        opening=Opening.of(spec),
+        opening=Opening.of(spec, boundary),
         call={"root": str(settings.index), **call},
     )
     # Once, when they are built: a warm open says nothing new.
@@ -220,22 +225,24 @@ def open_cached(
     from registry.build.open import Opening, open_entry
 
     fingerprint, entry = _find(spec, cache, lock, boundary)
-    return None if entry is None else open_entry(Opening.of(spec), entry, cache, fingerprint)
+    return (
+        None if entry is None else open_entry(Opening.of(spec, boundary), entry, cache, fingerprint)
+    )
 
 
 def preview_records(
-    spec: DatasetSpec, cache: Cache, count: int
+    spec: DatasetSpec, cache: Cache, count: int, *, boundary: Boundary
 ) -> tuple[list[Sample], dict[str, Any]]:
-    """Return the first samples of local files that the user names, without view or cache.
+    """Return the first samples of local files, without view or cache.
 
     The second item describes them as `meta.json` does a cached dataset.
     """
     from registry.build.open import Opening, finisher
     from registry.build.preview import preview_samples
 
-    context = SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
+    context = SourceContext(boundary=boundary, cache=cache, offline=True)
     samples, meta = preview_samples(spec, pin_all(spec, context), context, count)
-    finish = finisher(Opening.of(spec))
+    finish = finisher(Opening.of(spec, boundary))
     return samples if finish is None else list(map(finish, samples)), meta
 
 

@@ -14,6 +14,7 @@ from functools import partial
 
 from registry.base.digest import digest_of
 from registry.base.locations import archive_of, is_local, local_path, public_location
+from registry.boundary.boundary import Boundary
 from registry.samples.messages import ChatMessage, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
 from registry.sources.filesystem import offline_error, source_errors
@@ -31,21 +32,26 @@ _LONGEST_PATH = 1024
 _MEDIA = ("image", "audio", "video", "document")
 
 
-def local_resolver(location: str) -> Resolve:
-    """Return the resolver for a dataset in a local file."""
+def local_resolver(location: str, boundary: Boundary) -> Resolve:
+    """Return the resolver for a dataset in a local file.
+
+    A name that leads outside the boundary is inline content, as it is beside a remote file.
+    """
     folder = os.path.dirname(local_path(location))
     # As in Inspect, files beside a `file://` URL are such URLs too.
     shown = location.rpartition("/")[0] if location.startswith("file://") else folder
-    return partial(_resolve_local, folder=folder, shown=shown)
+    return partial(_resolve_local, folder=folder, shown=shown, boundary=boundary)
 
 
 # Not a closure, which could not be pickled with the dataset.
-def _resolve_local(value: str, *, folder: str, shown: str) -> str:
+def _resolve_local(value: str, *, folder: str, shown: str, boundary: Boundary) -> str:
     if not value or len(value) > _LONGEST_PATH or "\n" in value or "\0" in value:
         return value
     if value.startswith("data:") or "://" in value:
         return value
-    if not os.path.exists(os.path.join(folder, value)):
+    path = os.path.join(folder, value)
+    # In this order, so that nobody learns which files exist outside.
+    if not boundary.contains(path) or not os.path.exists(path):
         return value
     return os.path.join(shown, value)
 
@@ -93,7 +99,9 @@ def _exists(url: str, pool: FilesystemPool, context: SourceContext | None) -> bo
 
 def resolver(location: str, pool: FilesystemPool) -> Resolve:
     """Return the resolver for the file of a dataset that the user names in a call."""
-    return local_resolver(location) if is_local(location) else remote_resolver(location, pool)
+    if is_local(location):
+        return local_resolver(location, pool.boundary)
+    return remote_resolver(location, pool)
 
 
 def resolve_files(sample: Sample, resolve: Resolve) -> Sample:

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from registry.base.fs import file_sha256
 from registry.base.locations import is_local, is_package, local_path
+from registry.boundary.boundary import Boundary
+from registry.boundary.paths import list_files
+from registry.errors import ReachError
 from registry.manifest.models import DatasetSpec
 
-__all__ = ["digest_of_file", "local_patterns"]
+__all__ = [
+    "FileDigest",
+    "common_digests",
+    "digest_of_file",
+    "files_of",
+    "local_patterns",
+]
 
-# Git LFS commits this in place of a large file; it names the digest of the bytes.
+# Git LFS commits this in place of a large file; it names the digest of the bytes. All of the file:
+# a reader of records that skips the first lines reads what follows them.
 _LFS_POINTER = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n"
+    rb"version https://git-lfs\.github\.com/spec/v1\noid sha256:([0-9a-f]{64})\nsize \d+\n"
 )
 _LONGEST_POINTER = 1024
+
+
+@dataclass(frozen=True)
+class FileDigest:
+    """The digest of a file's bytes."""
+
+    own: str
+    """`sha256:…` of the file as it is."""
+    pointed: str = ""
+    """The digest that it names, if it is a pointer of Git LFS."""
 
 
 def local_patterns(spec: DatasetSpec) -> list[str]:
@@ -32,10 +53,37 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
     return list(dict.fromkeys(map(local_path, paths)))
 
 
-def digest_of_file(path: Path) -> str:
-    """Return `sha256:…` of a file's bytes, or the digest that its Git LFS pointer names."""
-    if path.stat().st_size <= _LONGEST_POINTER:
-        pointer = _LFS_POINTER.match(path.read_bytes())
-        if pointer is not None:
-            return f"sha256:{pointer[1].decode()}"
-    return f"sha256:{file_sha256(path)}"
+def files_of(pattern: str, boundary: Boundary) -> list[str]:
+    """Return the files that a path, folder or glob names, as far as they may be read."""
+    try:
+        return list_files(pattern, boundary)
+    except ReachError:
+        return []  # the dataset can't be opened, which is reported with its other problems
+
+
+def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
+    """Return the digest of a file's bytes."""
+    with boundary.open_file(path) as file:
+        start = file.read(_LONGEST_POINTER + 1)
+        file.seek(0)
+        own = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    pointer = _LFS_POINTER.fullmatch(start)
+    return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer is not None else "")
+
+
+def common_digests(
+    base: Mapping[str, FileDigest], head: Mapping[str, FileDigest]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the digests of both sides' files, by their names, such that equal data is equal.
+
+    A pointer counts as the data that it names, unless the base has the data itself: then the
+    change replaces the data by a text that only looks like it.
+    """
+    old = {name: digest.pointed or digest.own for name, digest in base.items()}
+    new = {
+        name: digest.own
+        if name in base and not base[name].pointed
+        else digest.pointed or digest.own
+        for name, digest in head.items()
+    }
+    return old, new

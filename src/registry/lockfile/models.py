@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 
 from registry.base.conversion import convert
 from registry.base.fs import write_atomic
+from registry.base.local_files import open_beside
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump
 from registry.manifest.models import Count, Text
@@ -149,7 +150,7 @@ def read_bytes(path: Path, *, shown_as: str | None = None) -> bytes | None:
     """
     file = shown_as or str(path)
     try:
-        with path.open("rb") as opened:
+        with open_beside(path) as opened:
             data = opened.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from registry.base.locations import (
     public_location,
     split_member,
 )
-from registry.boundary.boundary import UNBOUNDED
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.decode.stream import SourceBytes
 from registry.sources.archives import OpenArchive, open_member
 from registry.sources.expand import expand
@@ -44,7 +45,7 @@ def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceB
     return [
         SourceBytes(public_location(location), _opener(location, options))
         for path in paths
-        for location in expand(path, pool, partial(_open_seekable, options=options))
+        for location in expand(path, pool, partial(_open_seekable, options=options), UNBOUNDED)
     ]
 
 
@@ -78,8 +79,10 @@ def _member(location: str, stored: SourceBytes) -> SourceBytes:
 def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -> SourceBytes:
     name = public_location(file.location)
     if is_local(file.location):
-        path = Path(local_path(file.location))
-        return SourceBytes(name, partial(_open_unchanged, path, file), str(path))
+        # Checked here too, as `datasets` opens the path by itself.
+        context.boundary.check_location(file.location)
+        opener = partial(_open_unchanged, file, context.boundary)
+        return SourceBytes(name, opener, local_path(file.location))
     name = name.removesuffix("?…")
     if not file.sha256:  # from a probe: only its start is read, at its location
         if context.offline:
@@ -125,13 +128,14 @@ def _has_digest(path: Path, file: PinnedFile) -> bool:
 
 
 @contextlib.contextmanager
-def _open_unchanged(path: Path, file: PinnedFile) -> Iterator[IO[bytes]]:
+def _open_unchanged(file: PinnedFile, boundary: Boundary) -> Iterator[IO[bytes]]:
     """Open a local file; raise an error if it changed since it was pinned or while it was read."""
-    with source_errors(str(path)):
-        before = FileState.of(path)
-        if before.size != file.size or file.state not in (None, before):
-            raise changed_error(str(path))
-        with path.open("rb") as opened:
+    path = local_path(file.location)
+    with source_errors(path):
+        with boundary.open_location(file.location) as opened:
+            before = FileState.of(os.fstat(opened.fileno()))
+            if before.size != file.size or file.state not in (None, before):
+                raise changed_error(path)
             yield opened
         if FileState.of(path) != before:
-            raise changed_error(str(path))
+            raise changed_error(path)
