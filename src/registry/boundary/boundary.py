@@ -32,6 +32,8 @@ class Boundary(Struct, frozen=True, kw_only=True):
     """Real paths of folders, and of single files, that may be read."""
     hosts: frozenset[str] = frozenset()
     """Hosts that need the word of the root index: by plain HTTP, or at a private address."""
+    named: str = ""
+    """A URL that the user named in a call: its protocol and its server are allowed."""
     secrets: Mapping[str, tuple[str, ...]] = {}
     """Environment variable → hosts that may receive its value."""
     trust: frozenset[str] = frozenset()
