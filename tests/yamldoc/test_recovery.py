@@ -72,8 +72,10 @@ def test_all_other_problems_are_reported_too() -> None:
     assert [one.split(" (")[0] for one in problems_of(text)] == [
         "m.yaml:2:10 $.datasets.a.x: the tag !t is not allowed",
         "m.yaml:2:16 $.datasets.a.x: the key 'x' is repeated",
-        "m.yaml:3:7 $.datasets.b: not YAML: while parsing a flow node, did not find "
-        "expected node content",
+        (
+            "m.yaml:3:7 $.datasets.b: not YAML: while parsing a flow node, did not find "
+            "expected node content"
+        ),
         "m.yaml:4:7 $.datasets.c['1']: a key must be a string, is 1",
         "m.yaml:4:10 $.datasets.c['1']: .inf is not a finite number",
     ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from registry.base.packages import PACKAGE
 from registry.boundary.boundary import Boundary
+from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog, valid_index
 from registry.catalog.permissions import permissions_of
 from registry.diff.checkout import Checkout
@@ -18,7 +19,6 @@ from registry.diff.local_files import (
     FileDigest,
     digest_of_file,
     files_of,
-    fixed_folder,
     local_patterns,
 )
 from registry.errors import LockError, ManifestError, Problem
@@ -126,14 +126,15 @@ def _digests(
     specs: Mapping[str, DatasetSpec], checkout: Checkout, boundary: Boundary
 ) -> tuple[dict[str, dict[str, FileDigest]], list[Problem]]:
     """Return the digests of local files by dataset, and the files that can't be read."""
-    digest = cache(digest_of_file)  # datasets that extend one another share files
+    # Datasets that extend one another share files.
+    digest = cache(partial(digest_of_file, boundary=boundary))
     found: dict[str, dict[str, FileDigest]] = {}
     problems = []
     for name, spec in specs.items():
         found[name] = {}
         for file in (file for one in local_patterns(spec) for file in files_of(one, boundary)):
             try:
-                found[name][str(checkout.relative(file))] = digest(Path(file))
+                found[name][str(checkout.relative(file))] = digest(file)
             except OSError as error:
                 problems.append(Problem(message=f"can't be read: {error.strerror}", file=file))
     return found, problems
