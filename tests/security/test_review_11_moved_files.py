@@ -73,7 +73,7 @@ def test_file_out_of_the_repository_is_read_by_both_sides(tmp_path: Path) -> Non
 
 
 # What goes wrong on a side quotes the path of a file.
-BROKEN = {
+BROKEN: dict[str, dict[str, str | None]] = {
     "a syntax error": {"evals/m/qa.yaml": "datasets: [\n"},
     "an invalid value": {"evals/m/qa.yaml": "datasets: {qa: {source: {type: csv, path: [1]}}}\n"},
     "a missing file": {"evals/data/a.csv": None},

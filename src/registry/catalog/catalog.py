@@ -156,8 +156,14 @@ class Catalog(Mapping[str, DatasetSpec]):
         self.check_name(name)
         entries = list(self._with_ancestors(name))
         files = {entry.document.file for entry in entries}
-        files |= {layer.document.file for entry in entries if (layer := entry.defaults).document}
-        problems = [problem for problem in self.problems if problem.file in files]
+        indexes = {layer.document.file for entry in entries if (layer := entry.defaults).document}
+        problems = [
+            problem
+            for problem in self.problems
+            # A package that is not installed does not make datasets of other files unusable.
+            if problem.file in files
+            or (problem.file in indexes and problem.rule != "include-nothing")
+        ]
         parent = entries[-1].value.get("extends")
         if not problems and isinstance(parent, str) and parent not in self.entries:
             # It may be in a file, or a part of one, that can't be read.

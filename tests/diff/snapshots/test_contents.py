@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.boundary.boundary import Boundary
 from registry.diff.checkout import checkout_of, folder_checkout
 from registry.diff.snapshots.contents import Contents, package_of, read_contents
 from registry.settings import builtin_root
@@ -70,7 +71,7 @@ def test_rules_of_another_index_forbid_files(repository: GitRepository) -> None:
 def test_file_that_cannot_be_read_is_a_problem(
     repository: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path) -> None:
+    def refuse(path: str, boundary: Boundary) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("registry.diff.snapshots.contents.digest_of_file", refuse)

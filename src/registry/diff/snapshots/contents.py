@@ -21,7 +21,7 @@ from registry.diff.local_files import (
     files_of,
     local_patterns,
 )
-from registry.errors import LockError, ManifestError, Problem
+from registry.errors import LockError, ManifestError, Problem, ReachError
 from registry.lockfile.models import Lock, lock_of, read_documents
 from registry.lockfile.provenance import pin_provenance
 from registry.manifest.models import DatasetSpec
@@ -135,8 +135,9 @@ def _digests(
         for file in (file for one in local_patterns(spec) for file in files_of(one, boundary)):
             try:
                 found[name][str(checkout.relative(file))] = digest(file)
-            except OSError as error:
-                problems.append(Problem(message=f"can't be read: {error.strerror}", file=file))
+            except (OSError, ReachError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                problems.append(Problem(message=f"can't be read: {reason}", file=file))
     return found, problems
 
 
