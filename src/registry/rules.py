@@ -148,6 +148,7 @@ _TABLE = (
     _blocking("schema", "wrong-value", "The value is not one that the key allows.", _SCHEMA),
     _blocking("schema", "bad-name", "Names are used in commands, paths and URLs.", _SCHEMA),
     _blocking("catalog", "include-nothing", "A pattern that matches no file is usually a misspelt folder.", _CATALOG),
+    _blocking("catalog", "include-limit", "A pattern must not keep a reviewer's machine busy.", _CATALOG),
     _blocking("catalog", "duplicate-name", "One name must not mean two datasets.", _CATALOG),
     _blocking("catalog", "unknown-parent", "`extends` names a dataset that is not in the catalog.", _RESOLVE),
     _blocking("catalog", "extends-cycle", "Datasets that extend each other can't be resolved.", _RESOLVE),

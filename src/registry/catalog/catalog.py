@@ -160,9 +160,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         problems = [
             problem
             for problem in self.problems
-            # A package that is not installed does not make datasets of other files unusable.
-            if problem.file in files
-            or (problem.file in indexes and problem.rule != "include-nothing")
+            if problem.file in files or (problem.file in indexes and _is_about_defaults(problem))
         ]
         parent = entries[-1].value.get("extends")
         if not problems and isinstance(parent, str) and parent not in self.entries:
@@ -194,7 +192,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         # Only the root index counts: an included package must not trust its own code.
         if spec.mapper is not None and spec.mapper not in self.boundary.trust:
             message = f"the mapper '{spec.mapper}' is not trusted, so its code is not run"
-            index = display_path(self.rules_from or self.index)
+            index = display_path(self.index) + (" of the base" if self.rules_from else "")
             hint = f"add '{spec.mapper}' under `trust` in {index}, if you have read it"
             entry = self.entries[spec.name]
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
@@ -288,6 +286,11 @@ class Catalog(Mapping[str, DatasetSpec]):
                 )
         problems = (*self.problems, *(problem.displayed(str) for problem in reader.problems))
         return replace(self, entries=reader.entries, problems=problems, content=None)
+
+
+def _is_about_defaults(problem: Problem) -> bool:
+    """Return whether the defaults of an index may be wrong because of a problem in it."""
+    return problem.path == "$" or problem.path.startswith("$.defaults")
 
 
 def valid_index(path: Path) -> Document:
