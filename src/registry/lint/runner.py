@@ -84,7 +84,7 @@ def check(
     files = _chosen({problem.file for problem in found} | {index.file} | entry_files, wanted)
     # An invalid configuration affects every result, so it is reported even if only other files are
     # checked.
-    reported = [] if rules.file in files else list(config_problems)
+    reported = [] if index.file in files else list(config_problems)
     for file in files:
         comments, complete = read_ignores(file), file not in blocked
         reported += selection.apply(
