@@ -192,7 +192,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         # Only the root index counts: an included package must not trust its own code.
         if spec.mapper is not None and spec.mapper not in self.boundary.trust:
             message = f"the mapper '{spec.mapper}' is not trusted, so its code is not run"
-            index = display_path(self.rules_from or self.index)
+            index = display_path(self.index) + (" of the base" if self.rules_from else "")
             hint = f"add '{spec.mapper}' under `trust` in {index}, if you have read it"
             entry = self.entries[spec.name]
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
