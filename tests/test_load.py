@@ -97,7 +97,8 @@ def _missing() -> Any:
 
 
 def test_preview_caches_no_samples(spec: Spec, cache: Cache) -> None:
-    previewed, meta = preview_records(spec(view={"limit": 1, "shuffle": True, "seed": 1}), cache, 5)
+    view = {"limit": 1, "shuffle": True, "seed": 1}
+    previewed, meta = preview_records(spec(view=view), cache, 5, boundary=UNBOUNDED)
     assert [sample.input for sample in previewed] == ["a", "b"]
     assert meta == {"samples": 2, "columns": ["input", "target", "record"], "limit": 5} | {
         "quality": {"blank_targets": meta["quality"]["blank_targets"]}

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
-from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.boundary import Boundary
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.build.plan import plan
 from registry.cache import Cache, CacheEntry
@@ -56,6 +56,7 @@ __all__ = [
     "preview_records",
     "remember_pinned",
     "sample_warnings",
+    "samples_digest",
 ]
 
 
@@ -108,12 +109,17 @@ def get_dataset(
     catalog = Catalog.open(settings.index)
     spec = catalog.resolve(name, overrides=overrides, source=source)
     lock = _pinned_sources(name, catalog, settings, spec, overrides, source)
+    boundary = catalog.boundary
+    if source is not None:
+        from registry.boundary.paths import allow_location  # few calls name one
+
+        # It is the user's own word, and the rest of the manifest is not.
+        boundary = allow_location(boundary, source)
     with catalog.locating(name):
         result = load(
             spec,
             Cache(settings.cache_dir),
-            # A location in a call is the user's own word.
-            boundary=catalog.boundary if source is None else UNBOUNDED,
+            boundary=boundary,
             offline=settings.offline,
             refresh=refresh,
             lock=lock,
@@ -122,7 +128,7 @@ def get_dataset(
     result.dataset.origin = CachedSamples(
         fingerprint=result.entry.meta["fingerprint"],
         is_part=result.entry.meta.get("limit") is not None,
-        opening=Opening.of(spec),
+        opening=Opening.of(spec, boundary),
         call={"root": str(settings.index), **call},
     )
     # Once, when they are built: a warm open says nothing new.
@@ -220,22 +226,32 @@ def open_cached(
     from registry.build.open import Opening, open_entry
 
     fingerprint, entry = _find(spec, cache, lock, boundary)
-    return None if entry is None else open_entry(Opening.of(spec), entry, cache, fingerprint)
+    return (
+        None if entry is None else open_entry(Opening.of(spec, boundary), entry, cache, fingerprint)
+    )
+
+
+def samples_digest(dataset: ArrowDataset) -> tuple[int, str]:
+    """Return the number of samples, and their digest in order, as a pin has them."""
+    from registry.store.digest import digest_samples
+
+    found = digest_samples(dataset.as_stored())
+    return found.samples, found.ordered
 
 
 def preview_records(
-    spec: DatasetSpec, cache: Cache, count: int
+    spec: DatasetSpec, cache: Cache, count: int, *, boundary: Boundary
 ) -> tuple[list[Sample], dict[str, Any]]:
-    """Return the first samples of local files that the user names, without view or cache.
+    """Return the first samples of local files, without view or cache.
 
     The second item describes them as `meta.json` does a cached dataset.
     """
     from registry.build.open import Opening, finisher
     from registry.build.preview import preview_samples
 
-    context = SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
+    context = SourceContext(boundary=boundary, cache=cache, offline=True)
     samples, meta = preview_samples(spec, pin_all(spec, context), context, count)
-    finish = finisher(Opening.of(spec))
+    finish = finisher(Opening.of(spec, boundary))
     return samples if finish is None else list(map(finish, samples)), meta
 
 
@@ -335,14 +351,12 @@ def _check_samples(result: LoadResult, pin: Pin, cache: Cache) -> None:
     """Compare the samples with their pin, once per entry and pin because it reads all of them."""
     if result.cached and cache.recall(_pinned_key(result, pin), "pinned"):
         return
-    from registry.store.digest import digest_samples
-
-    found = digest_samples(result.dataset.as_stored())
-    if (found.samples, found.ordered) != (pin.samples, pin.ordered):
+    number, ordered = samples_digest(result.dataset)
+    if (number, ordered) != (pin.samples, pin.ordered):
         name = result.dataset.name
         raise LockError(
             f"{name}: its sources match datasets.lock, its samples differ: pinned"
-            f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has the"
+            f" {pin.samples:,}, {pin.ordered}, found {number:,}, {ordered} (has the"
             f" mapping code changed? `registry lock --upgrade {name}` pins these)"
         )
     remember_pinned(result, pin, cache)

@@ -158,6 +158,10 @@ _TABLE = (
     _blocking("order", "seed-without-shuffle", "The seed has no effect, although its author expects one.", _KEYS),
     _blocking("secrets", "literal-secret", "Everyone who can read the manifest can read the secret.", _SOURCES),
     _blocking("secrets", "secret-in-url", "A password or signature in a URL is in every copy and log.", _SOURCES),
+    _blocking("boundary", "refused-protocol", "Other file systems can run code, or reach what no reviewer expects.", _SOURCES),
+    _blocking("boundary", "refused-option", "An option can send credentials, or open files, anywhere.", _SOURCES),
+    _blocking("boundary", "unlisted-host", "A host inside a network, or without encryption, needs the word of the index.", _SOURCES),
+    _blocking("boundary", "unlisted-secret", "Whoever writes a manifest must not choose who receives a secret.", _SOURCES),
     # `manifest` may not import the operations of `mapping`, so only `spec` compiles them.
     _blocking("fields", "bad-expression", "An expression or condition that can't be compiled maps no record.", _KEYS, _COMPILED),
     _blocking("fields", "mapper-and-fields", "Both define how a record becomes a sample.", _KEYS),

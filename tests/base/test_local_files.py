@@ -1,42 +1,49 @@
-"""The files of a local path: a file, a folder without hidden entries, or a glob."""
+"""Only regular files are opened, and never through a link that leads out of their folder."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from registry.base.local_files import local_files
+from registry.base.local_files import open_beside, open_regular
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("b.csv", "a.csv", "x.json", "sub/c.csv", "sub/.d", ".DS_Store", ".git/HEAD"):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(b"")
-    return tmp_path
+def test_a_file_and_a_link_beside_it_are_opened(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+    (tmp_path / "b").symlink_to("a")
+    for opener in (open_regular, open_beside):
+        with opener(tmp_path / "b") as file:
+            assert file.read() == b"a"
 
 
-@pytest.mark.parametrize(
-    ("path", "files"),
-    [
-        ("a.csv", ["a.csv"]),
-        (".DS_Store", [".DS_Store"]),
-        ("", ["a.csv", "b.csv", "sub/.d", "sub/c.csv", "x.json"]),
-        ("sub", ["sub/c.csv"]),
-        ("*.csv", ["a.csv", "b.csv"]),
-        ("**/*.csv", ["a.csv", "b.csv", "sub/c.csv"]),
-        ("*", ["a.csv", "b.csv", "x.json"]),
-        ("missing", []),
-        ("missing/*.csv", []),
-    ],
-)
-def test_files_of_a_local_path_are_sorted(folder: Path, path: str, files: list[str]) -> None:
-    found = local_files(str(folder / path) if path else str(folder))
-    assert [Path(one).relative_to(folder).as_posix() for one in found] == files
+@pytest.mark.parametrize("opener", [open_regular, open_beside])
+def test_a_pipe_is_refused_at_once(tmp_path: Path, opener: type) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="a device, pipe or socket"):
+        opener(tmp_path / "pipe")
 
 
-def test_a_file_whose_name_looks_like_a_glob_is_that_file(folder: Path) -> None:
-    (folder / "[ab].csv").write_bytes(b"")
-    assert local_files(str(folder / "[ab].csv")) == [str(folder / "[ab].csv")]
+def test_a_device_is_refused() -> None:
+    with pytest.raises(OSError, match="a device, pipe or socket"):
+        open_regular("/dev/zero")
+
+
+def test_a_folder_and_a_missing_file_are_the_usual_errors(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        open_regular(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        open_beside(tmp_path / "missing")
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hunter2")
+    (tmp_path / "catalog").mkdir()
+    link = tmp_path / "catalog" / "datasets.lock"
+    link.symlink_to(tmp_path / "secret")
+    with pytest.raises(OSError, match=r"a link to .*secret, outside its folder") as caught:
+        open_beside(link)
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(OSError, match="symbolic link"):
+        open_regular(link, follow=False)

@@ -69,7 +69,9 @@ def test_names_beside_a_local_file_become_paths(
     folder: Path, monkeypatch: pytest.MonkeyPatch, source: dict[str, Any], resolved: bool
 ) -> None:
     monkeypatch.chdir(folder)
-    finish = finisher(Opening.of(to_spec({"name": "d", "folder": folder, "source": source})))
+    finish = finisher(
+        Opening.of(to_spec({"name": "d", "folder": folder, "source": source}), UNBOUNDED)
+    )
     assert (finish is not None) is resolved
     if finish is not None:
         sample = finish(Sample(input="q", files={"x": "x.txt", "y": "inline"}))

@@ -25,10 +25,11 @@ def test_states_change_with_files_and_with_what_a_glob_matches(tmp_path: Path) -
         "join": {"source": {"type": "csv", "path": ["/side.csv"]}, "on": "q", "into": "x"},
     }
     spec = to_spec({"name": "d", "folder": tmp_path, **sources})
-    assert data_patterns(spec) == [pattern, "/side.csv"]
-    assert data_states(pattern) == []
+    assert data_patterns(spec) == [(str(tmp_path), pattern), (str(tmp_path), "/side.csv")]
+    assert data_states(str(tmp_path), pattern) == []
+    assert data_states(str(tmp_path), __file__) == []
     (tmp_path / "a.csv").write_text("q", encoding="utf-8")
-    first = data_states(pattern)
+    first = data_states(str(tmp_path), pattern)
     assert [file for file, _ in first] == [str(tmp_path / "a.csv")]
     (tmp_path / "a.csv").write_text("qq", encoding="utf-8")
-    assert data_states(pattern) != first
+    assert data_states(str(tmp_path), pattern) != first

@@ -1,23 +1,57 @@
-"""List the files of a local path; one definition for both pinning and `diff`."""
+"""Open local files, but nothing that only looks like one."""
 
 from __future__ import annotations
 
-import glob
+import errno
 import os
-from pathlib import Path
+import stat
+from io import BufferedReader
+from typing import TYPE_CHECKING
 
-__all__ = ["local_files"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["NOT_A_FILE", "open_beside", "open_regular"]
+
+NOT_A_FILE = "a device, pipe or socket, not a file"
+
+# A pipe without a writer would block `open`.
+_AT_ONCE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def local_files(path: str) -> list[str]:
-    """Return the file at a path, all files in a folder, or those that a glob matches, sorted.
+def open_regular(path: str | Path, *, follow: bool = True) -> BufferedReader:
+    """Open a regular file for reading, never a device, pipe or socket.
 
-    Files and folders directly in a folder whose names start with a dot are skipped, as by a glob:
-    `.git` and `.DS_Store` change even if the data does not.
+    Args:
+        path: Its path.
+        follow: Whether the path may be a link.
+
+    Raises:
+        OSError: it can't be opened, or is not a regular file.
     """
-    if os.path.isfile(path):
-        return [path]
-    if not os.path.isdir(path):
-        return sorted(found for found in glob.glob(path, recursive=True) if os.path.isfile(found))
-    files = sorted(file for file in Path(path).rglob("*") if file.is_file())
-    return [str(file) for file in files if not file.relative_to(path).parts[0].startswith(".")]
+    descriptor = os.open(path, _AT_ONCE if follow else _AT_ONCE | os.O_NOFOLLOW)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        try:
+            return os.fdopen(descriptor, "rb")
+        except IsADirectoryError:
+            os.close(descriptor)
+            raise
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
+
+
+def open_beside(path: str | Path) -> BufferedReader:
+    """Open a regular file; if its path is a link, the file must be below the path's folder.
+
+    An index and its lockfile are found by their names, and a change under review may have replaced
+    them by links to files whose text an error message would quote.
+
+    Raises:
+        OSError: it can't be opened, or is not a regular file below that folder.
+    """
+    real, folder = os.path.realpath(path), os.path.realpath(os.path.dirname(path))
+    if not real.startswith(os.path.join(folder, "")):
+        message = f"a link to {real}, outside its folder"
+        raise OSError(errno.ELOOP, message, str(path))
+    return open_regular(real, follow=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from registry.errors import MissingDependencyError, SourceError
 
@@ -32,7 +33,25 @@ def package_folders(name: str) -> list[str]:
         spec = importlib.util.find_spec(name)
     except ValueError:  # a module without a spec, such as `__main__`
         return []
-    return list(spec.submodule_search_locations or ()) if spec else []
+    folders = spec.submodule_search_locations or () if spec else ()
+    return [folder for folder in folders if _is_installed(folder)]
+
+
+def _is_installed(folder: str) -> bool:
+    """Return whether the folder of a package is where an installer or the user put it.
+
+    `python -m registry` also finds every folder of the working directory, and every link in it: a
+    checkout under review could make `package:NAME` mean any folder of this machine.
+    """
+    place = os.path.dirname(folder)
+    if place not in map(os.path.abspath, sys.path):  # found by the finder of an editable install
+        return True
+    if os.path.basename(place) in ("site-packages", "dist-packages"):
+        return True
+    if os.path.realpath(folder) != os.path.join(os.path.realpath(place), os.path.basename(folder)):
+        return False
+    is_here = os.path.realpath(place) == os.path.realpath(os.curdir)
+    return not is_here or os.path.isfile(os.path.join(folder, "__init__.py"))
 
 
 def package_file(location: str) -> str:

@@ -7,20 +7,22 @@ folder that the user names; what is anywhere else is never opened, so its text i
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Mapping
-from typing import BinaryIO
+from io import BufferedReader
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.base.local_files import NOT_A_FILE, open_regular
+from registry.base.locations import archive_of, is_package, local_path
+from registry.base.packages import PACKAGE, package_folders
 from registry.boundary.limits import Limits
 from registry.errors import ReachError
 
 __all__ = ["UNBOUNDED", "Boundary"]
 
-# A pipe without a writer would block `open`, and a link that was just created could lead outside.
-_SAFELY = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+# What is here is about the machine and its processes, even if the index is in the top folder.
+_MACHINE = ("/proc", "/sys", "/dev")
 
 
 class Boundary(Struct, frozen=True, kw_only=True):
@@ -45,11 +47,40 @@ class Boundary(Struct, frozen=True, kw_only=True):
 
     def contains(self, path: str) -> bool:
         """Return whether a path, with all links in it followed, may be read."""
-        real = os.path.realpath(path)
-        return self.is_open or any(
-            real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
-            for folder in self.folders
+        return self._admits(_real_path(path))
+
+    def _admits(self, real: str) -> bool:
+        return self.is_open or any(_is_below(real, folder) for folder in self.folders)
+
+    def refusal(self, path: str) -> tuple[str, str] | None:
+        """Return why a path may not be read, and what to do about it; None if it may be read."""
+        real = _real_path(path)
+        return None if self._admits(real) else self._refusal(path, real)
+
+    def _refusal(self, path: str, real: str) -> tuple[str, str]:
+        if "\0" in path:
+            return "has a NUL, which no path has", "correct the path"
+        if _is_hidden(real) and any(real.startswith(folder) for folder in self.folders):
+            return "is in a `.git` folder, whose files are never read as data", "move the data"
+        outside = self._first_outside(path, real)
+        link = "" if outside == os.path.abspath(path) else f"leads to {outside}, which "
+        hint = (
+            f"if that is meant, add `paths: [{outside}]` to your datasets.yaml, or pass"
+            f" --allow-path {outside}; in Python set REGISTRY_ALLOW_PATHS"
         )
+        return f"{link}is outside the catalog's folder, so it is not read", hint
+
+    def _first_outside(self, path: str, real: str) -> str:
+        """Return where the first link that leads outside leads to; without one, the path itself."""
+        path, known = os.path.abspath(path), ""
+        for number, sign in enumerate(path + os.sep):
+            if sign == os.sep and number:
+                target = os.path.realpath(path[:number])
+                if self._admits(target):
+                    known = target
+                elif known:
+                    return target
+        return real if known else path
 
     def check_path(self, path: str) -> str:
         """Return the real path of a file or folder that may be read; it need not exist.
@@ -57,26 +88,86 @@ class Boundary(Struct, frozen=True, kw_only=True):
         Raises:
             ReachError: it may not be read.
         """
-        if not self.contains(path):
-            raise ReachError(
-                f"{path}: is outside the catalog's folder, so it is not read (if it is yours, allow"
-                " it with REGISTRY_ALLOW_PATHS, or with `paths` in your index)"
-            )
+        real = _real_path(path)
+        if not self._admits(real):
+            message, hint = self._refusal(path, real)
+            raise ReachError(f"{path}: {message} ({hint})")
+        return real
+
+    def check_location(self, location: str) -> str:
+        """Return the real path of a local location, or of the archive that a member is in.
+
+        Files of installed packages may always be read.
+
+        Raises:
+            ReachError: it may not be read.
+            MissingDependencyError, SourceError: as for `package_file`.
+        """
+        location = archive_of(location)
+        path = local_path(location)
+        if not is_package(location):
+            return self.check_path(path)
+        if not self.of_location(location).contains(path):
+            hint = "install it with its files in place of links"
+            raise ReachError(f"{location}: leads out of the package, so it is not read ({hint})")
         return os.path.realpath(path)
 
-    def open_file(self, path: str) -> BinaryIO:
+    def of_location(self, location: str) -> Boundary:
+        """Return what counts for a local location: of an installed package, its own folders."""
+        if not is_package(location):
+            return self
+        name = archive_of(location).removeprefix(PACKAGE).partition("/")[0]
+        return Boundary().allowing(package_folders(name))
+
+    def open_file(self, path: str) -> BufferedReader:
         """Open a regular file for reading.
 
         Raises:
             ReachError: it may not be read, or is a device, pipe or socket.
             OSError: it can't be opened.
         """
-        descriptor = os.open(self.check_path(path), _SAFELY)
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # opening a folder fails below
-            return os.fdopen(descriptor, "rb")
-        os.close(descriptor)
-        raise ReachError(f"{path}: is a device, pipe or socket, not a file")
+        return _open(self.check_path(path), path)
+
+    def open_location(self, location: str) -> BufferedReader:
+        """Open the file of a local location, as `open_file` does."""
+        return _open(self.check_location(location), local_path(location))
+
+
+def _open(real: str, path: str) -> BufferedReader:
+    """Open the file at a real path, named `path` in messages."""
+    try:
+        file = open_regular(real, follow=False)
+    except OSError as error:
+        if error.strerror == NOT_A_FILE:
+            raise ReachError(f"{path}: is {NOT_A_FILE} (copy the data to a file)") from error
+        raise
+    # A folder of the path may have become a link since it was checked.
+    if os.path.realpath(real) != real or not os.path.samestat(
+        os.fstat(file.fileno()), os.stat(real)
+    ):
+        file.close()
+        raise ReachError(f"{path}: was replaced while it was opened (try again)")
+    return file
+
+
+def _real_path(path: str) -> str:
+    return "" if "\0" in path else os.path.realpath(path)  # which raises an error for a NUL
+
+
+def _is_below(real: str, folder: str) -> bool:
+    """Return whether a path is a folder or in it, and not in a part that is never read."""
+    if real == folder:
+        return True
+    top = os.path.join(folder, "")
+    if not real.startswith(top) or _is_hidden(real[len(top) :]):
+        return False
+    return not any(real.startswith(f"{name}/") and not folder.startswith(name) for name in _MACHINE)
+
+
+def _is_hidden(path: str) -> bool:
+    """Return whether a path is in a `.git`, where a checkout may store the token of its job."""
+    # Some file systems ignore case.
+    return ".git" in path.casefold().split(os.sep)
 
 
 UNBOUNDED = Boundary(is_open=True)

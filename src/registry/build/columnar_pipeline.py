@@ -41,7 +41,8 @@ def columnar_pipeline(
     for frame in reader_of(source).decode_tables(file, names):
         end = state.next_record + frame.batch.num_rows
         state.unread.add_batch(frame.batch)
-        view = RecordBatchView(frame, source.columns, np.arange(state.next_record, end))
+        numbers = np.arange(state.next_record, end)
+        view = RecordBatchView(frame, source.columns, numbers, pipeline.boundary)
         see_columns(state.unseen, view)
         with gc_paused():
             batch, metadata_types = mapper.map(view, state.metadata_types)

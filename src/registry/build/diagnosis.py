@@ -84,7 +84,7 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
     values: dict[str, Counter[str]] = {name: Counter() for name in names}
     holds = None if condition is None else compile_condition(condition, compile_expression)
     unfiltered = compile_transforms(
-        replace(spec, where=None), lambda: lookup_rows(spec, pins, context)
+        replace(spec, where=None), lambda: lookup_rows(spec, pins, context), context.boundary
     )
 
     def counted() -> Iterator[Numbered]:
@@ -96,7 +96,7 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
 
     for number, record in unfiltered(counted()):
         exploded += 1
-        if holds is None or holds(Row(record, number)):
+        if holds is None or holds(Row(record, number, context.boundary)):
             return
         for name, counts in values.items():
             value = shorten(get_column(record, name), width=40)

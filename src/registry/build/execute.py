@@ -58,7 +58,7 @@ def execute(decided: Plan, spec: DatasetSpec, context: SourceContext) -> LoadRes
             f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
             " (has the source changed? pin its revision, or correct the number)"
         )
-    dataset = open_entry(Opening.of(spec), entry, context.cache, fingerprint)
+    dataset = open_entry(Opening.of(spec, context.boundary), entry, context.cache, fingerprint)
     return LoadResult(dataset, entry, decided.scope == "cached", decided.pins)
 
 

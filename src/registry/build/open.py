@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from registry.base.locations import is_local
+from registry.boundary.boundary import Boundary
 from registry.manifest.models import View
 from registry.store.arrow_dataset import ArrowDataset
 from registry.store.reader import SampleFile
@@ -35,9 +36,11 @@ class Opening(Struct, frozen=True, kw_only=True):
     """Kind of shuffle."""
     base: str | None
     """A local file, if names of files are relative to its folder."""
+    boundary: Boundary
+    """Which files they may name."""
 
     @classmethod
-    def of(cls, spec: DatasetSpec) -> Opening:
+    def of(cls, spec: DatasetSpec, boundary: Boundary) -> Opening:
         """Return the part of a spec that its cached samples do not contain."""
         base = spec.source.base_location
         is_hub = all(source.shuffle_order == "hub" for source in spec.sources)
@@ -47,6 +50,7 @@ class Opening(Struct, frozen=True, kw_only=True):
             view=spec.view,
             order="hub" if is_hub else "file",
             base=base if base is not None and is_local(base) else None,
+            boundary=boundary if base is None else boundary.of_location(base),
         )
 
 
@@ -89,4 +93,4 @@ def finisher(opening: Opening) -> Callable[[Sample], Sample] | None:
     # Imported here, because few datasets name files.
     from registry.build.file_references import local_resolver, resolve_files
 
-    return partial(resolve_files, resolve=local_resolver(opening.base))
+    return partial(resolve_files, resolve=local_resolver(opening.base, opening.boundary))

@@ -15,9 +15,11 @@ from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns
 from registry.mapping.unread_columns import UnreadColumns
+from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
+    from registry.boundary.boundary import Boundary
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
     from registry.samples.sample import RecordToSample
@@ -49,6 +51,8 @@ class Pipeline:
     """`join`, `explode` and `where`, applied to the records before they are mapped."""
     resolve: Resolve | None
     """Resolves names of files beside a remote source; None if the source is local."""
+    boundary: Boundary
+    """Which files operations may read."""
     json_keys: JsonKeys
     chunk_rows: int
     """Number of records that the row pipeline maps at a time."""
@@ -96,11 +100,17 @@ def compile_pipeline(
     rows_only = spec.mapper is not None or spec.join is not None or spec.explode is not None
     # Fields first: if both are invalid, the problem of the fields is reported.
     try:
-        mapper = FieldMapper(spec.fields) if spec.mapper is None else load_mapper(spec.mapper)
+        mapper = (
+            FieldMapper(spec.fields, context.boundary)
+            if spec.mapper is None
+            else load_mapper(spec.mapper)
+        )
     except ValueError as error:
         raise _uncompiled(error, spec, "$.fields") from error
     try:
-        transform = compile_transforms(spec, lambda: lookup_rows(spec, pins, context))
+        transform = compile_transforms(
+            spec, lambda: lookup_rows(spec, pins, context), context.boundary
+        )
         columnar = None if few or rows_only else ColumnarMapper(spec.fields, spec.where, json_keys)
     except ValueError as error:
         raise _uncompiled(error, spec, "$.where") from error
@@ -109,17 +119,20 @@ def compile_pipeline(
         mapper=mapper,
         columnar=columnar,
         transform=transform,
-        resolve=_remote_resolver(spec.sources[0]),
+        resolve=_remote_resolver(spec.sources[0], context),
+        boundary=context.boundary,
         json_keys=json_keys,
         chunk_rows=limit or 1 if few else _CHUNK_ROWS,
     )
 
 
-def _remote_resolver(source: Source) -> Resolve | None:
+def _remote_resolver(source: Source, context: SourceContext) -> Resolve | None:
     # Names beside a local file are resolved when a sample is read, so that the cache contains no
     # path of this machine. A URL is the same everywhere, and can't be looked up again offline.
     base = source.base_location
-    return None if base is None or is_local(base) else remote_resolver(base, source.fs_options)
+    if base is None or is_local(base):
+        return None
+    return remote_resolver(base, FilesystemPool(source.fs_options, context.boundary), context)
 
 
 def lookup_rows(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Iterator[LookupRow]:

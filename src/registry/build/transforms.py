@@ -18,6 +18,7 @@ from registry.mapping.missing_columns import UnseenColumns
 from registry.mapping.row import MISSING, Row, get_column, get_list, no_column
 
 if TYPE_CHECKING:
+    from registry.boundary.boundary import Boundary
     from registry.manifest.models import DatasetSpec, Explode, Join
     from registry.samples.sample import DatasetRecord
 
@@ -56,13 +57,14 @@ def with_columns(record: DatasetRecord, columns: Mapping[str, Any]) -> DatasetRe
 
 
 def compile_transforms(
-    spec: DatasetSpec, read_lookup: Callable[[], Iterable[LookupRow]]
+    spec: DatasetSpec, read_lookup: Callable[[], Iterable[LookupRow]], boundary: Boundary
 ) -> Transform:
     """Return join, explode and where as one function over records.
 
     Args:
         spec: The dataset.
         read_lookup: Reads the lookup table of `join`; called once, for the first record.
+        boundary: Which files operations may read.
 
     The function raises:
         MappingError: a key, list or column is missing; the message has the record.
@@ -89,7 +91,7 @@ def compile_transforms(
             rows = one(rows)
         if unseen is not None and unseen.uses:
             rows = _watch(rows, unseen)
-        return rows if holds is None else _where(rows, holds)
+        return rows if holds is None else _where(rows, holds, boundary)
 
     return transform
 
@@ -167,10 +169,10 @@ def _watch(rows: Iterator[Numbered], unseen: UnseenColumns) -> Iterator[Numbered
     yield from rows
 
 
-def _where(rows: Iterator[Numbered], holds: RowPredicate) -> Iterator[Numbered]:
+def _where(rows: Iterator[Numbered], holds: RowPredicate, boundary: Boundary) -> Iterator[Numbered]:
     for number, record in rows:
         try:
-            keep = holds(Row(record, number))
+            keep = holds(Row(record, number, boundary))
         except MappingError as error:
             raise error.at(record=number, field="where") from error.__cause__
         if keep:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.base.file_state import ABSENT, FileState
+from registry.base.local_files import open_beside, open_regular
 from registry.base.locations import has_secret
 from registry.catalog.reader import ParsedFile, parse_file
 from registry.errors import Problem
@@ -18,7 +19,6 @@ from registry.yamldoc.reader import (
     MAX_BYTES,
     Document,
     Positions,
-    open_regular,
     parse_partially,
     unreadable,
 )
@@ -146,11 +146,11 @@ def _read(
     """Read a file, and parse it unless its bytes are equal to those of `known`."""
     file, racy = str(path), listed.is_racy()
     try:
-        with open_regular(path) as opened:
+        with (open_beside if schema == "index" else open_regular)(path) as opened:
             state = FileState.of(os.fstat(opened.fileno()))
             # One byte more than its size, as requesting MAX_BYTES would take longer than reading.
             data = opened.read(min(state.size, MAX_BYTES) + 1)
-            if len(data) > state.size:  # it grew, or is a file of the kernel, whose size is 0
+            if len(data) > state.size:  # it grew
                 data += opened.read(MAX_BYTES + 1 - len(data))
     except OSError as error:
         # Permissions can change without a change of state, so such a file is always read.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from registry.base.fs import file_sha256
-from registry.base.local_files import local_files
 from registry.base.locations import is_local, is_package, local_path
 from registry.boundary.boundary import Boundary
+from registry.boundary.paths import list_files
+from registry.errors import ReachError
 from registry.manifest.models import DatasetSpec
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "common_digests",
     "digest_of_file",
     "files_of",
-    "fixed_folder",
     "local_patterns",
 ]
 
@@ -55,27 +53,22 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
     return list(dict.fromkeys(map(local_path, paths)))
 
 
-def fixed_folder(pattern: str) -> str:
-    """Return the folder of a glob that contains all its matches; any other path as it is."""
-    fixed, *others = re.split(r"[*?\[]", pattern, maxsplit=1)
-    return (os.path.dirname(fixed) or os.sep) if others else pattern
-
-
 def files_of(pattern: str, boundary: Boundary) -> list[str]:
     """Return the files that a path, folder or glob names, as far as they may be read."""
-    if not boundary.contains(fixed_folder(pattern)):
-        return []  # not even listed
-    return [file for file in local_files(pattern) if boundary.contains(file)]
+    try:
+        return list_files(pattern, boundary)
+    except ReachError:
+        return []  # the dataset can't be opened, which is reported with its other problems
 
 
-def digest_of_file(path: Path) -> FileDigest:
+def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
     """Return the digest of a file's bytes."""
-    own = f"sha256:{file_sha256(path)}"
-    if path.stat().st_size <= _LONGEST_POINTER:
-        pointer = _LFS_POINTER.fullmatch(path.read_bytes())
-        if pointer is not None:
-            return FileDigest(own, f"sha256:{pointer[1].decode()}")
-    return FileDigest(own)
+    with boundary.open_file(path) as file:
+        start = file.read(_LONGEST_POINTER + 1)
+        file.seek(0)
+        own = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    pointer = _LFS_POINTER.fullmatch(start)
+    return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer is not None else "")
 
 
 def common_digests(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from registry.base.file_state import FileState
-from registry.base.local_files import local_files
 from registry.base.locations import PACKED_SUFFIXES, is_local, is_package, split_member
+from registry.boundary.boundary import Boundary
+from registry.boundary.paths import list_files
 from registry.decode import DECODERS, decode
 from registry.decode.stream import SourceBytes
+from registry.errors import ReachError
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
 from registry.manifest.source_models import FileSource
@@ -38,13 +40,16 @@ def local_records(source: Source, folder: Path) -> list[FileRecords] | None:
         return None
     if not _all_plain(source.paths()):
         return None
-    files = [file for path in source.paths() for file in local_files(_path(path))]
-    inside = os.path.join(os.path.realpath(folder), "")
-    if not files or not all(os.path.realpath(file).startswith(inside) for file in files):
+    boundary = Boundary().allowing([str(folder)])
+    try:
+        files = [file for path in source.paths() for file in list_files(_path(path), boundary)]
+    except ReachError:  # reported by `outside-path`, or allowed by the user
+        return None
+    if not files:
         return None
     if source.columns_vary and sum(FileState.or_absent(file).size for file in files) > _MOST_BYTES:
         return None
-    opened = [SourceBytes.of_file(file, Path(file)) for file in files]
+    opened = [SourceBytes(file, partial(boundary.open_file, file), file) for file in files]
     columns = source.columns
     return [
         (source.columns_vary, ({**record, **columns} for record in decode(file, source)))
@@ -52,17 +57,24 @@ def local_records(source: Source, folder: Path) -> list[FileRecords] | None:
     ]
 
 
-def data_patterns(spec: DatasetSpec) -> list[str]:
-    """Return the paths and globs of the local files whose content a check may depend on."""
+def data_patterns(spec: DatasetSpec) -> list[tuple[str, str]]:
+    """Return what a check may depend on: a folder, and the path or glob of files in it."""
     sources = [source for source in spec.all_sources if isinstance(source, FileSource)]
     return [
-        _path(path) for source in sources if _all_plain(source.paths()) for path in source.paths()
+        (str(spec.folder), _path(path))
+        for source in sources
+        if _all_plain(source.paths())
+        for path in source.paths()
     ]
 
 
-def data_states(pattern: str) -> list[tuple[str, FileState]]:
-    """Return the files that a path or glob matches now, with their states."""
-    return [(file, FileState.or_absent(file)) for file in local_files(pattern)]
+def data_states(folder: str, pattern: str) -> list[tuple[str, FileState]]:
+    """Return the files in a folder that a path or glob matches now, with their states."""
+    try:
+        found = list_files(pattern, Boundary().allowing([folder]))
+    except ReachError:
+        return []
+    return [(file, FileState.or_absent(file)) for file in found]
 
 
 def _all_plain(paths: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -62,12 +62,12 @@ def check_catalog(
         and data["code"] == code_files(root, data["folders"])
     ):
         return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
-    patterns: set[str] = set()
+    patterns: set[tuple[str, str]] = set()
     problems = check(catalog, select=select, ignore=ignore, locked=locked, data=patterns)
     result = CheckResult(problems, count_checked(catalog))
-    states = {pattern: data_states(pattern) for pattern in sorted(patterns)}
+    states = [(*where, data_states(*where)) for where in sorted(patterns)]
     # A file may be edited again without a change of its state, if this happens right now.
-    if not any(state.is_racy() for found in states.values() for _, state in found):
+    if not any(state.is_racy() for *_, found in states for _, state in found):
         rows = [problem.to_dict() for problem in problems]
         folders = manifest_folders(catalog)
         code = {"folders": folders, "code": code_files(root, folders)}
@@ -76,11 +76,13 @@ def check_catalog(
     return result
 
 
-def _are_unchanged(states: Mapping[str, Sequence[tuple[str, Sequence[int]]]]) -> bool:
+def _are_unchanged(
+    states: Iterable[tuple[str, str, Sequence[tuple[str, Sequence[int]]]]],
+) -> bool:
     """Return whether each path and glob still matches the same files, with the same states."""
     return all(
-        data_states(pattern) == [(file, FileState(*state)) for file, state in found]
-        for pattern, found in states.items()
+        data_states(folder, pattern) == [(file, FileState(*state)) for file, state in found]
+        for folder, pattern, found in states
     )
 
 

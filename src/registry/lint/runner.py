@@ -44,7 +44,7 @@ def check(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     locked: bool = False,
-    data: set[str] | None = None,
+    data: set[tuple[str, str]] | None = None,
 ) -> list[Problem]:
     """Return the problems of a catalog, or of some of its files, sorted by position.
 
@@ -128,7 +128,9 @@ def _chosen(files: set[str], wanted: list[Path]) -> set[str]:
     return {file for file in files if not wanted or Path(file).resolve() in places}
 
 
-def _dataset_problems(catalog: Catalog, lock: LockContent, data: set[str]) -> Iterator[Problem]:
+def _dataset_problems(
+    catalog: Catalog, lock: LockContent, data: set[tuple[str, str]]
+) -> Iterator[Problem]:
     """Yield the problems that only merging, resolving and compiling the datasets reveals."""
     checkable = checkable_entries(catalog)
     is_partial = any(map(may_hide_datasets, catalog.problems))
@@ -156,7 +158,7 @@ def _dataset_problems(catalog: Catalog, lock: LockContent, data: set[str]) -> It
 
 
 def _spec_problems(
-    entry: Entry, merged: Merged, catalog: Catalog, lock: LockContent, data: set[str]
+    entry: Entry, merged: Merged, catalog: Catalog, lock: LockContent, data: set[tuple[str, str]]
 ) -> Iterator[Problem]:
     """Yield the problems that only the resolved dataset reveals."""
     try:

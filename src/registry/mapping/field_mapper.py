@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import MappingError, did_you_mean
 from registry.manifest.arguments import check_fields
 from registry.manifest.expressions import Column, Expression, ListOf, Pipe, parse_expression
@@ -50,10 +51,17 @@ _NOT_MAPPED = {**dict.fromkeys(_COERCE), "target": ""}
 class FieldMapper:
     """A RecordToSample compiled from the field language; `map` also takes the record's number."""
 
-    def __init__(self, fields: FieldsSpec) -> None:
-        """Compile the fields; a ValueError names the invalid one."""
+    def __init__(self, fields: FieldsSpec, boundary: Boundary | None = None) -> None:
+        """Compile the fields; a ValueError names the invalid one.
+
+        Args:
+            fields: One expression per field.
+            boundary: Which files operations may read; None for no file.
+        """
         self.fields = fields
         """The expressions as the manifest writes them."""
+        self.boundary = boundary or Boundary()
+        """Which files operations may read."""
         self.parts = {
             name: _compile_field(name, getattr(fields, name))
             for name in _COERCE
@@ -72,7 +80,7 @@ class FieldMapper:
 
     def __call__(self, record: DatasetRecord) -> Sample:
         """Map a record as if it were the first of its source."""
-        return self.map(Row(record))
+        return self.map(Row(record, boundary=self.boundary))
 
     def map(self, row: Row) -> Sample:
         """Map a record and its number."""
@@ -103,7 +111,7 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
             hint = did_you_mean(key, FieldsSpec.__struct_fields__)
             raise TypeError(f"a sample has no field '{key}' {hint}".strip())
     try:
-        mapper = FieldMapper(FieldsSpec(**fields))
+        mapper = FieldMapper(FieldsSpec(**fields), UNBOUNDED)
     except (AttributeError, TypeError):
         # Compiling assumes what the schema guarantees. If the schema rejects the fields, that is
         # the error to raise; if it accepts them, the bug is ours.

@@ -66,10 +66,10 @@ def map_values(
     records: Iterable[tuple[int, DatasetRecord]], mapper: FieldMapper, *, dataset: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the fields of each sample with the number of its record; no Sample is created."""
-    values, number = mapper.values, 0
+    values, number, boundary = mapper.values, 0, mapper.boundary
     try:
         for number, record in records:
-            yield number, values(Row(record, number))
+            yield number, values(Row(record, number, boundary))
     except MappingError as error:
         raise error.at(dataset=dataset, record=number) from error.__cause__
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from registry.boundary.boundary import Boundary
 from registry.errors import MappingError, did_you_mean
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Row(NamedTuple):
     """Column → value."""
     number: int = 1
     """Number of the record in its source, from 1."""
+    boundary: Boundary = Boundary()
+    """Which files operations may read."""
 
 
 Evaluator = Callable[[Row], Any]

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from registry.base.digest import digest_of
-from registry.base.local_files import local_files
 from registry.base.locations import (
     archive_of,
     is_local,
@@ -19,16 +18,18 @@ from registry.base.locations import (
     split_member,
 )
 from registry.base.packages import package_location
+from registry.boundary.paths import list_files
 from registry.errors import SourceError
 from registry.sources.filesystem import (
     missing_error,
     offline_error,
-    open_location,
+    open_local,
     option_errors,
 )
 from registry.sources.filesystem_pool import FilesystemPool
 
 if TYPE_CHECKING:
+    from registry.boundary.boundary import Boundary
     from registry.sources.archives import OpenArchive
     from registry.sources.pins import SourceContext
 
@@ -41,10 +42,11 @@ Opener = Callable[[str], "OpenArchive"]
 """Returns how to open an archive at a location."""
 
 
-def expand(path: str, pool: FilesystemPool, open_archive: Opener) -> list[str]:
+def expand(path: str, pool: FilesystemPool, open_archive: Opener, boundary: Boundary) -> list[str]:
     """Return the locations that a path or glob matches; those of a glob are sorted by name.
 
     Raises:
+        ReachError: a glob leads outside the boundary.
         SourceError: a glob matches nothing, or the file system does not support globs.
     """
     if not _is_glob(path):
@@ -60,7 +62,7 @@ def expand(path: str, pool: FilesystemPool, open_archive: Opener) -> list[str]:
     if is_local(path) and os.path.exists(local_path(path)):
         return [path]
     if is_local(path):
-        found = local_files(local_path(path))
+        found = list_files(local_path(path), boundary.of_location(path))
         if is_package(path):
             found = [package_location(path, file) for file in found]
     else:
@@ -82,10 +84,10 @@ def expand_or_recall(
     """
     open_archive = partial(_opener, pool=pool, context=context)
     if all(is_local(path) or not _is_glob(path) for path in paths):
-        return {path: expand(path, pool, open_archive) for path in paths}
+        return {path: expand(path, pool, open_archive, context.boundary) for path in paths}
     key = digest_of({"paths": list(paths), "options": dict(pool.options)})
     if not context.offline:
-        found = {path: expand(path, pool, open_archive) for path in paths}
+        found = {path: expand(path, pool, open_archive, context.boundary) for path in paths}
         context.cache.remember(key, {"found": found})
         return found
     known = context.cache.recall(key, "found")
@@ -97,7 +99,7 @@ def expand_or_recall(
 def _opener(location: str, *, pool: FilesystemPool, context: SourceContext) -> OpenArchive:
     """Return how to open an archive; a remote one is downloaded to the blobs."""
     if is_local(location):
-        return partial(open_location, location, {})
+        return partial(open_local, location, context.boundary)
     from registry.sources.remote_files import pin_remote
 
     blob = context.cache.blob(pin_remote(location, pool, context).sha256)

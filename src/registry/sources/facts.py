@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.file_state import FileState
-from registry.base.locations import archive_of, is_local, local_path
+from registry.base.locations import archive_of, is_local
 from registry.errors import SourceError
 from registry.sources.expand import expand_or_recall
 from registry.sources.filesystem import causes, option_errors, source_errors, status_of
@@ -21,6 +21,7 @@ from registry.sources.remote_files import look_up
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from registry.boundary.boundary import Boundary
     from registry.manifest.source_models import FileSource, HfSource
     from registry.sources.pins import SourceContext, SourcePin
 
@@ -91,11 +92,15 @@ def file_facts(source: FileSource, context: SourceContext) -> SourceFacts:
     Raises:
         SourceError: a file does not exist, or can't be reached.
     """
-    pool = FilesystemPool(source.fs_options)
+    pool = FilesystemPool(source.fs_options, context.boundary)
     located = expand_or_recall(source.path, pool, context)
     locations = [location for path in source.path for location in located[path]]
     files = tuple(_file(location, pool, context) for location in locations)
-    counts = [_footer_rows(file, pool) for file in files] if source.type == "parquet" else [None]
+    counts = (
+        [_footer_rows(file, pool, context.boundary) for file in files]
+        if source.type == "parquet"
+        else [None]
+    )
     rows = None if None in counts else sum(count for count in counts if count is not None)
     return SourceFacts(rows=rows, files=files)
 
@@ -104,14 +109,15 @@ def _file(location: str, pool: FilesystemPool, context: SourceContext) -> FileFa
     archive = archive_of(location)
     if is_local(archive):
         with option_errors(archive):
-            return FileFacts(location, FileState.of(local_path(archive)).size)
+            size = FileState.of(context.boundary.check_location(archive)).size
+            return FileFacts(location, size)
     state = look_up(archive, pool, context)
     validators = state["validators"]
     etag = validators.get("ETag") or validators.get("etag")
     return FileFacts(location, state["size"], etag, validators.get("VersionId"))
 
 
-def _footer_rows(file: FileFacts, pool: FilesystemPool) -> int | None:
+def _footer_rows(file: FileFacts, pool: FilesystemPool, boundary: Boundary) -> int | None:
     """Return the number of rows of a Parquet file; None if that needs more than its footer."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -122,7 +128,8 @@ def _footer_rows(file: FileFacts, pool: FilesystemPool) -> int | None:
     # Parquet is said when its first records are read.
     with contextlib.suppress(ValueError, pa.ArrowException), source_errors(file.location):
         if is_local(file.location):
-            return int(pq.read_metadata(local_path(file.location)).num_rows)
+            with boundary.open_location(file.location) as local:
+                return int(pq.read_metadata(local).num_rows)
         how = {"block_size": _FOOTER_BYTES, "cache_type": "readahead"}
         with pool.of(file.location).open(file.location, "rb", **how) as opened:
             return int(pq.ParquetFile(opened, pre_buffer=False).metadata.num_rows)

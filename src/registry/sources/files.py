@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
-from registry.base.fs import file_sha256
 from registry.base.locations import (
     archive_of,
     is_local,
@@ -88,7 +88,7 @@ def pin_files(
     `requested` is the folder that the paths were found in, if any.
     """
     _check_credentials(paths, options)
-    pool = FilesystemPool(options)
+    pool = FilesystemPool(options, context.boundary)
     files = []
     for path, location, locked in _locate(paths, pool, context):
         if locked is not None:
@@ -114,13 +114,13 @@ def probe_files(
     if any(map(split_member, paths)):  # a member can't be read from the start of its archive
         return None
     _check_credentials(paths, options)
-    pool = FilesystemPool(options)
+    pool = FilesystemPool(options, context.boundary)
     files, states = [], []
     for _, location, locked in _locate(paths, pool, context):
         if locked is not None and context.cache.blob(locked.sha256 or "").exists():
             return None
         local = is_local(location)
-        state = _probe_local(location) if local else probe_remote(location, pool, context)
+        state = _probe_local(location, context) if local else probe_remote(location, pool, context)
         if state is None or (locked and not _has_pinned_bytes(location, state, locked, context)):
             return None
         seen = FileState(*state["validators"]) if local else None
@@ -175,7 +175,7 @@ def _pin_locked(location: str, locked: ExpectedFile, context: SourceContext) -> 
 def _pin_local(location: str, context: SourceContext) -> PinnedFile:
     path = local_path(location)
     with option_errors(location):
-        state = FileState.of(path)
+        state = FileState.of(context.boundary.check_location(location))
         # A file written within the clock's resolution may change again without a new mtime.
         racy = state.is_racy()
         key = digest_of({"local": path})
@@ -184,14 +184,15 @@ def _pin_local(location: str, context: SourceContext) -> PinnedFile:
             return PinnedFile(location, known["sha256"], state.size, state=state)
         if not context.whole:
             raise UnknownDigestError(path)
-        sha256 = file_sha256(path)
+        with context.boundary.open_location(location) as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     context.cache.remember(key, {"state": state, "sha256": sha256, "racy": racy})
     return PinnedFile(location, sha256, state.size, state=state)
 
 
-def _probe_local(location: str) -> dict[str, Any] | None:
+def _probe_local(location: str, context: SourceContext) -> dict[str, Any] | None:
     with option_errors(location):
-        state = FileState.of(local_path(location))
+        state = FileState.of(context.boundary.check_location(location))
     if state.size < _SMALL_LOCAL_BYTES or state.is_racy():
         return None
     return {"size": state.size, "validators": list(state)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from registry.base.locations import (
     public_location,
     split_member,
 )
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.decode.stream import SourceBytes
 from registry.sources.archives import OpenArchive, open_member
 from registry.sources.expand import expand
@@ -39,11 +41,11 @@ __all__ = ["fetch_files", "open_files"]
 
 def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceBytes]:
     """Return files opened at their location, without the cache; for the loaders."""
-    pool = FilesystemPool(options)
+    pool = FilesystemPool(options, UNBOUNDED)
     return [
         SourceBytes(public_location(location), _opener(location, options))
         for path in paths
-        for location in expand(path, pool, partial(_open_seekable, options=options))
+        for location in expand(path, pool, partial(_open_seekable, options=options), UNBOUNDED)
     ]
 
 
@@ -56,7 +58,7 @@ def fetch_files(
         OfflineError: a file is not in the blobs.
         SourceError: a file can't be downloaded, or has changed since it was pinned.
     """
-    pool = FilesystemPool(options)
+    pool = FilesystemPool(options, context.boundary)
     # The bytes of an archive are hashed once, not for each of its members.
     stored = {archive_of(file.location): file for file in pinned.files}
     fetched = {
@@ -77,13 +79,16 @@ def _member(location: str, stored: SourceBytes) -> SourceBytes:
 def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -> SourceBytes:
     name = public_location(file.location)
     if is_local(file.location):
-        path = Path(local_path(file.location))
-        return SourceBytes(name, partial(_open_unchanged, path, file), str(path))
+        # Checked here too, as `datasets` opens the path by itself.
+        context.boundary.check_location(file.location)
+        opener = partial(_open_unchanged, file, context.boundary)
+        return SourceBytes(name, opener, local_path(file.location))
     name = name.removesuffix("?…")
     if not file.sha256:  # from a probe: only its start is read, at its location
         if context.offline:
             raise offline_error(file.location)
-        return SourceBytes(name, partial(open_location, file.location, pool.options, part=True))
+        start = partial(open_location, file.location, pool.options, pool.boundary, part=True)
+        return SourceBytes(name, start)
     path = context.cache.blob(file.sha256)
     if not _has_digest(path, file):
         if context.offline:
@@ -97,21 +102,21 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
 
 def _opener(location: str, options: Mapping[str, Any]) -> OpenArchive:
     if split_member(location) is None:
-        return partial(open_location, location, options)
+        return partial(open_location, location, options, UNBOUNDED)
     return partial(open_member, location, _open_seekable(archive_of(location), options))
 
 
 def _open_seekable(location: str, options: Mapping[str, Any]) -> OpenArchive:
     """Return how to open an archive; a remote one is copied, as its server may not seek."""
     if is_local(location):
-        return partial(open_location, location, options)
+        return partial(open_location, location, options, UNBOUNDED)
     return partial(_open_copy, location, options)
 
 
 @contextlib.contextmanager
 def _open_copy(location: str, options: Mapping[str, Any]) -> Iterator[IO[bytes]]:
     with tempfile.TemporaryFile() as copy:
-        with open_location(location, options) as remote:
+        with open_location(location, options, UNBOUNDED) as remote:
             shutil.copyfileobj(remote, copy)
         copy.seek(0)
         yield copy
@@ -123,13 +128,14 @@ def _has_digest(path: Path, file: PinnedFile) -> bool:
 
 
 @contextlib.contextmanager
-def _open_unchanged(path: Path, file: PinnedFile) -> Iterator[IO[bytes]]:
+def _open_unchanged(file: PinnedFile, boundary: Boundary) -> Iterator[IO[bytes]]:
     """Open a local file; raise an error if it changed since it was pinned or while it was read."""
-    with source_errors(str(path)):
-        before = FileState.of(path)
-        if before.size != file.size or file.state not in (None, before):
-            raise changed_error(str(path))
-        with path.open("rb") as opened:
+    path = local_path(file.location)
+    with source_errors(path):
+        with boundary.open_location(file.location) as opened:
+            before = FileState.of(os.fstat(opened.fileno()))
+            if before.size != file.size or file.state not in (None, before):
+                raise changed_error(path)
             yield opened
         if FileState.of(path) != before:
-            raise changed_error(str(path))
+            raise changed_error(path)

@@ -6,6 +6,7 @@ a temporary folder.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from registry.base.fs import file_sha256
-from registry.base.locations import is_local, local_path, public_location
+from registry.base.locations import is_local, public_location
 from registry.base.threads import ReportNamed, run_jobs
+from registry.boundary.boundary import Boundary
 from registry.build.expectations import check_samples, quality_warnings
 from registry.build.preview import map_first_records
 from registry.cache import Cache
@@ -177,7 +178,7 @@ class _Question:
             if facts.missing is not None:
                 yield _missing(facts.missing, source)
             if pin is not None:
-                yield from _since_locked(spec, source, facts, pin)
+                yield from _since_locked(spec, source, facts, pin, context.boundary)
         own = found[: len(spec.sources)]
         self.revision = own[0].revision
         counts = [facts.rows for facts in own]
@@ -252,7 +253,7 @@ def _missing(missing: Missing, source: Source) -> Drift:
 
 
 def _since_locked(
-    spec: DatasetSpec, source: Source, facts: SourceFacts, pin: Pin
+    spec: DatasetSpec, source: Source, facts: SourceFacts, pin: Pin, boundary: Boundary
 ) -> Iterator[Drift]:
     """Yield what has changed since the lockfile was written."""
     locked = PinnedSources(
@@ -276,14 +277,15 @@ def _since_locked(
             elif None not in (found.size, file.size) and found.size != file.size:
                 sizes = f"{found.size:,} bytes, datasets.lock pins {file.size:,}"
                 yield Drift("file", f"{shown}: {sizes}", upgrade)
-            elif change := _changed_bytes(found, file):
+            elif change := _changed_bytes(found, file, boundary):
                 yield Drift("file", f"{shown}: {change}", upgrade)
 
 
-def _changed_bytes(found: FileFacts, locked: LockedSource) -> str:
+def _changed_bytes(found: FileFacts, locked: LockedSource, boundary: Boundary) -> str:
     """Describe a digest or a validator that differs; "" if none does."""
     if is_local(found.location):
-        same = file_sha256(Path(local_path(found.location))) == locked.sha256
+        with boundary.open_location(found.location) as opened:
+            same = hashlib.file_digest(opened, "sha256").hexdigest() == locked.sha256
         return "" if same else "its digest is not the one that datasets.lock pins"
     for name in ("etag", "version_id"):
         old, new = getattr(locked, name), getattr(found, name)

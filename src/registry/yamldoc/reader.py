@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import errno
-import os
-import stat
 from pathlib import Path
-from typing import BinaryIO
 
+from registry.base.local_files import open_regular
 from registry.errors import ManifestError
 from registry.yamldoc.document import (
     DataPath,
@@ -28,7 +25,6 @@ __all__ = [
     "Position",
     "Positions",
     "json_path",
-    "open_regular",
     "parse_bytes",
     "parse_partially",
     "parse_yaml",
@@ -59,23 +55,6 @@ def read_partially(path: Path, *, shown_as: str | None = None) -> ParsedText:
     except OSError as error:
         return ParsedText(None, unreadable(shown, error).problems)
     return parse_partially(data, file=shown)
-
-
-def open_regular(path: Path) -> BinaryIO:
-    """Open a file for reading.
-
-    Raises:
-        OSError: it can't be opened, or is a device, pipe or socket, which could be endless.
-    """
-    # A pipe without a writer would block `open`.
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
-        return os.fdopen(descriptor, "rb")
-    os.close(descriptor)
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    raise OSError(errno.EINVAL, "it is a device, pipe or socket, not a file")
 
 
 def unreadable(file: str, error: OSError) -> ManifestError:

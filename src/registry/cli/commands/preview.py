@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from registry.boundary.paths import allow_location
 from registry.build.expectations import quality_warnings
 from registry.cli import CLEAN, options
 from registry.cli.output import json_text, print_sample, print_warnings
@@ -71,7 +72,9 @@ def command(
     with catalog.locating(name):
         if file is not None:
             spec = catalog.resolve(name, source=file)
-            samples, meta = preview_records(spec, cache, count)
+            samples, meta = preview_records(
+                spec, cache, count, boundary=allow_location(catalog.boundary, file)
+            )
         else:
             spec = catalog[name]
             pin = options.pin_of(settings, name)

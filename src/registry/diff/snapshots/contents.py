@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
+from registry.base.packages import PACKAGE
 from registry.boundary.boundary import Boundary
+from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog, valid_index
 from registry.catalog.permissions import permissions_of
 from registry.diff.checkout import Checkout
@@ -17,7 +19,6 @@ from registry.diff.local_files import (
     FileDigest,
     digest_of_file,
     files_of,
-    fixed_folder,
     local_patterns,
 )
 from registry.errors import LockError, ManifestError, Problem
@@ -25,10 +26,10 @@ from registry.lockfile.models import Lock, lock_of, read_documents
 from registry.lockfile.provenance import pin_provenance
 from registry.manifest.models import DatasetSpec
 from registry.manifest.provenance import Origin
-from registry.settings import Settings, lock_file_of
+from registry.settings import Settings, builtin_root, lock_file_of
 from registry.yamldoc.reader import Document
 
-__all__ = ["Contents", "read_contents"]
+__all__ = ["Contents", "package_of", "read_contents"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,20 @@ class Contents:
     """Dataset → local file, by its path relative to the catalog's folder → digest."""
     forbidden: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Dataset → local paths that it may not read."""
+
+    def file_name(self, path: str) -> str:
+        """Return the name of a file in reports: relative to the top, or in a package."""
+        full = os.path.abspath(path) if path else ""
+        for index in self.catalog.indexes[1:] if self.catalog else ():
+            if full.startswith(f"{index.parent}{os.sep}"):
+                inner = os.path.relpath(full, index.parent)
+                return f"{PACKAGE}{package_of(index.parent)}/{inner}"
+        return self.checkout.file_name(path)
+
+
+def package_of(folder: Path) -> str:
+    """Return the name of the package whose catalog is in a folder."""
+    return "registry" if folder == builtin_root().parent else folder.name
 
 
 def read_contents(checkout: Checkout, rules: Path | None = None) -> Contents:
@@ -111,14 +126,15 @@ def _digests(
     specs: Mapping[str, DatasetSpec], checkout: Checkout, boundary: Boundary
 ) -> tuple[dict[str, dict[str, FileDigest]], list[Problem]]:
     """Return the digests of local files by dataset, and the files that can't be read."""
-    digest = cache(digest_of_file)  # datasets that extend one another share files
+    # Datasets that extend one another share files.
+    digest = cache(partial(digest_of_file, boundary=boundary))
     found: dict[str, dict[str, FileDigest]] = {}
     problems = []
     for name, spec in specs.items():
         found[name] = {}
         for file in (file for one in local_patterns(spec) for file in files_of(one, boundary)):
             try:
-                found[name][str(checkout.relative(file))] = digest(Path(file))
+                found[name][str(checkout.relative(file))] = digest(file)
             except OSError as error:
                 problems.append(Problem(message=f"can't be read: {error.strerror}", file=file))
     return found, problems

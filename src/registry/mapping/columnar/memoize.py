@@ -47,7 +47,8 @@ def evaluate_memoized(
         return [evaluate(row) for row in view.rows(dependencies)]
     distinct = encoded.dictionary
     frame = Frame(pa.RecordBatch.from_arrays([distinct], batch.schema.names))
-    once = RecordBatchView(frame, view.constants, np.arange(1, len(distinct) + 1))
+    numbers = np.arange(1, len(distinct) + 1)
+    once = RecordBatchView(frame, view.constants, numbers, view.boundary)
     values = [evaluate(row) for row in once.rows(dependencies)]
     return [values[index] for index in to_numpy_int64(encoded.indices).tolist()]
 

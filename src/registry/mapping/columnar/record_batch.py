@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from registry.base.arrow import int64_array
+from registry.boundary.boundary import Boundary
 from registry.decode.frame import Frame, NotColumnarError
 from registry.mapping.row import Row
 
@@ -29,6 +31,8 @@ class RecordBatchView:
     """Column → value in every record; it replaces the record's own."""
     numbers: NDArray[np.int64]
     """Number of each record, from 1."""
+    boundary: Boundary = field(default_factory=Boundary)
+    """Which files operations may read."""
     _rows: list[Row] = field(default_factory=list)
     _read: list[str] = field(default_factory=list)
     """Columns of the frame that are already in the rows."""
@@ -72,10 +76,12 @@ class RecordBatchView:
         if dependencies is None:  # new rows, as those of `_rows` have columns in another order
             self._check_nulls(batch.columns)
             records = [{**record, **self.constants} for record in python_values(batch)]
-            return list(map(Row, records, self.numbers.tolist()))
+            return list(map(Row, records, self.numbers.tolist(), repeat(self.boundary)))
         if not self._rows:
             numbers = self.numbers.tolist()
-            self._rows.extend(Row(dict(self.constants), number) for number in numbers)
+            self._rows.extend(
+                Row(dict(self.constants), number, self.boundary) for number in numbers
+            )
         for name in self.names_of(dependencies):
             if name in self._read:
                 continue
@@ -106,7 +112,7 @@ class RecordBatchView:
         except pa.ArrowNotImplementedError as error:
             raise NotColumnarError("a column whose type `take` does not support") from error
         frame = Frame(batch, self.frame.null_is_value)
-        return RecordBatchView(frame, self.constants, self.numbers[indices])
+        return RecordBatchView(frame, self.constants, self.numbers[indices], self.boundary)
 
 
 def _nested_column(column: pa.Array, path: str) -> pa.Array | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from registry.errors import MappingError
+from registry.errors import MappingError, ReachError
 from registry.mapping.operations.base import (
     Apply,
     Operation,
@@ -14,6 +14,9 @@ from registry.mapping.operations.base import (
     expect_type,
     options,
 )
+
+if TYPE_CHECKING:
+    from registry.boundary.boundary import Boundary
 
 __all__ = ["OPERATIONS"]
 
@@ -65,7 +68,7 @@ def _data_uri(argument: Any, _: Any) -> Apply:
     def apply(value: Any, row: Any) -> str:
         if isinstance(value, str) and value.startswith("data:"):
             return value
-        data = _bytes_of(value)
+        data = _bytes_of(value, row.boundary)
         magic = (name for start, name in _MAGIC if data.startswith(start))
         riff = _RIFF.get(data[8:12]) if data[:4] == b"RIFF" else None
         media_type = argument or riff or next(magic, "application/octet-stream")
@@ -74,7 +77,7 @@ def _data_uri(argument: Any, _: Any) -> Apply:
     return apply
 
 
-def _bytes_of(value: Any) -> bytes:
+def _bytes_of(value: Any, boundary: Boundary) -> bytes:
     """Return the bytes of an image: the value itself, or in a file at an absolute path."""
     data, path = value, value
     if isinstance(value, dict):  # `{bytes, path}`, the form of images in `datasets`
@@ -86,8 +89,10 @@ def _bytes_of(value: Any) -> bytes:
         message = "needs the bytes of an image, {bytes, path}, or an absolute path"
         raise MappingError(message, value=value)
     try:
-        with open(path, "rb") as file:
+        with boundary.open_file(path) as file:
             return file.read()
+    except ReachError as error:
+        raise MappingError(str(error)) from error
     except (OSError, ValueError) as error:
         raise MappingError(f"can't read the file: {error}", value=value) from error
 

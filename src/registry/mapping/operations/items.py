@@ -42,7 +42,7 @@ class _ItemScope:
         record = {name: row.record[name] for name in row.record if not name.startswith(hidden)}
         for index, item in enumerate(items):
             record[self.item], record[self.index] = item, index
-            yield Row(record, row.number)
+            yield Row(record, row.number, row.boundary)
 
 
 def _scope(chosen: dict[str, Any]) -> _ItemScope:

@@ -1,0 +1,127 @@
+"""List the files that a local path or glob names, but no folder outside the boundary."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from registry.base.locations import archive_of, is_local, is_package, local_path
+from registry.boundary.boundary import UNBOUNDED, Boundary
+
+__all__ = ["allow_location", "fixed_folder", "list_files", "list_matches"]
+
+_MAGIC = re.compile("[*?[]")
+
+
+def allow_location(boundary: Boundary, location: str) -> Boundary:
+    """Return the boundary with a location that the user named in a call.
+
+    Every file that a glob matches now is allowed, even where it is a link.
+    """
+    if not is_local(location):
+        host = urlsplit(archive_of(location)).netloc.rpartition("@")[2]
+        return replace(boundary, hosts=boundary.hosts | {host})
+    if is_package(location):
+        return boundary
+    path = local_path(location)
+    below = boundary.allowing([fixed_folder(path)])
+    links = (file for file in list_files(path, UNBOUNDED) if not below.contains(file))
+    return below.allowing(links)
+
+
+def list_files(path: str, boundary: Boundary) -> list[str]:
+    """Return the file at a path, all files in a folder, or those that a glob matches, sorted.
+
+    Files and folders directly in a folder whose names start with a dot are skipped, as by a glob:
+    `.git` and `.DS_Store` change even if the data does not.
+
+    Raises:
+        ReachError: the path, or a link that it leads to, is outside the boundary.
+    """
+    # A file may have a name that looks like a glob.
+    if _MAGIC.search(path) and not os.path.lexists(path):
+        found = list_matches(path, boundary)
+    else:
+        boundary.check_path(path)
+        found = _files_below(path) if os.path.isdir(path) else [path]
+    for file in found:
+        if os.path.islink(file):
+            boundary.check_path(file)
+    return [file for file in found if os.path.isfile(file)]
+
+
+def fixed_folder(path: str) -> str:
+    """Return the part of a glob before the first component with a wildcard, else the path."""
+    parts = path.split(os.sep)
+    fixed = next((number for number, part in enumerate(parts) if _MAGIC.search(part)), None)
+    return path if fixed is None else os.sep.join(parts[:fixed]) or os.sep
+
+
+def list_matches(pattern: str, boundary: Boundary) -> list[str]:
+    """Return what an absolute glob matches, sorted; as `glob.glob`, but bounded.
+
+    A link to a folder is followed unless it leads to a folder that contains it.
+
+    Raises:
+        ReachError: a folder to list is outside the boundary.
+    """
+    folder = fixed_folder(pattern)
+    parts = pattern[len(folder) :].lstrip(os.sep).split(os.sep)
+    # `**/**` means the same as `**`, and would be searched once for each way to split a path.
+    steps = [
+        part
+        for part, next_one in zip(parts, [*parts[1:], ""], strict=True)
+        if part != "**" or next_one != "**"
+    ]
+    return sorted(set(_search(folder, steps, boundary, ())))
+
+
+def _search(
+    folder: str, steps: Sequence[str], boundary: Boundary, above: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield the paths below a folder that match; `above` are the real paths of those searched."""
+    step, rest = steps[0], steps[1:]
+    real = boundary.check_path(folder)
+    if step == "**" and rest:
+        yield from _search(folder, rest, boundary, above)
+    elif not _MAGIC.search(step):
+        path = os.path.join(folder, step)
+        if os.path.lexists(path):
+            yield from _search(path, rest, boundary, (*above, real)) if rest else (path,)
+        return
+    for entry in _entries(folder, _matcher("*" if step == "**" else step)):
+        if step == "**" and entry.is_dir() and os.path.realpath(entry.path) not in (*above, real):
+            yield from _search(entry.path, steps, boundary, (*above, real))
+        if not rest:
+            yield entry.path
+        elif step != "**" and entry.is_dir():
+            yield from _search(entry.path, rest, boundary, (*above, real))
+
+
+def _entries(folder: str, matches: Callable[[str], object]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return [entry for entry in found if matches(entry.name)]
+    except (NotADirectoryError, FileNotFoundError, PermissionError):  # as `glob` does
+        return []
+
+
+def _matcher(step: str) -> Callable[[str], object]:
+    # As in `glob`, only a pattern that starts with a dot matches hidden names.
+    not_hidden = "" if step.startswith(".") else r"(?!\.)"
+    return re.compile(not_hidden + fnmatch.translate(step)).match
+
+
+def _files_below(top: str) -> list[str]:
+    """Return all files and links below a folder; links to folders are not followed."""
+    found: list[str] = []
+    for folder, folders, names in os.walk(top):
+        skip = "." if folder == top else ".git"
+        folders[:] = [name for name in folders if not name.startswith(skip)]
+        found += (os.path.join(folder, name) for name in names if not name.startswith(skip))
+    return sorted(found)

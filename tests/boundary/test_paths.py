@@ -1,0 +1,107 @@
+"""Which files a local path, folder or glob names, and that nothing outside is listed."""
+
+from __future__ import annotations
+
+import glob
+import os
+from pathlib import Path
+
+import pytest
+
+from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.paths import fixed_folder, list_files, list_matches
+from registry.errors import ReachError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.csv", "a.csv", "x.json", "sub/c.csv", "sub/.d", ".DS_Store", ".git/HEAD"):
+        path = tmp_path / "catalog" / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(b"")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.csv").write_text("hunter2")
+    return tmp_path / "catalog"
+
+
+@pytest.fixture
+def boundary(folder: Path) -> Boundary:
+    return Boundary().allowing([str(folder)])
+
+
+@pytest.mark.parametrize(
+    ("path", "files"),
+    [
+        ("a.csv", ["a.csv"]),
+        (".DS_Store", [".DS_Store"]),
+        ("", ["a.csv", "b.csv", "sub/.d", "sub/c.csv", "x.json"]),
+        ("sub", ["sub/c.csv"]),
+        ("*.csv", ["a.csv", "b.csv"]),
+        ("**/*.csv", ["a.csv", "b.csv", "sub/c.csv"]),
+        ("*", ["a.csv", "b.csv", "x.json"]),
+        ("missing", []),
+        ("missing/*.csv", []),
+    ],
+)
+def test_files_of_a_local_path_are_sorted(
+    folder: Path, boundary: Boundary, path: str, files: list[str]
+) -> None:
+    found = list_files(str(folder / path) if path else str(folder), boundary)
+    assert [Path(one).relative_to(folder).as_posix() for one in found] == files
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_that_file(folder: Path, boundary: Boundary) -> None:
+    (folder / "[ab].csv").write_bytes(b"")
+    assert list_files(str(folder / "[ab].csv"), boundary) == [str(folder / "[ab].csv")]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("**", "**/*", "*/*", "**/c*", "*/**/c.csv", "**/sub/**/*.csv", "s*/c.csv", "**/.d"),
+        *("**/**/[ab].csv", ".*", "sub/**", "?.csv", "*.{csv}", "a.csv/*", "**/m/*", "**/**"),
+    ],
+)
+def test_globs_match_what_the_module_glob_matches(folder: Path, pattern: str) -> None:
+    (folder / "sub" / "deep" / "sub").mkdir(parents=True)
+    (folder / "sub" / "deep" / "sub" / "c.csv").touch()
+    (folder / "linked").symlink_to(folder / "sub")
+    (folder / "broken.csv").symlink_to(folder / "missing")
+    path = str(folder / pattern)
+    expected = {one for one in glob.glob(path, recursive=True) if not one.endswith("/")}
+    assert set(list_matches(path, UNBOUNDED)) - {str(folder)} == expected - {str(folder)}
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside/*.csv", "../outside", "../**/*.csv", "../../*", "link/*", "**/*.csv", "l*"]
+)
+def test_nothing_outside_is_listed(folder: Path, boundary: Boundary, path: str) -> None:
+    (folder / "link").symlink_to(folder.parent / "outside")
+    (folder / "l.csv").symlink_to(folder.parent / "outside" / "secret.csv")
+    with pytest.raises(ReachError, match="outside the catalog's folder"):
+        list_files(os.path.normpath(folder / path), boundary)
+
+
+def test_links_that_form_a_cycle_end(folder: Path, boundary: Boundary) -> None:
+    for name in ("one", "two"):
+        (folder / "sub" / name).symlink_to(folder)
+    found = list_files(str(folder / "**" / "c.csv"), boundary)
+    assert found == [str(folder / "sub" / "c.csv")]
+
+
+def test_pipes_and_nested_repositories_are_no_data(folder: Path, boundary: Boundary) -> None:
+    os.mkfifo(folder / "pipe.csv")
+    (folder / "sub" / ".git").mkdir()
+    (folder / "sub" / ".git" / "config").touch()
+    assert list_files(str(folder / "p*.csv"), boundary) == []
+    assert str(folder / "sub" / ".git" / "config") not in list_files(str(folder), boundary)
+    with pytest.raises(ReachError, match=r"`\.git` folder"):
+        list_files(str(folder / ".git" / "*"), boundary)
+
+
+@pytest.mark.parametrize(
+    ("path", "fixed"),
+    [("/a/b.csv", "/a/b.csv"), ("/a/*.csv", "/a"), ("/*/b", "/"), ("/a/b[1]/**/c", "/a")],
+)
+def test_the_fixed_folder_of_a_glob_has_no_wildcard(path: str, fixed: str) -> None:
+    assert fixed_folder(path) == fixed
