@@ -11,18 +11,20 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-<<<<<<< HEAD
-__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root", "lock_file_of", "most_manifests"]
-
-INDEX_NAME = "datasets.yaml"
-_MOST_MANIFESTS = 20_000
-=======
-__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root", "lock_file_of", "lock_limit"]
+__all__ = [
+    "INDEX_NAME",
+    "Settings",
+    "builtin_root",
+    "find_root",
+    "lock_file_of",
+    "lock_limit",
+    "most_manifests",
+]
 
 INDEX_NAME = "datasets.yaml"
 # Some 35,000 pins, which are parsed in seconds. A larger file would take minutes and gigabytes.
 _LOCK_MIB = 16
->>>>>>> main
+_MOST_MANIFESTS = 20_000
 _TRUE = {"1", "true", "yes", "on"}
 
 
