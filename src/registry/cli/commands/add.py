@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from registry.base.names import name_fault
 from registry.boundary.boundary import UNBOUNDED
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
@@ -24,8 +24,6 @@ from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
 
 __all__ = ["command"]
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 @click.command(
@@ -94,8 +92,7 @@ def command(
 
 def _target(catalog: Catalog, name: str) -> Path:
     """Return the file to write: one that an `include` of the index matches."""
-    if not _NAME.fullmatch(name):
-        hint = "use lower-case letters, digits, '.', '-' and '_'"
+    if hint := name_fault(name):
         raise click.UsageError(f"'{name}' is not a valid dataset name ({hint})")
     if name in catalog.entries:
         where = catalog.entries[name].document.file
