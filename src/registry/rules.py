@@ -127,6 +127,7 @@ _COMMENTS = Check("read", "lint.suppressions")
 _TEXT = Check("text", "lint.layout_checks")
 _DOCUMENT = Check("document", "lint.layout_checks")
 _KEYS = Check("merged", "manifest.checks")
+_PATHS = Check("merged", "manifest.paths")
 _SOURCES = Check("merged", "manifest.source_checks")
 _COLUMNS = Check("spec", "lint.column_checks")
 _PINNED_COLUMNS = Check("lock", "lint.column_checks", "unknown_pinned_column")
@@ -155,6 +156,7 @@ _TABLE = (
     _blocking("order", "seed-without-shuffle", "The seed has no effect, although its author expects one.", _KEYS),
     _blocking("secrets", "literal-secret", "Everyone who can read the manifest can read the secret.", _SOURCES),
     _blocking("secrets", "secret-in-url", "A password or signature in a URL is in every copy and log.", _SOURCES),
+    _blocking("boundary", "outside-path", "A manifest that a stranger wrote must not read the files of whoever reviews it.", _CATALOG, _PATHS),
     # `manifest` may not import the operations of `mapping`, so only `spec` compiles them.
     _blocking("fields", "bad-expression", "An expression or condition that can't be compiled maps no record.", _KEYS, _COMPILED),
     _blocking("fields", "mapper-and-fields", "Both define how a record becomes a sample.", _KEYS),

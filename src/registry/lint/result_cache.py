@@ -13,6 +13,7 @@ from pathlib import Path
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
+from registry.base.local_files import open_beside
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog
 from registry.errors import Problem
@@ -80,7 +81,8 @@ def _are_unchanged(
 def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked: bool) -> str:
     """Return the digest of everything that determines what `check` finds."""
     try:
-        lock: str | None = hashlib.sha256(lock_file_of(catalog.index).read_bytes()).hexdigest()
+        with open_beside(lock_file_of(catalog.index)) as file:
+            lock: str | None = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         lock = error.strerror
     # Messages have paths relative to the working directory, and `~` expands to the home folder.

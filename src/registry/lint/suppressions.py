@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 
+from registry.base.local_files import open_regular
 from registry.errors import Problem
 from registry.lint.selection import Selection, invalid_name
 from registry.rules import RULES, Finding
@@ -54,7 +54,8 @@ class IgnoreComment:
 def read_ignores(file: str) -> list[IgnoreComment]:
     """Return the ignore comments of a file; an empty list if it is not valid YAML."""
     try:
-        return parse_ignores(Path(file).read_bytes().decode("utf-8-sig"), file=file)
+        with open_regular(file) as opened:
+            return parse_ignores(opened.read().decode("utf-8-sig"), file=file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return []  # the reader of manifests reports it
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from registry.boundary.boundary import UNBOUNDED
+from registry.boundary.paths import allow_location
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
@@ -60,7 +60,8 @@ def command(
     source = _source(path, config, split, revision, file, catalog.index.parent)
     target = _target(catalog, name)
     # The source is the user's own word.
-    context = SourceContext(boundary=UNBOUNDED, cache=cache, offline=settings.offline)
+    boundary = allow_location(catalog.boundary, _location(source, catalog.index.parent))
+    context = SourceContext(boundary=boundary, cache=cache, offline=settings.offline)
     pinned, records = inspect_source(source, catalog.index.parent, context)
     if not records:
         raise DecodeError("the source has no records", file=str(source["path"]))
@@ -71,8 +72,8 @@ def command(
     text = manifest_text(name, source, mapping, samples=len(records), schema=schema)
     # Loaded before it is written, so that `add` never leaves a manifest that doesn't work.
     extended = catalog.with_manifest(parse_yaml(text, file=display_path(target)))
-    spec = extended[name]
-    opened = load(spec, cache, boundary=UNBOUNDED, offline=settings.offline)
+    spec = replace(extended, boundary=boundary)[name]
+    opened = load(spec, cache, boundary=boundary, offline=settings.offline)
     warnings = quality_warnings(spec, opened.entry.meta)
     if dry_run:
         print(text, end="")
