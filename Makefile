@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSPECT_TESTS := tests/inspect tests/samples/test_inspect_dataset.py
 
-.PHONY: help demo test parity inspect upstream bench check format docs clean
+.PHONY: help demo test parity inspect upstream fuzz bench check format docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,14 @@ inspect: .venv-inspect-new/.done .venv-inspect-old/.oldest  ## run evaluations w
 upstream: .venv/.dev  ## run Inspect AI's dataset tests on our classes: make upstream INSPECT=FOLDER
 	REGISTRY_INSPECT_CHECKOUT=$(or $(INSPECT),$(error INSPECT is not set)) \
 		$(BIN)/python -m pytest --numprocesses 0 tests/upstream
+
+# Without atheris, which has wheels for few platforms, inputs are changed without measuring coverage.
+.venv/.fuzz: .venv/.dev
+	$(BIN)/python -m pip install --quiet --only-binary :all: atheris || echo "atheris has no wheel for this machine"
+	touch $@
+
+fuzz: .venv/.fuzz  ## feed changed inputs to every reader of files for 5 minutes (other times: FUZZ="--seconds 60")
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 bench: .venv/.dev  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
 	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)

@@ -30,7 +30,7 @@ MARK = "▸"
 """Precedes the place of each expected problem; removed before a file is written."""
 
 NO_PATH = "-"
-"""The path of a problem that the parser or a comment has: `$`."""
+"""The path of a problem that a comment has: `$`."""
 
 Found = Callable[..., list[Problem]]
 
@@ -91,10 +91,10 @@ CASES = [
     Case("unreadable-file", f"datasets: {{}}  # {MARK}\udcff\n", "$"),
     Case("yaml-syntax", f"datasets: {{a: b, {MARK}]", "$"),
     Case("yaml-limit", f"datasets: {{a: &a x, b: [{'*a, ' * 32}{MARK}*a]}}\n", "$"),
-    Case("yaml-tag", f"datasets: {MARK}!!map {{}}\n", "$"),
-    Case("yaml-key", f"datasets: {{{MARK}1: {{}}}}\n", "$"),
-    one("yaml-number", f"{CSV}, limit: {MARK}.inf", NO_PATH),
-    one("duplicate-key", f"{CSV}, limit: 1, {MARK}limit: 2", NO_PATH),
+    Case("yaml-tag", f"datasets: {MARK}!!map {{}}\n", "$.datasets"),
+    Case("yaml-key", f"datasets: {{{MARK}1: {{{DESCRIBED}}}}}\n", "$.datasets['1']"),
+    one("yaml-number", f"{CSV}, limit: {MARK}.inf", ".limit"),
+    one("duplicate-key", f"{CSV}, limit: 1, {MARK}limit: 2", ".limit"),
     one("unknown-key", f"{CSV}, {MARK}limitt: 1", ".limitt"),
     Case("missing-key", f"datasets:\n  {MARK}d: {{{DESCRIBED}}}\n", "$.datasets.d"),
     one("missing-key", f"{MARK}source: {{type: hf, path: a/b, revision: {COMMIT}}}", ".source"),
@@ -283,7 +283,7 @@ NEIGHBOURS = {
     "yaml-syntax": ("{a: b, ]", "{}"),
     "yaml-limit": ("*a, " * 32, "*a, " * 20),
     "yaml-tag": ("!!map ", ""),
-    "yaml-key": ("{1: {}}", "{}"),
+    "yaml-key": (f"{{1: {{{DESCRIBED}}}}}", "{}"),
     "yaml-number": (".inf", "1"),
     "duplicate-key": ("limit: 2", "seed: 2, shuffle: true"),
     "unknown-key": ("limitt", "limit"),

@@ -34,6 +34,8 @@ from registry.catalog.reader import CatalogReader
 from registry.lint.result_cache import check_catalog
 from registry.lint.runner import check
 from registry.settings import builtin_root
+from registry.yamldoc import recovery
+from registry.yamldoc.document import ParsedText
 from registry.yamldoc.reader import Document
 
 ROOT = Path(__file__).parents[2]
@@ -67,16 +69,14 @@ def write(path: Path, text: str, *, age: float = 60) -> None:
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the names of the files that are parsed from now on."""
-    from registry.yamldoc import reader as yamlfile
-
     names: list[str] = []
-    parse_yaml = yamlfile.parse_yaml
+    parse = recovery.parse_recovering
 
-    def counted(text: str, *, file: str) -> yamlfile.Document:
+    def counted(text: str, *, file: str) -> ParsedText:
         names.append(Path(file).name)
-        return parse_yaml(text, file=file)
+        return parse(text, file=file)
 
-    monkeypatch.setattr(yamlfile, "parse_yaml", counted)
+    monkeypatch.setattr(recovery, "parse_recovering", counted)
     return names
 
 
@@ -565,9 +565,8 @@ def test_warm_catalog_equals_cold_catalog_and_uncached_reader(root: Path, seed: 
     reader = CatalogReader(read_uncached)
     reader.read_index(root / "datasets.yaml")
     problems = tuple(one.displayed(str) for one in reader.problems)
-    expected = Catalog(
-        root / "datasets.yaml", reader.entries, problems, Boundary(trust=frozenset({"pkg:f"}))
-    )
+    boundary = Boundary(trust=frozenset({"pkg:f"})).allowing([str(root)])
+    expected = Catalog(root / "datasets.yaml", reader.entries, problems, boundary)
     cold, warm = Catalog.open(), Catalog.open()
     assert all_of(cold) == all_of(expected)
     assert all_of(warm) == all_of(expected)

@@ -18,7 +18,7 @@ from registry.catalog.cached_files import (
     document_from,
     may_contain_secret,
 )
-from registry.yamldoc.reader import parse_bytes
+from registry.yamldoc.reader import parse_partially
 
 MANIFEST = "datasets:\n  a: {source: {type: csv, path: é.csv}, bogus: 1}\n"
 
@@ -35,13 +35,13 @@ def file(tmp_path: Path) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Collect the files that are parsed from now on."""
     found: list[bytes] = []
-    parse = parse_bytes
+    parse = parse_partially
 
     def counted(data: bytes, *, file: str) -> Any:
         found.append(data)
         return parse(data, file=file)
 
-    monkeypatch.setattr(cached_files, "parse_bytes", counted)
+    monkeypatch.setattr(cached_files, "parse_partially", counted)
     return found
 
 

@@ -13,7 +13,7 @@ from registry.catalog.catalog import read_uncached
 from registry.catalog.reader import CatalogReader, LocatedProblem, ParsedFile, parse_file
 from registry.errors import Problem
 from registry.manifest.merge import index_defaults
-from registry.yamldoc.reader import parse_yaml
+from registry.yamldoc.reader import ParsedText, parse_partially, parse_yaml
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
@@ -76,7 +76,7 @@ def test_existing_names_cannot_be_reused(root: Path) -> None:
     reader = CatalogReader(read_uncached, known)
     document = parse_yaml(f"datasets:\n  one: {{{SOURCE}}}\n  new: {{{SOURCE}}}\n", file="n.yaml")
     defaults = index_defaults(parse_yaml("version: 1\n", file="datasets.yaml"))
-    reader.add_manifest(parse_file(lambda: document, "manifest"), root, defaults)
+    reader.add_manifest(parse_file(ParsedText(document), "manifest"), root, defaults)
     assert list(reader.entries) == ["one", "two", "three", "new"]
     assert "new" not in known
     assert problems_of(reader) == [
@@ -139,7 +139,7 @@ def test_file_of_the_wrong_form_is_reported_without_affecting_others(root: Path,
 
 
 def test_unparsable_file_has_no_document() -> None:
-    parsed = parse_file(lambda: parse_yaml("a: [", file="m.yaml"), "manifest")
+    parsed = parse_file(parse_partially(b"a: [", file="m.yaml"), "manifest")
     assert parsed.document is None
     assert [problem.file for problem in parsed.problems] == ["m.yaml"]
 

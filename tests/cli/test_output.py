@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from click import unstyle
 
 from registry import ChatMessageSystem, ChatMessageUser, CheckpointSampleConfig, Sample
 from registry.build.expectations import QualityWarning
@@ -23,11 +25,23 @@ from registry.cli.output import (
 Capture = pytest.CaptureFixture[str]
 
 
+class Terminal:
+    """The captured stdout, as a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(unstyle(text))
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a terminal of 40 columns; the output is captured as usual."""
-    stream = SimpleNamespace(isatty=lambda: True)
-    monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=stream))
+    monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=Terminal()))
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm")
 

@@ -36,7 +36,7 @@ def test_folder_or_index_is_used_in_place(
     argument = str(repository.folder / name)
     checkout = checkout_of(argument, Path("unused.yaml"), tmp_path / "out")
     assert (checkout.label, checkout.index) == (argument, repository.folder / "datasets.yaml")
-    assert (checkout.is_temporary, checkout.tree) == (False, None)
+    assert (checkout.mirror, checkout.tree) == (None, None)
     assert not (tmp_path / "out").exists()
 
 
@@ -44,9 +44,10 @@ def test_revision_is_extracted_without_its_data(repository: GitRepository, tmp_p
     repository.write({"m/a.yaml": "changed"})
     checkout = checkout_of("main", repository.folder / "datasets.yaml", tmp_path / "out")
     assert checkout.label == f"main ({repository.git('rev-parse', 'HEAD')[:7]})"
-    assert checkout.is_temporary
-    assert files(tmp_path / "out") == {"datasets.yaml", "datasets.lock", "m/a.yaml"}
-    assert (tmp_path / "out" / "m" / "a.yaml").read_text() == FILES["m/a.yaml"]
+    assert checkout.mirror == tmp_path / "out"
+    assert checkout.top == Path(f"{checkout.mirror}{repository.folder}")
+    assert files(checkout.top) == {"datasets.yaml", "datasets.lock", "m/a.yaml"}
+    assert (checkout.top / "m" / "a.yaml").read_text() == FILES["m/a.yaml"]
 
 
 def test_without_an_argument_the_fork_point_is_extracted(
@@ -58,7 +59,7 @@ def test_without_an_argument_the_fork_point_is_extracted(
     repository.commit()
     checkout = checkout_of(None, repository.folder / "datasets.yaml", tmp_path / "out")
     assert checkout.label == f"merge base ({fork[:7]})"
-    assert (tmp_path / "out" / "m" / "a.yaml").read_text() == FILES["m/a.yaml"]
+    assert (checkout.top / "m" / "a.yaml").read_text() == FILES["m/a.yaml"]
 
 
 def test_commit_before_the_catalog_is_an_empty_catalog(
@@ -69,14 +70,14 @@ def test_commit_before_the_catalog_is_an_empty_catalog(
     checkout = checkout_of("main", index, tmp_path / "out")
     assert checkout.label.endswith(", without evals/datasets.yaml")
     assert checkout.index.read_text() == "version: 1\n"
-    assert files(tmp_path / "out") == {"evals/datasets.yaml"}
+    assert files(checkout.top) == {"evals/datasets.yaml"}
 
 
 def test_broken_index_is_extracted_alone(repository: GitRepository, tmp_path: Path) -> None:
     repository.write({"datasets.yaml": "include: ["})
     repository.commit()
-    checkout_of("main", repository.folder / "datasets.yaml", tmp_path / "out")
-    assert files(tmp_path / "out") == {"datasets.yaml", "datasets.lock"}
+    checkout = checkout_of("main", repository.folder / "datasets.yaml", tmp_path / "out")
+    assert files(checkout.top) == {"datasets.yaml", "datasets.lock"}
 
 
 def test_unknown_revision_is_an_error(repository: GitRepository, tmp_path: Path) -> None:
@@ -97,6 +98,31 @@ def test_names_are_relative_to_the_catalog_without_a_repository(tmp_path: Path) 
 
 
 CHECKOUT = Checkout("x", Path("/top/evals/datasets.yaml"), Path("/top"))
+
+
+# As in the working tree, `../x.csv` is /home/x.csv.
+MIRROR = Path("/tmp/registry-diff-1/base")
+TEMPORARY = Checkout("x", MIRROR / "home/r/datasets.yaml", MIRROR / "home/r", mirror=MIRROR)
+
+
+def test_paths_out_of_the_repository_lose_the_temporary_folder() -> None:
+    outer = f"{MIRROR}/home/x.csv"
+    assert TEMPORARY.relative([f"{MIRROR}/home/r/m/a.csv", outer]) == ["m/a.csv", "/home/x.csv"]
+    assert TEMPORARY.file_name(outer) == "/home/x.csv"
+    assert TEMPORARY.strip_folders(f"{outer}: {MIRROR}/home/r/a.csv") == "/home/x.csv: a.csv"
+    assert TEMPORARY.relative("/tmp/registry-diff-1/x.csv") == "/x.csv"
+
+
+def test_folder_that_is_called_like_a_branch_is_ambiguous(
+    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository.folder)
+    repository.write({"main/datasets.yaml": "version: 1\n"})
+    index = repository.folder / "datasets.yaml"
+    with pytest.raises(RevisionError, match=r"both a folder and a revision \(`./main` is the fol"):
+        checkout_of("main", index, tmp_path / "out")
+    assert checkout_of("./main", index, tmp_path / "out").tree is None
+    assert checkout_of("refs/heads/main", index, tmp_path / "out").tree is not None
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from registry.boundary.boundary import UNBOUNDED
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.cli import main
-from registry.diff.local_files import digest_of_file, local_patterns
+from registry.diff.local_files import (
+    FileDigest,
+    common_digests,
+    digest_of_file,
+    files_of,
+    local_patterns,
+)
+from registry.errors import ReachError
 from registry.manifest.models import to_spec
 
 MANIFEST = """\
@@ -47,10 +55,50 @@ def test_patterns_are_the_local_paths_of_all_sources() -> None:
     assert found == ["/c/a.csv", "/c/d/*.csv", "/c/folder"]
 
 
-def test_pointer_of_git_lfs_has_the_digest_that_it_names(tmp_path: Path) -> None:
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_pointer"),
+    [
+        (POINTER, True),
+        (f"{POINTER}q,a\n", False),
+        (f"# {POINTER}", False),
+        (POINTER.replace("oid", "x y\noid"), False),
+        (POINTER.removesuffix("size 3\n"), False),
+        ("abc", False),
+    ],
+)
+def test_pointer_of_git_lfs_is_the_complete_file(
+    tmp_path: Path, text: str, is_pointer: bool
+) -> None:
     path = tmp_path / "x.csv"
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 3\n"
-    path.write_text(pointer, encoding="utf-8")
-    assert digest_of_file(str(path), UNBOUNDED) == f"sha256:{'a' * 64}"
-    path.write_bytes(b"abc")
-    assert digest_of_file(str(path), UNBOUNDED).startswith("sha256:ba7816bf")
+    path.write_text(text, encoding="utf-8")
+    found = digest_of_file(str(path), UNBOUNDED)
+    assert found.own == f"sha256:{sha256(text.encode()).hexdigest()}"
+    assert found.pointed == (f"sha256:{'a' * 64}" if is_pointer else "")
+
+
+def test_pointer_in_place_of_data_is_a_change() -> None:
+    data, pointer = FileDigest("d"), FileDigest("p", "d")
+    assert common_digests({"x": pointer}, {"x": data}) == ({"x": "d"}, {"x": "d"})
+    assert common_digests({"x": pointer}, {"x": pointer}) == ({"x": "d"}, {"x": "d"})
+    assert common_digests({}, {"x": pointer}) == ({}, {"x": "d"})
+    # Without Git LFS, what is read from now on is the text of the pointer.
+    assert common_digests({"x": data}, {"x": pointer}) == ({"x": "d"}, {"x": "p"})
+
+
+def test_files_outside_are_not_listed(tmp_path: Path) -> None:
+    for name in ("in/a.csv", "out/b.csv"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("q\n")
+    (tmp_path / "in" / "link.csv").symlink_to(tmp_path / "out" / "b.csv")
+    boundary = Boundary().allowing([str(tmp_path / "in")])
+    for pattern in ("in/*.csv", "in"):
+        with pytest.raises(ReachError, match="outside the catalog's folder"):
+            files_of(f"{tmp_path}/{pattern}", boundary)
+    (tmp_path / "in" / "link.csv").unlink()
+    for pattern in ("in/*.csv", "in"):
+        assert files_of(f"{tmp_path}/{pattern}", boundary) == [f"{tmp_path}/in/a.csv"]
+    for pattern in ("*/*.csv", "out/b.csv", "out", "in/../out/*"):
+        assert files_of(f"{tmp_path}/{pattern}", boundary) == []

@@ -31,8 +31,15 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("key", ["requested", "asked"])
-@pytest.mark.parametrize("target", ["../secret", "private.csv", "/etc/hostname", "data/../m.yaml"])
+@pytest.mark.parametrize(
+    ("key", "target"),
+    [
+        ("asked", "/etc/hostname"),
+        ("requested", "../secret"),
+        ("requested", "private.csv"),
+        ("requested", "data/../private.csv"),
+    ],
+)
 def test_a_redirected_glob_is_an_error_and_the_file_is_not_opened(
     folder: Path, key: str, target: str
 ) -> None:
@@ -49,7 +56,6 @@ def test_a_redirected_glob_is_an_error_and_the_file_is_not_opened(
         assert f"pins {target} for data/*.csv" in done.text, (arguments, done.text)
         assert "`registry lock --upgrade qa`" in done.text
         assert SECRET not in done.text
-        if target != "data/../m.yaml":
-            assert reached not in {str(Path(one).resolve()) for one in done.opened}
+        assert reached not in {str(Path(one).resolve()) for one in done.opened}
     assert run_audited(["lock", "--upgrade", "qa"], folder=folder).code == 0
     assert path.read_text() == text

@@ -83,12 +83,26 @@ def test_pin_has_the_columns_that_the_manifest_names_wherever_they_start(
     assert result.pin.columns == columns
 
 
-def test_pin_of_an_unchanged_manifest_is_kept_without_reading_its_source(
-    folder: Path, cache_dir: Path, pin: Pin
+def test_pin_of_an_unchanged_manifest_is_kept(folder: Path, cache_dir: Path, pin: Pin) -> None:
+    result = lock_one(folder, cache_dir, [pin])
+    assert (result.status, result.pin, result.differences) == ("kept", pin, ())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "qa.csv: no such file"), ("q,a\nX,1\n", "differs from its pin")]
+)
+def test_pin_that_no_longer_holds_is_kept_and_reported(
+    folder: Path, cache_dir: Path, pin: Pin, content: str | None, message: str
 ) -> None:
     (folder / "qa.csv").unlink()
+    if content is not None:
+        (folder / "qa.csv").write_text(content)
     result = lock_one(folder, cache_dir, [pin])
-    assert (result.status, result.pin) == ("kept", pin)
+    assert (result.status, result.pin) == ("broken", pin)
+    (difference,) = result.differences
+    assert difference.message.endswith(message)
+    (reported,) = result.to_dict()["differences"]
+    assert reported["message"] == difference.message
 
 
 def test_changed_manifest_is_pinned_again(folder: Path, cache_dir: Path, pin: Pin) -> None:

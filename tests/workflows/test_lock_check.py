@@ -11,7 +11,8 @@ from registry.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.lockfile.models import Lock, read_lock, write_lock
 from registry.workflows.lock import LockRequest, lock_datasets, new_lock
-from registry.workflows.lock_check import Difference, differences, is_as_written
+from registry.workflows.lock_check import check_lock, is_as_written
+from registry.workflows.pin_check import Difference
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 QA = """\
@@ -38,7 +39,10 @@ def folder(tmp_path: Path, cache_dir: Path) -> Path:
 def found(folder: Path, cache_dir: Path, names: Collection[str] = ()) -> list[Difference]:
     lock = read_lock(folder / "datasets.lock")
     assert lock is not None
-    return list(differences(Catalog.open(folder), lock, Cache(cache_dir), names))
+    checks = check_lock(
+        Catalog.open(folder), lock, Cache(cache_dir), names, jobs=1, report=lambda *_: None
+    )
+    return [difference for check in checks for difference in check.differences]
 
 
 def test_fresh_lock_has_no_differences(folder: Path, cache_dir: Path) -> None:
@@ -102,7 +106,7 @@ def test_broken_manifest_is_a_difference(folder: Path, cache_dir: Path) -> None:
         (
             "q,a\nTwo?,2\n",
             "differs from its pin",
-            "`registry lock --upgrade qa` pins its present content",
+            "`registry lock --upgrade qa` pins what is there now",
         ),
         (None, "no such file", "restore the file, or edit the manifest"),
     ],

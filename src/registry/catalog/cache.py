@@ -164,15 +164,22 @@ class CompiledEntries(Mapping[str, Entry]):
 
 
 @gc_paused()  # it creates thousands of documents, and no garbage
-def compile_catalog(index: Path, earlier: CompiledCatalog | None) -> CompiledCatalog:
+def compile_catalog(
+    index: Path, earlier: CompiledCatalog | None = None, *, lenient: bool = False
+) -> CompiledCatalog:
     """Read the files of an index, parsing only those that have changed since `earlier`.
+
+    Args:
+        index: The index.
+        earlier: The same catalog as it was before.
+        lenient: Collect the problems of an invalid index.
 
     Raises:
         ManifestError: the index is invalid or can't be read.
     """
     files = CachedFiles(earlier.records() if earlier else ())
     reader = CatalogReader(files)
-    reader.read_index(index)
+    reader.read_index(index, lenient=lenient)
     secret = {
         row: document_from(record, record.path)
         for row, record in enumerate(files.read.values())

@@ -19,7 +19,7 @@ from registry.yamldoc.reader import (
     MAX_BYTES,
     Document,
     Positions,
-    parse_bytes,
+    parse_partially,
     unreadable,
 )
 
@@ -150,7 +150,7 @@ def _read(
             state = FileState.of(os.fstat(opened.fileno()))
             # One byte more than its size, as requesting MAX_BYTES would take longer than reading.
             data = opened.read(min(state.size, MAX_BYTES) + 1)
-            if len(data) > state.size:  # it grew
+            if len(data) > state.size:  # it grew, or is a file of the kernel, whose size is 0
                 data += opened.read(MAX_BYTES + 1 - len(data))
     except OSError as error:
         # Permissions can change without a change of state, so such a file is always read.
@@ -161,7 +161,7 @@ def _read(
     if known is not None and known.digest == digest:
         unchanged = replace(known, state=listed, racy=racy)
         return unchanged, unchanged.parsed()
-    parsed = parse_file(lambda: parse_bytes(data, file=file), schema)
+    parsed = parse_file(parse_partially(data, file=file), schema)
     return _record(file, schema, parsed, state=listed, racy=racy, digest=digest), parsed
 
 

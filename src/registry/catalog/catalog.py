@@ -14,7 +14,13 @@ from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
 from registry.catalog.discovery import PACKAGE
 from registry.catalog.permissions import boundary_of, permissions_of
-from registry.catalog.reader import CatalogReader, LocatedProblem, ParsedFile, parse_file
+from registry.catalog.reader import (
+    CatalogReader,
+    LocatedProblem,
+    ParsedFile,
+    may_hide_datasets,
+    parse_file,
+)
 from registry.errors import (
     DatasetNotFoundError,
     ManifestError,
@@ -27,7 +33,7 @@ from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
 from registry.settings import INDEX_NAME, Settings
-from registry.yamldoc.reader import Document, read_yaml
+from registry.yamldoc.reader import Document, ParsedText, Positions, read_partially, read_yaml
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
@@ -53,6 +59,8 @@ class Catalog(Mapping[str, DatasetSpec]):
     """Digest of the content of its files; None if nothing about it may be cached."""
     rules_from: Path | None = None
     """The index whose permissions and `validate` count, if it is not its own."""
+    indexes: tuple[Path, ...] = ()
+    """The index files: the root, and those of the packages that it includes."""
 
     @classmethod
     def open(
@@ -61,6 +69,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         *,
         keep: bool = True,
         rules_from: Path | None = None,
+        lenient: bool = False,
     ) -> Catalog:
         """Read the catalog of `root`, a `datasets.yaml` or a folder that contains one.
 
@@ -70,18 +79,19 @@ class Catalog(Mapping[str, DatasetSpec]):
             keep: Whether to cache it; False for a catalog in a temporary folder.
             rules_from: The index whose `trust`, `hosts`, `secrets`, `paths`, `limits` and
                 `validate` count, in place of its own: a review judges by those of the base.
+            lenient: Give an invalid index as a catalog that has its problems and what can be read.
 
         Raises:
-            ManifestError: the index is invalid or can't be read.
+            ManifestError: the index is invalid or can't be read, unless `lenient`.
         """
         settings = Settings.from_environment(root=root)
         here = Path.cwd()
         display = cache(lambda file: display_path(Path(file), here))
         try:
-            if keep:
+            if keep and not lenient:
                 compiled = open_compiled(settings.index, settings.cache_dir)
             else:
-                compiled = compile_catalog(settings.index, None)
+                compiled = compile_catalog(settings.index, lenient=lenient)
         except ManifestError as error:
             located = map(LocatedProblem, error.problems)
             raise ManifestError(problem.displayed(display) for problem in located) from error
@@ -94,9 +104,19 @@ class Catalog(Mapping[str, DatasetSpec]):
             entries,
             tuple(problems),
             boundary_of(permissions, compiled.indexes, settings.allow_paths),
-            compiled.content,
+            None if lenient else compiled.content,
             rules_from,
+            tuple(compiled.indexes),
         )
+
+    def boundary_by(self, rules: Path) -> Boundary:
+        """Return what its datasets may reach if another index decides.
+
+        Raises:
+            ManifestError: that index is invalid or can't be read.
+        """
+        allowed = Settings.from_environment(root=self.index).allow_paths
+        return boundary_of(permissions_of(valid_index(rules)), self.indexes, allowed)
 
     def __getitem__(self, name: str) -> DatasetSpec:
         return self.resolve(name)
@@ -134,8 +154,14 @@ class Catalog(Mapping[str, DatasetSpec]):
             ManifestError: its manifest, or one that it extends, is invalid.
         """
         self.check_name(name)
-        files = {entry.document.file for entry in self._with_ancestors(name)}
+        entries = list(self._with_ancestors(name))
+        files = {entry.document.file for entry in entries}
+        files |= {layer.document.file for entry in entries if (layer := entry.defaults).document}
         problems = [problem for problem in self.problems if problem.file in files]
+        parent = entries[-1].value.get("extends")
+        if not problems and isinstance(parent, str) and parent not in self.entries:
+            # It may be in a file, or a part of one, that can't be read.
+            problems = [problem for problem in self.problems if may_hide_datasets(problem)]
         if problems:
             raise ManifestError(problems)
         spec = resolve(
@@ -219,7 +245,7 @@ class Catalog(Mapping[str, DatasetSpec]):
             ManifestError: the manifest is invalid.
         """
         reader = CatalogReader(read_uncached, self.entries)
-        parsed = parse_file(lambda: document, "manifest")
+        parsed = parse_file(ParsedText(document), "manifest")
         reader.add_manifest(parsed, self.index.parent, self._defaults())
         if reader.problems:
             raise ManifestError(problem.displayed(str) for problem in reader.problems)
@@ -227,7 +253,13 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def _defaults(self) -> Layer:
         """Return the defaults of the root index."""
-        return index_defaults(read_yaml(self.index, shown_as=display_path(self.index)))
+        return index_defaults(self.index_document())
+
+    def index_document(self) -> Document:
+        """Return the root index as far as it can be read; its problems are those of the catalog."""
+        shown = display_path(self.index)
+        document = read_partially(self.index, shown_as=shown).document
+        return document or Document({}, shown, Positions({}, [1, 1]))
 
     def including(self, files: Iterable[Path]) -> Catalog:
         """Return this catalog with the datasets of more files; files already in it are skipped."""
@@ -243,7 +275,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         reader = CatalogReader(read_uncached, self.entries)
         for file in new:
             if file.name == INDEX_NAME:
-                reader.read_index(file.absolute())
+                reader.read_index(file.absolute(), lenient=True)
             else:
                 reader.read_manifest(
                     file, FileState.or_absent(file), self.index.parent, self._defaults()
@@ -266,7 +298,7 @@ def valid_index(path: Path) -> Document:
 
 def read_uncached(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:
     """Read and parse a file without the cache."""
-    return parse_file(lambda: read_yaml(path, shown_as=display_path(path)), schema)
+    return parse_file(read_partially(path, shown_as=display_path(path)), schema)
 
 
 def display_path(path: Path, here: Path | None = None) -> str:

@@ -16,12 +16,21 @@ from registry.catalog.discovery import IndexFiles, find_included
 from registry.catalog.permissions import permissions_of
 from registry.errors import ManifestError, Problem
 from registry.manifest.merge import Entry, Layer, index_defaults
-from registry.yamldoc.reader import Document
+from registry.yamldoc.reader import Document, ParsedText, Positions, json_path
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
 
-__all__ = ["CatalogReader", "LocatedProblem", "ParsedFile", "ReadFile", "parse_file"]
+__all__ = [
+    "CatalogReader",
+    "LocatedProblem",
+    "ParsedFile",
+    "ReadFile",
+    "may_hide_datasets",
+    "parse_file",
+]
+
+_HIDING = frozenset({"unreadable-file", "yaml-syntax", "yaml-limit", "include-nothing"})
 
 
 class ParsedFile(Struct, frozen=True):
@@ -37,15 +46,38 @@ ReadFile = Callable[[Path, "SchemaName", FileState], ParsedFile]
 """Reads a file, whose state was `FileState` when its folder was listed."""
 
 
-def parse_file(parse: Callable[[], Document], schema: SchemaName) -> ParsedFile:
-    """Parse a file and validate it."""
+def parse_file(parsed: ParsedText, schema: SchemaName) -> ParsedFile:
+    """Validate what could be parsed of a file."""
     from registry.manifest.validation import validate  # a warm catalog validates nothing
 
-    try:
-        document = parse()
-    except ManifestError as error:
-        return ParsedFile(None, error.problems)
-    return ParsedFile(document, tuple(validate(document, schema)))
+    if parsed.document is None:
+        return ParsedFile(None, parsed.problems)
+    found = validate(parsed.document, schema)
+    if parsed.problems:
+        found = sorted(
+            [*parsed.problems, *(one for one in found if not _follows(one, parsed))],
+            key=lambda problem: (problem.line, problem.column),
+        )
+    return ParsedFile(parsed.document, tuple(found))
+
+
+def _follows(problem: Problem, parsed: ParsedText) -> bool:
+    """Return whether a violation of the schema may follow from a problem of the parser."""
+    if problem.path in map(json_path, parsed.incomplete):
+        return True  # a key that is missing may be in the part that can't be parsed
+    return any(
+        problem.path == one.path or problem.path.startswith((f"{one.path}.", f"{one.path}["))
+        for one in parsed.problems
+        if one.path != "$"
+    )
+
+
+def may_hide_datasets(problem: Problem) -> bool:
+    """Return whether a file, or a part of one, is not read because of a problem.
+
+    Then a dataset that seems not to exist may be there.
+    """
+    return problem.rule in _HIDING
 
 
 class LocatedProblem(Struct, frozen=True):
@@ -80,8 +112,12 @@ class CatalogReader:
         self._files_read: set[str] = set()
         self._real_folders: dict[str, str] = {}
 
-    def read_index(self, path: Path) -> None:
+    def read_index(self, path: Path, *, lenient: bool = False) -> None:
         """Read an index and what it includes, unless it was read already.
+
+        Args:
+            path: The index.
+            lenient: Collect its problems, and read what can be read in spite of them.
 
         Raises:
             ManifestError: the index is invalid or can't be read.
@@ -91,26 +127,28 @@ class CatalogReader:
         self.permissions[path] = {}  # an included index may include this one
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
-        if parsed.problems or parsed.document is None:
+        if parsed.problems and not lenient:
             self.indexes.append(IndexFiles(str(path), state))
             raise ManifestError(parsed.problems)
-        document = parsed.document
-        self.permissions[path] = permissions_of(document)
-        patterns = document.value.get("include", [])
+        document = parsed.document or Document({}, str(path), Positions({}, [1, 1]))
+        patterns = _patterns(document)
+        problems = parsed.problems
+        if not problems:  # an invalid index permits nothing
+            self.permissions[path] = permissions_of(document)
+        elif not any(patterns) and any(map(_hides_includes, problems)):
+            problems = (_with_hint(problems[0], "until then no manifest is checked"), *problems[1:])
+        self.problems.extend(map(LocatedProblem, problems))
         included = find_included(patterns, path.parent)
         self.indexes.append(IndexFiles(str(path), state, patterns, included))
         defaults = index_defaults(document)
         self._add(document, path.parent, defaults)
         for number, found in enumerate(included):
             if isinstance(found, str):
-                try:
-                    self.read_index(Path(found))
-                except ManifestError as error:
-                    self.problems.extend(map(LocatedProblem, error.problems))
+                self.read_index(Path(found), lenient=True)
                 continue
             for file, file_state in found or ():
                 self.read_manifest(file, file_state, path.parent, defaults)
-            if found is None or not found.names:
+            if patterns[number] and (found is None or not found.names):
                 self.problems.append(include_nothing(document, number))
 
     def read_manifest(self, path: Path, state: FileState, folder: Path, defaults: Layer) -> None:
@@ -143,6 +181,22 @@ class CatalogReader:
             first = self.entries.setdefault(name, entry)
             if first is not entry:
                 self.problems.append(duplicate_name(entry, first))
+
+
+def _patterns(index: Document) -> list[str]:
+    """Return the `include` of an index; an invalid item is "", which matches nothing."""
+    patterns = index.value.get("include") if isinstance(index.value, dict) else None
+    items = patterns if isinstance(patterns, list) else []
+    return [item if isinstance(item, str) else "" for item in items]
+
+
+def _hides_includes(problem: Problem) -> bool:
+    """Return whether a problem of an index may be why it seems to include nothing."""
+    return may_hide_datasets(problem) or problem.path == "$" or problem.path.startswith("$.include")
+
+
+def _with_hint(problem: Problem, hint: str) -> Problem:
+    return replace(problem, hint=f"{problem.hint}; {hint}" if problem.hint else hint)
 
 
 def include_nothing(document: Document, number: int) -> LocatedProblem:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import sys
 import traceback
@@ -11,6 +10,8 @@ from collections.abc import Sequence
 
 import click
 
+from registry.base.escape import escape_control
+from registry.cli.streams import escaped_output
 from registry.errors import RegistryError, did_you_mean
 
 __all__ = ["main"]
@@ -71,16 +72,9 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1, 2, 3, 4 or 130."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:  # closed by the caller, as in `registry sync 2>&-`
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-            # Samples can contain any character. In an ASCII locale, where most can't be encoded,
-            # they are escaped, as an error would lose the rest of the output.
-            stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(arguments)
+        with escaped_output():
+            code = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, such as `head`, has exited. Python flushes stdout once more at exit and would
@@ -114,13 +108,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     except RegistryError as error:
         # Some errors report several problems, each with its place.
         for line in getattr(error, "problems", None) or [error]:
-            print(f"error: {line}", file=sys.stderr)
+            print(f"error: {escape_control(str(line))}", file=sys.stderr)
         return PROBLEMS
     except Exception as error:
         if os.environ.get("REGISTRY_TRACEBACK"):
             traceback.print_exception(error)
         print(
-            f"unexpected {type(error).__name__}: {error}\n"
+            f"unexpected {type(error).__name__}: {escape_control(str(error))}\n"
             "This is a bug in registry; set REGISTRY_TRACEBACK=1 to see the traceback.",
             file=sys.stderr,
         )

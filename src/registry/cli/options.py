@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ import click
 
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
+from registry.cli.output import print_line
 from registry.lockfile.models import Pin, read_lock
 from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import SourcePinner, source_pinner
@@ -168,5 +168,5 @@ def print_stray_problems(catalog: Catalog) -> bool:
     files = {entry.document.file for entry in catalog.entries.values()}
     stray = [problem for problem in catalog.problems if problem.file not in files]
     for problem in stray:
-        print(f"error: {problem}", file=sys.stderr)
+        print_line(f"error: {problem}", err=True)
     return bool(stray)

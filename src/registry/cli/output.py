@@ -7,15 +7,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from registry.diff.escape import escape_control
+from registry.base.escape import escape_control, escape_json, escape_lines
+from registry.cli.streams import unescaped
 
 if TYPE_CHECKING:
     from registry.build.expectations import QualityWarning
     from registry.samples.sample import Sample
 
 __all__ = [
+    "json_text",
     "print_error",
     "print_json",
+    "print_line",
     "print_sample",
     "print_table",
     "print_warnings",
@@ -40,9 +43,19 @@ def size_text(size: int | None) -> str:
     return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
+def print_line(text: object, *, err: bool = False) -> None:
+    """Print one line, to stdout or stderr; newlines in the text become symbols."""
+    print(escape_control(str(text)), file=sys.stderr if err else sys.stdout, flush=err)
+
+
+def json_text(data: Any, *, indent: int | None = 2) -> str:
+    """Return data as JSON; a value that JSON lacks becomes its `str`."""
+    return escape_json(json.dumps(data, indent=indent, ensure_ascii=False, default=str))
+
+
 def print_json(data: Any) -> None:
-    """Print data as JSON; a value that JSON lacks becomes its `str`."""
-    print(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+    """Print data as JSON."""
+    print(json_text(data))
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int = -1) -> None:
@@ -51,6 +64,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: 
     If it is too wide for the terminal, the column `wide` wraps; if that alone does not help, all
     columns do. In a pipe no cell is wrapped or cut, so that `grep` and `awk` see complete values.
     """
+    rows = [[escape_control(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
         for row in (headers, *rows):
@@ -62,7 +76,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: 
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    console = Console(file=unescaped(sys.stdout))
     table = Table(box=None, pad_edge=False, header_style="bold")
     widths = [max(map(cell_len, column)) + 2 for column in zip(headers, *rows, strict=True)]
     widths[wide] = min(widths[wide], _MIN_WIDE)
@@ -85,13 +99,13 @@ def warning_line(warning: QualityWarning) -> str:
 def print_error(name: str, error: object) -> None:
     """Print the error of a dataset, for people, to stderr; each line can be found by its name."""
     for line in str(error).removeprefix(f"{name}: ").splitlines():
-        print(f"error: {name}: {line}", file=sys.stderr)
+        print_line(f"error: {name}: {line}", err=True)
 
 
 def print_warnings(name: str, warnings: Iterable[QualityWarning]) -> None:
     """Print the warnings about the samples of a dataset, for people, to stderr."""
     for warning in warnings:
-        print(f"warning: {name}: {warning_line(warning)}", file=sys.stderr)
+        print_line(f"warning: {name}: {warning_line(warning)}", err=True)
 
 
 def print_sample(sample: Sample, number: int) -> None:
@@ -110,6 +124,7 @@ def print_sample(sample: Sample, number: int) -> None:
         if (value := getattr(sample, name)) is not None:
             lines.append(f"{name:<9} {_one_line(_plain(value))}")
     title = f"sample {number}" + (f" · id {sample.id}" if sample.id is not None else "")
+    title = escape_control(title)
     if not sys.stdout.isatty():
         print(f"── {title}", *lines, sep="\n", end="\n\n")
         return
@@ -117,7 +132,8 @@ def print_sample(sample: Sample, number: int) -> None:
     from rich.panel import Panel
     from rich.text import Text
 
-    Console().print(Panel(Text("\n".join(lines)), title=Text(title), title_align="left"))
+    panel = Panel(Text(escape_lines("\n".join(lines))), title=Text(title), title_align="left")
+    Console(file=unescaped(sys.stdout)).print(panel)
 
 
 def _plain(value: Any) -> Any:

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from registry.base.escape import escape_control
 from registry.base.threads import ReportNamed
 from registry.cli.output import size_text
+from registry.cli.streams import unescaped
 from registry.progress import Progress
 
 __all__ = ["bars"]
@@ -26,12 +28,14 @@ def bars(*, as_json: bool) -> Iterator[ReportNamed]:
     from rich.console import Console
 
     columns = (
-        parts.TextColumn("{task.description}"),
+        parts.TextColumn("{task.description}", markup=False),
         parts.BarColumn(),
         parts.TextColumn("{task.fields[amount]}"),
         parts.TimeElapsedColumn(),
     )
-    with parts.Progress(*columns, console=Console(stderr=True), transient=True) as display:
+    with parts.Progress(
+        *columns, console=Console(file=unescaped(sys.stderr)), transient=True
+    ) as display:
         tasks: dict[str, tuple[str, parts.TaskID]] = {}
 
         def report(name: str, progress: Progress) -> None:
@@ -42,7 +46,7 @@ def bars(*, as_json: bool) -> Iterator[ReportNamed]:
                 if stage:
                     display.remove_task(task)
                 # rich's default total is 100, which makes the bar look finished at once.
-                task = display.add_task(name, total=None, amount="")
+                task = display.add_task(escape_control(name), total=None, amount="")
                 tasks[name] = (progress.stage, task)
             if progress.stage == "map":
                 amount = f"{progress.done:,} samples"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from msgspec import structs
 
 from registry.diff.git.process import repository_of
 from registry.diff.git.revisions import commit_of, fork_point
+from registry.diff.git.submodules import missing_submodules
 from registry.diff.git.tree import Tree, matching, open_tree
 from registry.errors import ManifestError, Problem, RevisionError
 from registry.settings import INDEX_NAME, lock_file_of
@@ -30,8 +31,10 @@ class Checkout:
     """What file names are reported relative to: the repository's folder, or the catalog's."""
     tree: Tree | None = None
     """Where further files are extracted from."""
-    is_temporary: bool = False
-    """Whether its files are deleted after the diff."""
+    mirror: Path | None = None
+    """A temporary folder that stands for the root of the file system; None if it is the root."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Path from `top` → commit of a submodule whose files are not on this machine."""
 
     @property
     def folder(self) -> Path:
@@ -42,11 +45,18 @@ class Checkout:
         """Return the name of a file relative to `top`, if it is below it."""
         path = os.path.abspath(name) if name else ""
         inside = path.startswith(f"{self.top}{os.sep}")
-        return os.path.relpath(path, self.top) if inside else name
+        return os.path.relpath(path, self.top) if inside else self.strip_folders(name)
 
     def strip_folders(self, message: str) -> str:
         """Return a message with the file names in it relative to `top`."""
-        return message.replace(f"{self.top}{os.sep}", "")
+        return self.strip_mirror(message.replace(f"{self.top}{os.sep}", ""))
+
+    def strip_mirror(self, message: str) -> str:
+        """Return a message with the file names in it as they are without the mirror."""
+        # The parent, too: `..` may lead out of the mirror, but not out of a root.
+        for folder in (self.mirror, self.mirror.parent) if self.mirror else ():
+            message = message.replace(str(folder), "")
+        return message
 
     def portable_problem(self, problem: Problem) -> Problem:
         """Return a problem with all file names in it relative to `top`."""
@@ -62,6 +72,8 @@ class Checkout:
         match value:
             case str() if value == str(self.top) or value.startswith(f"{self.top}{os.sep}"):
                 return os.path.relpath(value, self.folder)
+            case str() if self.mirror and value.startswith(f"{self.mirror.parent}{os.sep}"):
+                return self.strip_mirror(value)
             case list():
                 return [self.relative(item) for item in value]
             case dict():
@@ -93,22 +105,25 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
         raise RevisionError(f"{index} is not below {repository.top}, the folder of its repository")
     name = tree.follow(written)
     label = f"{argument or 'merge base'} ({commit[:7]})"
-    temporary.mkdir()
+    # Below the same folders as in the working tree, so that a path out of the repository stays
+    # recognizable.
+    top = Path(f"{temporary}{repository.top}")
+    top.mkdir(parents=True)
     if name not in tree.blobs:  # the commit precedes the catalog, so all datasets are new
-        name = written
-        (temporary / name).parent.mkdir(parents=True, exist_ok=True)
-        (temporary / name).write_text("version: 1\n", encoding="utf-8")
-        label = f"{label}, without {name}"
-        return Checkout(label, temporary / name, temporary, is_temporary=True)
-    tree.copy([name], temporary)
-    tree.copy(_catalog_files(tree, name, temporary / name), temporary)
-    return Checkout(label, temporary / name, temporary, tree, is_temporary=True)
+        (top / written).parent.mkdir(parents=True, exist_ok=True)
+        (top / written).write_text("version: 1\n", encoding="utf-8")
+        label = f"{label}, without {written}"
+        return Checkout(label, top / written, top, mirror=temporary)
+    tree.copy([name], top)
+    tree.copy(_catalog_files(tree, name, top / name), top)
+    return Checkout(label, top / name, top, tree, temporary, tree.missing)
 
 
 def folder_checkout(index: Path, label: str) -> Checkout:
     """Return a folder in its present state as a checkout."""
     index = Path(os.path.abspath(index))
-    return Checkout(label, index, _top_of(index))
+    top = _top_of(index)
+    return Checkout(label, index, top, missing=missing_submodules(top))
 
 
 def _top_of(index: Path) -> Path:

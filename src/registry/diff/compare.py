@@ -71,6 +71,7 @@ def compare(base: Snapshot, head: Snapshot) -> CatalogDiff:
         base_problems=base.problems,
         head_problems=head.problems,
         not_compared=tuple(sorted(broken)),
+        notes=tuple(dict.fromkeys((*base.notes, *head.notes))),
     )
 
 

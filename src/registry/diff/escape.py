@@ -1,32 +1,18 @@
-"""Escape untrusted text, so that it can't control a terminal, hide or reorder what is read."""
+"""Show values of a manifest, without anything that controls a terminal, hides or reorders text."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Any
 
 from registry.base.digest import to_json
+from registry.base.escape import escape_control
 
 __all__ = ["display_value", "escape_control"]
 
 _MAX_LENGTH = 160
 _SHA256 = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{28,52}\b")
-# Control, format (bidi, zero width), unassigned and private characters; line and paragraph ends.
-_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _SCALAR = re.compile(r"null|true|false|[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
-_SYMBOLS = {"\n": "⏎", "\t": "⇥"}
-
-
-def escape_control(text: str) -> str:
-    """Return a text as one line: a newline as `⏎`, a tab as `⇥`, invisible characters as codes."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        _SYMBOLS.get(one)
-        or (f"\\u{{{ord(one):x}}}" if unicodedata.category(one) in _INVISIBLE else one)
-        for one in text
-    )
 
 
 def display_value(value: Any) -> str:

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from registry.base.locations import is_local, is_package, local_path
 from registry.boundary.boundary import Boundary
+from registry.boundary.paths import fixed_folder, list_files
 from registry.manifest.models import DatasetSpec
 
-__all__ = ["digest_of_file", "local_patterns"]
+__all__ = [
+    "FileDigest",
+    "common_digests",
+    "digest_of_file",
+    "files_of",
+    "local_patterns",
+]
 
-# Git LFS commits this in place of a large file; it names the digest of the bytes.
+# Git LFS commits this in place of a large file; it names the digest of the bytes. All of the file:
+# a reader of records that skips the first lines reads what follows them.
 _LFS_POINTER = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n"
+    rb"version https://git-lfs\.github\.com/spec/v1\noid sha256:([0-9a-f]{64})\nsize \d+\n"
 )
 _LONGEST_POINTER = 1024
+
+
+@dataclass(frozen=True)
+class FileDigest:
+    """The digest of a file's bytes."""
+
+    own: str
+    """`sha256:…` of the file as it is."""
+    pointed: str = ""
+    """The digest that it names, if it is a pointer of Git LFS."""
 
 
 def local_patterns(spec: DatasetSpec) -> list[str]:
@@ -32,12 +52,40 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
     return list(dict.fromkeys(map(local_path, paths)))
 
 
-def digest_of_file(path: str, boundary: Boundary) -> str:
-    """Return `sha256:…` of a file's bytes, or the digest that its Git LFS pointer names."""
+def files_of(pattern: str, boundary: Boundary) -> list[str]:
+    """Return the files that a path, folder or glob names; none that may not be read.
+
+    Raises:
+        ReachError: a file in a folder or glob is a link that leads outside.
+    """
+    if not boundary.contains(fixed_folder(pattern)):
+        return []  # not even listed
+    return list_files(pattern, boundary)
+
+
+def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
+    """Return the digest of a file's bytes."""
     with boundary.open_file(path) as file:
         start = file.read(_LONGEST_POINTER + 1)
-        pointer = _LFS_POINTER.match(start) if len(start) <= _LONGEST_POINTER else None
-        if pointer is not None:
-            return f"sha256:{pointer[1].decode()}"
         file.seek(0)
-        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+        own = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    pointer = _LFS_POINTER.fullmatch(start)
+    return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer else "")
+
+
+def common_digests(
+    base: Mapping[str, FileDigest], head: Mapping[str, FileDigest]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the digests of both sides' files, by their names, such that equal data is equal.
+
+    A pointer counts as the data that it names, unless the base has the data itself: then the
+    change replaces the data by a text that only looks like it.
+    """
+    old = {name: digest.pointed or digest.own for name, digest in base.items()}
+    new = {
+        name: digest.own
+        if name in base and not base[name].pointed
+        else digest.pointed or digest.own
+        for name, digest in head.items()
+    }
+    return old, new

@@ -58,6 +58,8 @@ class Snapshot:
     """Datasets that exist but don't resolve."""
     unreadable: bool = False
     """Whether the index itself is invalid, so that nothing is known about its datasets."""
+    notes: tuple[str, ...] = ()
+    """How a part of it was compared that is not in its files."""
 
 
 # The names of the fields below are the keys of `diff --format json`.
@@ -184,7 +186,9 @@ class CatalogDiff:
     base_problems: tuple[Problem, ...] = ()
     head_problems: tuple[Problem, ...] = ()
     not_compared: tuple[str, ...] = ()
-    """Datasets that don't resolve in at least one snapshot."""
+    """Datasets that could not be read in at least one snapshot."""
+    notes: tuple[str, ...] = ()
+    """How parts were compared that are not in the files of the snapshots."""
 
     @property
     def problems(self) -> Iterator[tuple[str, Problem]]:
@@ -193,6 +197,11 @@ class CatalogDiff:
         yield from ((self.head, problem) for problem in self.head_problems)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether both snapshots could be read, so that everything could be compared."""
+        return not (self.base_problems or self.head_problems or self.not_compared)
+
+    @property
     def is_clean(self) -> bool:
         """Whether nothing differs and everything could be compared."""
-        return not (self.changes or self.shared or self.base_problems or self.head_problems)
+        return self.is_complete and not (self.changes or self.shared)

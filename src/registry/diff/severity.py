@@ -40,6 +40,7 @@ SAME_SAMPLES = frozenset({ChangeClass.SCORING, ChangeClass.DOCUMENTATION})
 # The longest row that is a prefix of a key applies.
 _CLASS_OF_KEY = {
     "bytes": ChangeClass.SOURCE,
+    "package": ChangeClass.SOURCE,
     "pin": ChangeClass.SOURCE,
     "source": ChangeClass.SOURCE,
     "source.columns": ChangeClass.INPUTS,

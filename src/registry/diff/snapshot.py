@@ -6,26 +6,24 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from registry.boundary.boundary import Boundary
-from registry.boundary.paths import list_files
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
 from registry.diff.git.tree import matching
-from registry.diff.local_files import digest_of_file, local_patterns
+from registry.diff.local_files import common_digests, local_patterns
 from registry.diff.models import Snapshot
 from registry.diff.reach import index_reach, reach_of
-from registry.errors import LockError, ManifestError, Problem
-from registry.lockfile.models import Lock, lock_of, read_documents
-from registry.lockfile.provenance import pin_provenance
+from registry.diff.snapshots.contents import Contents, read_contents
+from registry.diff.snapshots.packages import PACKAGE_KEY, changed_in_packages, package_notes
+from registry.diff.snapshots.unread import Unread, find_unread
+from registry.lockfile.models import Lock
 from registry.manifest.models import DatasetSpec
 from registry.manifest.provenance import Origin, origins_of
-from registry.settings import lock_file_of
-from registry.yamldoc.reader import Document, read_yaml
+from registry.yamldoc.reader import read_yaml
 
 __all__ = ["OpenSnapshot", "open_snapshots"]
 
@@ -73,157 +71,145 @@ def open_snapshots(
     """
     with TemporaryDirectory(prefix="registry-diff-") as temporary:
         folder = Path(temporary).resolve()
-        old = _read(checkout_of(base, index, folder / "base"))
-        new = _read(
+        old = read_contents(checkout_of(base, index, folder / "base"))
+        rules = old.checkout.index
+        if old.catalog is None:  # an index that can't be read permits nothing
+            rules = folder / "nothing.yaml"
+            rules.write_text("version: 1\n", encoding="utf-8")
+        new = read_contents(
             folder_checkout(index, "work tree")
             if head is None
-            else checkout_of(head, index, folder / "head")
+            else checkout_of(head, index, folder / "head"),
+            rules,
         )
-        # A catalog may have thousands of datasets, of which few change: comparing parsed values
-        # first avoids finding the origin of each value of all others.
-        unchanged = frozenset(
-            name
-            for name in old.specs.keys() & new.specs.keys()
-            if _determinants(old, name) == _determinants(new, name)
+        yield _open_pair(old, new)
+
+
+def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot]:
+    digests = {
+        name: common_digests(old.files.get(name, {}), new.files.get(name, {}))
+        for name in old.specs.keys() | new.specs.keys()
+    }
+    is_package_changed = old.catalog is not None and new.catalog is not None
+    packages = changed_in_packages(old, new) if is_package_changed else {}
+    has_locks = old.has_valid_lock and new.has_valid_lock
+    sides = []
+    for number, (side, other) in enumerate(((old, new), (new, old))):
+        sides.append(
+            _Side(
+                side if has_locks else replace(side, pins={}),
+                {name: pair[number] for name, pair in digests.items()},
+                {name: pair[number] for name, pair in packages.items()},
+                find_unread(side, other),
+            )
         )
-        yield _open(old, unchanged), _open(new, unchanged)
+    # A catalog may have thousands of datasets, of which few change: comparing parsed values first
+    # avoids finding the origin of each value of all others.
+    unchanged = frozenset(
+        name
+        for name in old.specs.keys() & new.specs.keys()
+        if sides[0].determinants(name) == sides[1].determinants(name)
+    )
+    notes = tuple(package_notes(old, new)) if is_package_changed else ()
+    notes += tuple(dict.fromkeys(note for side in (old, new) for note in _forbidden_notes(side)))
+    first, second = (side.open(unchanged, notes) for side in sides)
+    return first, second
+
+
+def _forbidden_notes(side: Contents) -> Iterator[str]:
+    for name, patterns in side.forbidden.items():
+        hint = "`paths` in the index of the base, or REGISTRY_ALLOW_PATHS, allows it"
+        paths = ", ".join(patterns)
+        yield f"not compared: {paths} of {name}, outside the catalog's folder ({hint})"
 
 
 @dataclass(frozen=True)
-class _Contents:
-    """What the files of a checkout contain."""
+class _Side:
+    """One side of a diff, with what can only be known by comparing it with the other side."""
 
-    checkout: Checkout
-    catalog: Catalog | None = None
-    """None if the index is invalid."""
-    problems: tuple[Problem, ...] = ()
-    specs: Mapping[str, DatasetSpec] = field(default_factory=dict)
-    """Of the datasets that resolve."""
-    lock: Lock = field(default_factory=Lock)
-    pins: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
-    """Dataset → each value of its pin."""
-    local_digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Dataset → local file → digest of its bytes."""
+    contents: Contents
+    digests: Mapping[str, Mapping[str, str]]
+    """Dataset → local file → digest of its data."""
+    packages: Mapping[str, Origin]
+    """Dataset → digest of its manifest, if it differs because of an installed package."""
+    unread: Unread
 
+    def determinants(self, name: str) -> list[Any]:
+        """Return all that determines a dataset; values by their `repr`, as 1 == True."""
+        contents = self.contents
+        assert contents.catalog is not None  # noqa: S101 (it has a dataset)
+        entries = contents.catalog.entries
+        chain = [entries[name]]
+        while (parent := chain[-1].value.get("extends")) is not None:
+            chain.append(entries[parent])
+        relative = contents.checkout.relative
+        package = self.packages.get(name)
+        return [
+            [repr(entry.value) for entry in chain],
+            [entry.name for entry in chain],
+            repr(chain[0].defaults.value),
+            [relative(str(entry.folder)) for entry in chain],
+            [(one.key, repr(one.value)) for one in contents.pins.get(name, ())],
+            self.digests[name],
+            package and package.value,
+        ]
 
-def _read(checkout: Checkout) -> _Contents:
-    specs: dict[str, DatasetSpec] = {}
-    problems: list[Problem] = []
-    documents: tuple[Document, ...] = ()
-    catalog: Catalog | None = None
-    try:
-        # A temporary checkout is read once, so caching its catalog would only fill the disk.
-        catalog = Catalog.open(checkout.index, keep=not checkout.is_temporary)
-    except ManifestError as error:
-        problems += error.problems
-    else:
-        problems += catalog.problems
-        for name in catalog:
-            try:
-                specs[name] = catalog[name]
-            except ManifestError as error:
-                problems += error.problems
-        try:
-            documents = read_documents(lock_file_of(checkout.index))
-        except LockError as error:
-            problems += error.problems
-    _extract_data(specs, checkout)
-    boundary = Boundary() if catalog is None else catalog.boundary
-    # Datasets that extend one another share files.
-    digest = cache(partial(digest_of_file, boundary=boundary))
-    return _Contents(
-        checkout,
-        catalog,
-        tuple(checkout.portable_problem(one) for one in dict.fromkeys(problems)),
-        specs,
-        lock_of(documents),
-        pin_provenance(documents),
-        {
-            name: {
-                file: digest(file)
-                for pattern in local_patterns(spec)
-                for file in list_files(pattern, boundary)
-            }
-            for name, spec in specs.items()
-        },
-    )
+    def open(self, unchanged: frozenset[str], notes: tuple[str, ...]) -> OpenSnapshot:
+        contents = self.contents
+        checkout, catalog = contents.checkout, contents.catalog
+        label, problems = checkout.label, (*contents.problems, *self.unread.problems)
+        if catalog is None:
+            snapshot = Snapshot(label=label, datasets={}, problems=problems, unreadable=True)
+            return OpenSnapshot(checkout, snapshot)
+        document = read_yaml(checkout.index)
+        file = checkout.file_name(str(checkout.index))
+        snapshot = Snapshot(
+            label=label,
+            datasets={
+                name: {} if name in unchanged else self._values(catalog, name)
+                for name in contents.specs
+            },
+            index={
+                key: Origin(
+                    key=key,
+                    value=value,
+                    layer="index",
+                    file=file,
+                    line=document.position((key,)).line,
+                )
+                for key, value in document.value.items()
+                if key not in _DATASET_KEYS
+            },
+            reach={
+                "": index_reach(document.value),
+                **{
+                    name: reach_of(spec, checkout.relative) for name, spec in contents.specs.items()
+                },
+            },
+            problems=problems,
+            broken=(frozenset(catalog.entries) - frozenset(contents.specs)) | self.unread.datasets,
+            notes=notes,
+        )
+        return OpenSnapshot(checkout, snapshot, contents.specs, contents.lock, contents.boundary)
 
-
-def _extract_data(specs: Mapping[str, DatasetSpec], checkout: Checkout) -> None:
-    """Extract the local files of all datasets from the repository."""
-    tree, top = checkout.tree, checkout.top
-    if tree is None:
-        return
-    patterns = {pattern for spec in specs.values() for pattern in local_patterns(spec)}
-    inside = (one for one in sorted(patterns) if Path(one).is_relative_to(top))
-    names = {os.path.relpath(pattern, top) for pattern in inside}
-    # All at once, as each copy starts a process of git.
-    tree.copy([path for name in names for path in matching(tree, name)], top)
-
-
-def _determinants(contents: _Contents, name: str) -> list[Any]:
-    """Return all that determines a dataset; values by their `repr`, as 1 == True."""
-    assert contents.catalog is not None  # noqa: S101 (it has a dataset)
-    entries = contents.catalog.entries
-    chain = [entries[name]]
-    while (parent := chain[-1].value.get("extends")) is not None:
-        chain.append(entries[parent])
-    relative = contents.checkout.relative
-    return [
-        [repr(entry.value) for entry in chain],
-        [entry.name for entry in chain],
-        repr(chain[0].defaults.value),
-        [relative(str(entry.folder)) for entry in chain],
-        [(one.key, repr(one.value)) for one in contents.pins.get(name, ())],
-        {relative(file): digest for file, digest in contents.local_digests[name].items()},
-    ]
-
-
-def _open(contents: _Contents, unchanged: frozenset[str]) -> OpenSnapshot:
-    checkout, catalog = contents.checkout, contents.catalog
-    label, problems = checkout.label, contents.problems
-    if catalog is None:
-        snapshot = Snapshot(label=label, datasets={}, problems=problems, unreadable=True)
-        return OpenSnapshot(checkout, snapshot)
-    document = read_yaml(checkout.index)
-    file = checkout.file_name(str(checkout.index))
-    snapshot = Snapshot(
-        label=label,
-        datasets={
-            name: {} if name in unchanged else _values(catalog, contents, name)
-            for name in contents.specs
-        },
-        index={
-            key: Origin(
-                key=key, value=value, layer="index", file=file, line=document.position((key,)).line
+    def _values(self, catalog: Catalog, name: str) -> dict[str, Origin]:
+        """Return every value of a dataset, its pin and the digests of its local files."""
+        contents, checkout = self.contents, self.contents.checkout
+        values = {one.key: one for one in origins_of(contents.specs[name], catalog.entries)}
+        # The bytes belong to the dataset that names the source, so that a change is reported there
+        # once and inherited by all that extend it.
+        owner = values.get("source.path", values["source.type"]).dataset
+        for one in contents.pins.get(name, ()):
+            dataset = owner if one.key.startswith("pin.sources") else name
+            values[one.key] = replace(one, dataset=dataset)
+        for path, digest in self.digests[name].items():
+            file = os.path.join(checkout.folder, path)
+            values[f"bytes.{path}"] = Origin(
+                key=f"bytes.{path}", value=digest, layer="bytes", file=file, dataset=owner
             )
-            for key, value in document.value.items()
-            if key not in _DATASET_KEYS
-        },
-        reach={
-            "": index_reach(document.value),
-            **{name: reach_of(spec, checkout.relative) for name, spec in contents.specs.items()},
-        },
-        problems=problems,
-        broken=frozenset(catalog.entries) - frozenset(contents.specs),
-    )
-    return OpenSnapshot(checkout, snapshot, contents.specs, contents.lock, catalog.boundary)
-
-
-def _values(catalog: Catalog, contents: _Contents, name: str) -> dict[str, Origin]:
-    """Return every value of a dataset, its pin and the digests of its local files."""
-    checkout = contents.checkout
-    values = {one.key: one for one in origins_of(contents.specs[name], catalog.entries)}
-    # The bytes belong to the dataset that names the source, so that a change is reported there
-    # once and inherited by all that extend it.
-    owner = values.get("source.path", values["source.type"]).dataset
-    for one in contents.pins.get(name, ()):
-        dataset = owner if one.key.startswith("pin.sources") else name
-        values[one.key] = replace(one, dataset=dataset)
-    for path, digest in contents.local_digests[name].items():
-        key = f"bytes.{checkout.relative(path)}"
-        values[key] = Origin(key=key, value=digest, layer="bytes", file=path, dataset=owner)
-    for key, one in values.items():
-        value = checkout.relative(one.value) if key.startswith(_KEYS_WITH_PATHS) else one.value
-        values[key] = replace(one, value=value, file=checkout.file_name(one.file))
-    return values
+        for key, one in values.items():
+            value = checkout.relative(one.value) if key.startswith(_KEYS_WITH_PATHS) else one.value
+            values[key] = replace(one, value=value, file=checkout.file_name(one.file))
+        if name in self.packages:
+            values[PACKAGE_KEY] = self.packages[name]
+        return values

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from registry.base.gc import gc_paused
-from registry.catalog.catalog import Catalog, display_path, valid_index
+from registry.catalog.catalog import Catalog, valid_index
+from registry.catalog.reader import may_hide_datasets
 from registry.errors import ManifestError, Problem
 from registry.lint.data_files import data_patterns
 from registry.lint.layout_checks import layout_files
@@ -24,7 +25,6 @@ from registry.manifest.merge import Entry, Merged
 from registry.manifest.resolve import merged_entry, spec_of
 from registry.rules import RULES, run_checks
 from registry.settings import lock_file_of
-from registry.yamldoc.reader import read_yaml
 
 __all__ = ["check", "count_checked", "files_under"]
 
@@ -57,9 +57,10 @@ def check(
     """
     wanted = files_under(paths)
     catalog = catalog.including(wanted)
-    index = read_yaml(catalog.index, shown_as=display_path(catalog.index))
+    index = catalog.index_document()
     rules = index if catalog.rules_from is None else valid_index(catalog.rules_from)
-    base, config_problems = configured(rules)
+    invalid = [one.path for one in catalog.problems if one.file == rules.file]
+    base, config_problems = configured(rules, invalid=invalid)
     selection = selected(base, select=select, ignore=ignore)
     if locked:
         selection = selection.with_error("stale-lock")
@@ -130,22 +131,28 @@ def _dataset_problems(
 ) -> Iterator[Problem]:
     """Yield the problems that only merging, resolving and compiling the datasets reveals."""
     checkable = checkable_entries(catalog)
+    is_partial = any(map(may_hide_datasets, catalog.problems))
     for name, entry in checkable.entries.items():
         unchecked_keys = checkable.unchecked_keys(name)
         if unchecked_keys is not None and "extends" in unchecked_keys:
             continue
         try:
             merged = merged_entry(name, checkable.entries, boundary=catalog.boundary)
-            problems = list(run_checks("merged", merged, merged, unchecked_keys=unchecked_keys))
+            defaults = checkable.unchecked_defaults(entry)
+            skipped = (unchecked_keys or frozenset()) | defaults if defaults else unchecked_keys
+            problems = list(run_checks("merged", merged, merged, unchecked_keys=skipped))
             yield from problems
-            if unchecked_keys is None and "source" in merged.value:
+            resolvable = unchecked_keys is None and "source" not in defaults
+            if resolvable and "source" in merged.value:
                 # Resolving reports a violation that a check found again, at the same path or above.
                 blocked = [one.path for one in problems if RULES[one.rule].blocking]
                 for problem in _spec_problems(entry, merged, catalog, lock, data):
                     if not any(path.startswith(problem.path) for path in blocked):
                         yield problem
-        except ManifestError as error:  # a parent is missing
-            yield from error.problems
+        except ManifestError as error:  # its ancestors form a cycle, or one is missing
+            for problem in error.problems:
+                if not (is_partial and problem.rule == "unknown-parent"):
+                    yield problem
 
 
 def _spec_problems(

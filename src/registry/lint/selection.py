@@ -78,11 +78,14 @@ def selected(base: Selection, *, select: Iterable[str], ignore: Iterable[str]) -
     return replace(base, rules=rules - unwanted)
 
 
-def configured(index: Document) -> tuple[Selection, list[Problem]]:
+def configured(index: Document, *, invalid: Iterable[str] = ()) -> tuple[Selection, list[Problem]]:
     """Return the selection under `validate` in an index, and its problems.
 
-    If there are problems, the selection is the default.
+    If there are problems, or one of the paths that are known to be `invalid` is in it, the
+    selection is the default.
     """
+    if any(path == "$" or path.startswith("$.validate") for path in invalid):
+        return Selection(), []
     given = index.value.get("validate") or {}
     problems = [
         found.at(index)

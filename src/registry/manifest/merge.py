@@ -76,8 +76,13 @@ class Layer(Struct, frozen=True):
 
 
 def index_defaults(index: Document) -> Layer:
-    """Return the defaults of an index."""
-    return Layer("default", index.value.get("defaults", {}), index, ("defaults",))
+    """Return the defaults of an index, as far as its structure allows if it is invalid."""
+    given = index.value.get("defaults") if isinstance(index.value, dict) else None
+    value = given if isinstance(given, dict) else {}
+    source = value.get("source", {})
+    if not isinstance(source, dict) or not all(isinstance(one, dict) for one in source.values()):
+        value = {key: item for key, item in value.items() if key != "source"}
+    return Layer("default", value, index, ("defaults",))
 
 
 class Merged(Struct, frozen=True):

@@ -24,6 +24,7 @@ from registry.lockfile.models import Lock, Pin
 from registry.lockfile.pinned import PinnedSources
 from registry.lockfile.spec_digest import spec_digest
 from registry.store.digest import changed_samples, digest_samples
+from registry.workflows.lock_check import check_pin
 from registry.workflows.make_pin import make_pin
 
 if TYPE_CHECKING:
@@ -31,13 +32,16 @@ if TYPE_CHECKING:
     from registry.catalog.catalog import Catalog
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
+    from registry.workflows.pin_check import Difference
 
 __all__ = ["LockRequest", "LockResult", "lock_datasets", "new_lock"]
 
 # Errors of a source that was reached.
 _NOT_UNREACHABLE = (DigestMismatchError, MissingDependencyError)
 
-LockStatus = Literal["kept", "pinned", "repinned", "moved", "unmoved", "unreachable", "failed"]
+LockStatus = Literal[
+    "kept", "broken", "pinned", "repinned", "moved", "unmoved", "unreachable", "failed"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +50,8 @@ class LockResult:
 
     name: str
     status: LockStatus
-    """pinned: for the first time; repinned: its manifest changed; moved, unmoved: by an upgrade."""
+    """pinned: for the first time; repinned: its manifest changed; moved, unmoved: by an upgrade;
+    broken: kept, although it is not what its sources have now."""
     pin: Pin | None = None
     """The pin to write: if pinning failed, the old one, if any."""
     change: str = ""
@@ -57,6 +62,8 @@ class LockResult:
     """Why pinning failed."""
     warnings: tuple[QualityWarning, ...] = ()
     """What is questionable in the samples, if they were built."""
+    differences: tuple[Difference, ...] = ()
+    """Why the pin is broken."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -69,6 +76,7 @@ class LockResult:
             "stale": self.stale,
             "error": error and {"type": type(error).__name__, "message": str(error)},
             "warnings": [warning.to_dict() for warning in self.warnings],
+            "differences": [vars(one) for one in self.differences],
         }
 
 
@@ -114,14 +122,17 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
     # After a merge conflict, the side that fits the merged manifest.
     old = next((pin for pin in request.pins(name) if pin.agrees(digest)), old)
     agrees = old is not None and old.agrees(digest)
-    if agrees and name not in request.upgrade:
-        return LockResult(name=name, status="kept", pin=old)
+    if old is not None and old.agrees(digest) and name not in request.upgrade:
+        # Only what is cached: `lock --check` builds.
+        check = check_pin(spec, old, request.catalog, request.cache, build=False, report=report)
+        status: LockStatus = "broken" if check.differences else "kept"
+        return LockResult(name=name, status=status, pin=old, differences=tuple(check.differences))
     try:
         with request.catalog.locating(name):
             return _repin(spec, old, request, report)
     except RegistryError as error:
         reached = not isinstance(error, SourceError) or isinstance(error, _NOT_UNREACHABLE)
-        status: LockStatus = "failed" if reached or not spec.is_remote else "unreachable"
+        status = "failed" if reached or not spec.is_remote else "unreachable"
         return LockResult(name=name, status=status, pin=old, stale=not agrees, error=error)
 
 

@@ -84,9 +84,8 @@ def check_pin(
         boundary=catalog.boundary, cache=cache, offline=True, lock=lock, report=report
     )
     try:
-        with catalog.locating(spec.name):
-            pins = pin_offline(spec, context)
-            compare_sources(check, spec, pin, pins, context)
+        pins = pin_offline(spec, context)
+        compare_sources(check, spec, pin, pins, context)
     except MissingDependencyError:  # says nothing about the file
         check.skip(Reason.PACKAGE, "sources", "columns", *SAMPLES)
         return check

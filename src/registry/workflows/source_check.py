@@ -29,10 +29,19 @@ _MAX_FILES = 5
 
 
 def pin_offline(spec: DatasetSpec, context: SourceContext) -> Pins:
-    """Pin local sources as they are now, with their globs expanded, and remote ones as locked."""
+    """Pin local sources as they are now, with their globs expanded, and remote ones as locked.
+
+    Raises:
+        LockError: a source is not pinned, or its pin is for locations that it can't match.
+        SourceError: a local file can't be read.
+    """
 
     def pin(source: Source) -> SourcePin:
-        return reader_of(source).pin(context if source.is_remote else replace(context, lock=None))
+        if source.is_remote or context.lock is None:
+            return reader_of(source).pin(context)
+        for path in source.paths():
+            context.lock.files(path)
+        return reader_of(source).pin(replace(context, lock=None))
 
     side = None if spec.join is None else pin(spec.join.source)
     return Pins(tuple(map(pin, spec.sources)), side)

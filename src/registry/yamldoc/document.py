@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from registry.errors import ManifestError, Problem
 from registry.rules import RULES
 
-__all__ = ["DataPath", "Document", "Position", "Positions", "json_path", "unparsed"]
+__all__ = ["DataPath", "Document", "ParsedText", "Position", "Positions", "json_path", "unparsed"]
 
 DataPath = tuple[str | int, ...]
 """Where a value is in a document: keys and list indexes."""
@@ -99,6 +99,28 @@ class Document:
             rule=rule,
             severity=RULES[rule].severity,
         )
+
+
+@dataclass(frozen=True)
+class ParsedText:
+    """What could be parsed of a text."""
+
+    document: Document | None
+    """None if nothing could be parsed."""
+    problems: tuple[Problem, ...] = ()
+    """Each at the path of its value in the document, as far as that is known."""
+    incomplete: tuple[DataPath, ...] = ()
+    """Mappings in the document that lack keys which could not be parsed."""
+
+    def complete(self) -> Document:
+        """Return the document of a text without problems.
+
+        Raises:
+            ManifestError: with all problems.
+        """
+        if self.problems or self.document is None:
+            raise ManifestError(self.problems)
+        return self.document
 
 
 def json_path(path: DataPath) -> str:

@@ -7,17 +7,28 @@ from pathlib import Path
 
 from registry.base.local_files import open_regular
 from registry.errors import ManifestError
-from registry.yamldoc.document import DataPath, Document, Position, Positions, json_path, unparsed
+from registry.yamldoc.document import (
+    DataPath,
+    Document,
+    ParsedText,
+    Position,
+    Positions,
+    json_path,
+    unparsed,
+)
 
 __all__ = [
     "MAX_BYTES",
     "DataPath",
     "Document",
+    "ParsedText",
     "Position",
     "Positions",
     "json_path",
     "parse_bytes",
+    "parse_partially",
     "parse_yaml",
+    "read_partially",
     "read_yaml",
     "unreadable",
 ]
@@ -32,13 +43,18 @@ def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
     Raises:
         ManifestError: it can't be read or parsed.
     """
+    return read_partially(path, shown_as=shown_as).complete()
+
+
+def read_partially(path: Path, *, shown_as: str | None = None) -> ParsedText:
+    """Read what can be parsed of a YAML file, in spite of problems."""
     shown = shown_as or str(path)
     try:
         with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise unreadable(shown, error) from error
-    return parse_bytes(data, file=shown)
+        return ParsedText(None, unreadable(shown, error).problems)
+    return parse_partially(data, file=shown)
 
 
 def unreadable(file: str, error: OSError) -> ManifestError:
@@ -47,13 +63,32 @@ def unreadable(file: str, error: OSError) -> ManifestError:
 
 
 def parse_bytes(data: bytes, *, file: str) -> Document:
-    """Parse the bytes of a file; for a file that is too large, the first MAX_BYTES + 1 suffice."""
+    """Parse the bytes of a file; for a file that is too large, the first MAX_BYTES + 1 suffice.
+
+    Raises:
+        ManifestError: with all problems.
+    """
+    return parse_partially(data, file=file).complete()
+
+
+def parse_partially(data: bytes, *, file: str) -> ParsedText:
+    """Parse what can be parsed of a file, in spite of problems; arguments as for `parse_bytes`."""
+    from registry.yamldoc.recovery import parse_recovering  # the warm catalog parses nothing
+
+    try:
+        text = _decoded(data, file=file)
+    except ManifestError as error:
+        return ParsedText(None, error.problems)
+    return parse_recovering(text, file=file)
+
+
+def _decoded(data: bytes, *, file: str) -> str:
     if len(data) > MAX_BYTES:
         message = f"the file is larger than {MAX_BYTES >> 20} MiB"
         raise unparsed(file, message, "split it", rule="yaml-limit")
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return parse_yaml(data.decode("utf-8"), file=file)
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         *above, before = data[: error.start].decode("utf-8").split("\n")
         line, column = len(above) + 1, len(before) + 1

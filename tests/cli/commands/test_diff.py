@@ -119,7 +119,8 @@ def test_catalog_in_a_subfolder_of_the_repository_is_compared(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = tmp_path / "top"
-    folder = catalog(top / "evals", qa=QA.replace("data/qa.csv", "../shared/qa.csv"))
+    qa, index = QA.replace("data/qa.csv", "../shared/qa.csv"), f"{INDEX}paths: [../shared]\n"
+    folder = catalog(top / "evals", qa=qa, index=index)
     (top / "shared").mkdir()
     (top / "shared" / "qa.csv").write_text(RECORDS)
     git(top, "init", "--quiet", "--initial-branch", "main")
@@ -303,23 +304,28 @@ def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
     assert "removed" not in out
 
 
-USAGE = {
+UNREADABLE = {
     ("mian",): "no revision 'mian' (did you mean 'main'?)",
     ("main", "qqqqqq"): "no revision 'qqqqqq' (try `git fetch`)",
     ("../nothere", "."): "'../nothere' is not a folder with a datasets.yaml",
     ("--", "-x"): "'-x' is not a revision: it starts with `-`",
     ("main..HEAD",): "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD",
-    ("--format", "html"): "'html' is not one of",
 }
 
 
-@pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
-def test_usage_error_has_exit_code_2(
+@pytest.mark.parametrize("arguments", UNREADABLE, ids=" ".join)
+def test_side_that_does_not_exist_has_exit_code_4(
     run: Run, repository: Path, arguments: tuple[str, ...]
 ) -> None:
     code, out, err = run("diff", *arguments)
+    assert (code, out) == (4, "")
+    assert UNREADABLE[arguments] in err
+
+
+def test_usage_error_has_exit_code_2(run: Run, repository: Path) -> None:
+    code, out, err = run("diff", "--format", "html")
     assert (code, out) == (2, "")
-    assert USAGE[arguments] in err
+    assert "'html' is not one of" in err
 
 
 def test_outside_of_a_repository_the_hint_is_to_pass_folders(
@@ -327,7 +333,7 @@ def test_outside_of_a_repository_the_hint_is_to_pass_folders(
 ) -> None:
     monkeypatch.chdir(catalog(tmp_path / "c"))
     code, _, err = run("diff")
-    assert code == 2
+    assert code == 4
     assert "not a git repository" in err
     assert "folders can be compared without git" in err
 
@@ -341,7 +347,7 @@ def test_trust_is_a_difference(run: Run, repository: Path) -> None:
     assert code == 1
     assert out.splitlines()[1:] == [
         "the index changed",
-        "new reach: permission trust: os (index)",
+        "new reach: permission trust: os:getcwd (index)",
         "",
         "index",
         '  trust: (none) → ["os:getcwd"]  datasets.yaml:3',

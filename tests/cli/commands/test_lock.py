@@ -295,7 +295,9 @@ def test_invalid_lockfile_is_not_overwritten(own: Catalog) -> None:
 def test_fresh_lock_passes_the_check(own: Catalog) -> None:
     own.write("away", AWAY)
     own.lock()
-    assert own.lock("--check") == Invocation(0, ["datasets.lock: fresh (2 pins)"], [])
+    assert own.lock("--check") == Invocation(
+        0, ["datasets.lock: fresh (2 pins checked completely)"], []
+    )
 
 
 def test_check_reports_stale_pins_and_writes_nothing(own: Catalog) -> None:
@@ -312,10 +314,13 @@ def test_check_reports_stale_pins_and_writes_nothing(own: Catalog) -> None:
             "qa-one: is pinned for an older manifest: its sources are those pinned, but its"
             " mapping, transforms or view changed (`registry lock qa-one` pins it)"
         ),
-        "datasets.lock: 3 differences (2 pins)",
+        "datasets.lock: 3 differences (0 pins checked completely)",
     ]
-    assert [one["name"] for one in own.lock("--check", "--json").json] == ["new", "qa", "qa-one"]
-    assert own.lock("--check", "new").out[-1] == "datasets.lock: 1 difference (2 pins)"
+    found = own.lock("--check", "--json").json
+    assert [one["name"] for one in found["differences"]] == ["new", "qa", "qa-one"]
+    assert found["pins"] == []
+    last = own.lock("--check", "new").out[-1]
+    assert last == "datasets.lock: 1 difference (0 pins checked completely)"
     assert own.path.read_bytes() == before
 
 
@@ -325,8 +330,7 @@ def test_check_compares_local_files(own: Catalog) -> None:
     result = own.lock("--check", "qa")
     assert result.code == 1
     assert result.out[0] == (
-        f"qa: {own.folder / 'qa.csv'} differs from its pin"
-        " (`registry lock --upgrade qa` pins its present content)"
+        "qa: qa.csv differs from its pin (`registry lock --upgrade qa` pins what is there now)"
     )
 
 
@@ -340,10 +344,11 @@ def test_check_notices_manual_edits(own: Catalog) -> None:
     assert own.lock("--check").code == 0
 
 
-def test_check_without_a_lockfile_names_missing_pins(own: Catalog) -> None:
-    result = own.lock("--check")
-    assert result.code == 1
-    assert result.out[-1] == "datasets.lock: 2 differences (no such file)"
+def test_check_without_a_lockfile_says_how_to_write_one(own: Catalog) -> None:
+    message = "datasets.lock: there is no lockfile (`registry lock` writes one)"
+    assert own.lock("--check") == Invocation(1, [message], [])
+    (difference,) = own.lock("--check", "--json").json["differences"]
+    assert difference["message"] == "there is no lockfile"
     assert not own.path.exists()
 
 

@@ -47,11 +47,15 @@ def test_github_command_has_only_the_properties_that_are_known() -> None:
 
 def test_github_command_escapes_its_separators_and_line_breaks() -> None:
     problem = Problem(
-        message="50%\r\nmore: a,b", file="a\nb:c,d%", line=1, column=2, rule="wrong-value"
+        message="50%\r\nmore: a,b\x1b[2J\n::error::c",
+        file="a\nb:c,d%",
+        line=1,
+        column=2,
+        rule="wrong-value",
     )
-    assert list(FORMATS["github"]([problem])) == [
-        "::error file=a%0Ab%3Ac%2Cd%25,line=1,col=2,title=wrong-value::$: 50%25%0D%0Amore: a,b"
-    ]
+    place = "file=a%0Ab%3Ac%2Cd%25,line=1,col=2,title=wrong-value"
+    text = "$: 50%25\\u{d}%0Amore: a,b\\u{1b}[2J%0A\\u{3a}:error::c"
+    assert list(FORMATS["github"]([problem])) == [f"::error {place}::{text}"]
 
 
 def test_sarif_is_one_json_document() -> None:

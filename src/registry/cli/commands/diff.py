@@ -9,8 +9,9 @@ import click
 from registry.cache import Cache
 from registry.cli import CLEAN, PROBLEMS, UNREADABLE, options
 from registry.cli.formats.diff import FORMATS
+from registry.cli.output import print_line
+from registry.cli.streams import unescaped
 from registry.diff.compare import compare
-from registry.diff.escape import escape_control
 from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
@@ -102,23 +103,26 @@ def command(
         build=build,
         offline=settings.offline,
         examples=examples,
-        announce=lambda text: print(text, file=sys.stderr),
+        announce=lambda text: print_line(text, err=True),
     )
     try:
         with open_snapshots(base, head, settings.index) as (old, new):
             keys = compare(old.snapshot, new.snapshot)
             diff = with_samples(keys, old, new, sampling)
     except RevisionError as error:
-        raise click.UsageError(str(error)) from error
-    for line in FORMATS["json" if as_json else form](diff, sys.stdout.isatty()):
-        print(line)
-    if diff.base_problems or diff.head_problems:
+        print_line(f"error: {error}", err=True)
+        return UNREADABLE
+    terminal = sys.stdout.isatty()
+    # On a terminal some text is colored; what comes from the catalogs is escaped.
+    out = unescaped(sys.stdout) if terminal else sys.stdout
+    for line in FORMATS["json" if as_json else form](diff, terminal):
+        print(line, file=out)
+    if not diff.is_complete:
         return UNREADABLE
     if classes is None:
         return CLEAN if diff.is_clean else PROBLEMS
     found = violations(diff, classes)
     for word, names in found.items():
         shown, rest = abbreviate(names)
-        text = f"--fail-on {word}: {', '.join(shown)}{rest}"
-        print(f"error: {escape_control(text)}", file=sys.stderr)
+        print_line(f"error: --fail-on {word}: {', '.join(shown)}{rest}", err=True)
     return PROBLEMS if found else CLEAN

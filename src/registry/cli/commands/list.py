@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.output import print_json, print_table
+from registry.cli.output import print_json, print_line, print_table
 from registry.errors import ManifestError
 from registry.manifest.serialize import data_of
 
@@ -32,7 +30,7 @@ def command(tags: tuple[str, ...], as_json: bool, root: str | None) -> int:
             specs.append(catalog[name])
         except ManifestError as error:
             broken = True
-            print(f"error: {error.problems[0]}", file=sys.stderr)
+            print_line(f"error: {error.problems[0]}", err=True)
     if as_json:
         print_json([{key: data_of(spec)[key] for key in _KEYS} for spec in specs])
     else:

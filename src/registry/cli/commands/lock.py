@@ -11,7 +11,7 @@ import registry
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.output import print_error, print_json, print_warnings
+from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, count_text
 from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
@@ -84,7 +84,8 @@ def command(
         results = sorted(run, key=lambda one: one.name)
     # A file that can't be read may define the datasets that seem to be gone: keep their pins.
     stray = options.print_stray_problems(catalog)
-    dropped = _write(request, results, path, drop=not stray)
+    # With names, nothing is known about the others.
+    dropped = _write(request, results, path, drop=not stray and not named)
     failed = [one for one in results if _is_failure(one, named)]
     if as_json:
         print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
@@ -109,7 +110,7 @@ def _write(
 def _is_failure(one: LockResult, named: Sequence[str]) -> bool:
     if one.status == "unreachable":
         return one.name in named or (one.pin is not None and one.stale)
-    return one.status == "failed"
+    return one.status in ("failed", "broken")
 
 
 def _print(
@@ -121,16 +122,23 @@ def _print(
 ) -> None:
     for one in results:
         if one.status in _VERBS and one.pin is not None:
-            print(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
+            print_line(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
         elif one.status == "moved":
-            print(f"{one.name}: {one.change}")
+            print_line(f"{one.name}: {one.change}")
         print_warnings(one.name, one.warnings)
     for name in dropped:
-        print(f"{name}: dropped, it is in no manifest")
+        print_line(f"{name}: dropped, it is in no manifest")
     for one in failed:
-        kept = " (its old pin is kept)" if one.pin is not None else ""
-        print_error(one.name, f"{one.error}{kept}")
+        for difference in one.differences:
+            print_error(one.name, difference)
+        if one.error is not None:
+            kept = " (its old pin is kept)" if one.pin is not None else ""
+            print_error(one.name, f"{one.error}{kept}")
     counts = [f"{sum(one.pin is not None for one in results)} of {len(results)} datasets pinned"]
+    if broken := sum(one.status == "broken" for one in results):
+        counts.append(
+            f"{count_text(broken, 'pin')} kept that {'does' if broken == 1 else 'do'} not hold"
+        )
     unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
     for has_pin, outcome in ((True, "kept their pins"), (False, "left without a pin")):
         names = [one.name for one in unreachable if (one.pin is not None) == has_pin]
@@ -138,7 +146,7 @@ def _print(
         listed = ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
         if names:
             counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
-    print(f"{path}: {', '.join(counts)}")
+    print_line(f"{path}: {', '.join(counts)}")
 
 
 def _check(
@@ -162,8 +170,8 @@ def _check(
         print_json({"differences": [vars(one) for one in found], "pins": pins})
         return PROBLEMS if found else CLEAN
     for one in found:
-        print(one)
+        print_line(one)
     if lock is not None:
         state = count_text(len(found), "difference") if found else "fresh"
-        print(f"{shown}: {state} ({summary_of(checks)})")
+        print_line(f"{shown}: {state} ({summary_of(checks)})")
     return PROBLEMS if found else CLEAN

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import click
 from registry.boundary.paths import allow_location
 from registry.build.expectations import quality_warnings
 from registry.cli import CLEAN, options
-from registry.cli.output import print_sample, print_warnings
+from registry.cli.output import json_text, print_sample, print_warnings
 from registry.load import load, preview_records
 from registry.lockfile.pinned import pin_sources
 
@@ -87,7 +86,7 @@ def command(
     for number, sample in enumerate(samples, 1):
         if as_json:
             data = sample.model_dump(mode="json", exclude_none=True)
-            print(json.dumps(data, ensure_ascii=False))
+            print(json_text(data, indent=None))
         else:
             print_sample(sample, number)
     print_warnings(name, quality_warnings(spec, meta))

@@ -6,13 +6,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
-import yaml
 
 from registry.base.locations import public_location
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
-from registry.cli.output import print_json, print_table, size_text, warning_line
+from registry.cli.formats.yaml_text import yaml_text
+from registry.cli.output import print_json, print_line, print_table, size_text, warning_line
 from registry.diff.escape import display_value, escape_control
 from registry.errors import count_text
 from registry.load import find_cached
@@ -88,15 +88,17 @@ def command(
         print_json({"spec": _spec_data(spec), "cache": cached, "pin": pinned})
         return CLEAN
     document = {"datasets": {name: _spec_data(spec)}}
-    print(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100), end="")
-    print(f"# {_pin_line(name, pin, stale=stale)}")
+    print(yaml_text(document), end="")
+    print_line(f"# {_pin_line(name, pin, stale=stale)}")
     if entry is None:
-        print(f"# not cached (registry sync {name})")
+        print_line(f"# not cached (registry sync {name})")
     else:
         samples = entry.meta["samples"]
-        print(f"# cached: {count_text(samples, 'sample')}, {size_text(entry.size)}, {entry.folder}")
+        print_line(
+            f"# cached: {count_text(samples, 'sample')}, {size_text(entry.size)}, {entry.folder}"
+        )
     for warning in warnings:
-        print(f"# warning: {warning_line(warning)}")
+        print_line(f"# warning: {warning_line(warning)}")
     return CLEAN
 
 

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 import click
 
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.output import print_error, print_json, print_table, print_warnings, size_text
+from registry.cli.output import (
+    print_error,
+    print_json,
+    print_line,
+    print_table,
+    print_warnings,
+    size_text,
+)
 from registry.cli.progress_bars import bars
 from registry.errors import count_text
 from registry.workflows.sync import SyncResult, sync
@@ -69,7 +76,7 @@ def command(
         for result in run:
             results.append(result)
             if not as_json and not sys.stderr.isatty():  # a log instead of progress bars
-                print(f"{result.name}: {result.status}", file=sys.stderr, flush=True)
+                print_line(f"{result.name}: {result.status}", err=True)
     results.sort(key=lambda result: result.name)
     if as_json:
         print_json([result.to_dict() for result in results])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,13 +12,15 @@ import click
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.formats.problems import FORMATS
-from registry.cli.output import print_json, print_table
+from registry.cli.output import print_json, print_line, print_table
+from registry.cli.streams import unescaped
 from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes.apply import fix
 from registry.lint.result_cache import CheckResult, check_catalog
 from registry.lint.runner import check, count_checked
 from registry.lint.selection import invalid_name
 from registry.rules import RULES
+from registry.settings import Settings
 
 __all__ = ["command"]
 
@@ -98,37 +101,44 @@ def command(
     if list_rules:
         _print_rules(as_json=format_name == "json")
         return CLEAN
-    try:
-        catalog, _, settings = options.open_catalog(root, locked=locked)
-    except ManifestError as error:  # in the index itself
-        result = CheckResult(list(error.problems), 0)
+    settings = Settings.from_environment(root=root, locked=locked)
+    catalog = _open(settings)
+    if fixing:
+        # To stderr if stdout is for a program.
+        _apply_fixes(catalog, paths, to_stderr=format_name != "text")
+        catalog = _open(settings)
+    locked = settings.locked
+    if paths:
+        problems = check(catalog, paths, select=select, ignore=ignore, locked=locked)
+        result = CheckResult(problems, count_checked(catalog, paths))
     else:
-        if fixing:
-            # To stderr if stdout is for a program.
-            _apply_fixes(catalog, paths, to_stderr=format_name != "text")
-            catalog = Catalog.open(catalog.index)
-        locked = settings.locked
-        if paths:
-            problems = check(catalog, paths, select=select, ignore=ignore, locked=locked)
-            result = CheckResult(problems, count_checked(catalog, paths))
-        else:
-            result = check_catalog(
-                catalog, settings.cache_dir, select=select, ignore=ignore, locked=locked
-            )
+        result = check_catalog(
+            catalog, settings.cache_dir, select=select, ignore=ignore, locked=locked
+        )
+    # Annotations are commands for GitHub; their values are escaped.
+    out = unescaped(sys.stdout) if format_name == "github" else sys.stdout
     for line in FORMATS[format_name](result.problems):
-        print(line)
+        print(line, file=out)
     if format_name == "text":
         print(_summary(result.problems, result.datasets))
     failed = any(strict or problem.severity == "error" for problem in result.problems)
     return PROBLEMS if failed else CLEAN
 
 
+def _open(settings: Settings) -> Catalog:
+    """Open the catalog, in spite of problems in its index."""
+    try:
+        return Catalog.open(settings.index)
+    except ManifestError:
+        return Catalog.open(settings.index, lenient=True)
+
+
 def _apply_fixes(catalog: Catalog, paths: Sequence[Path], *, to_stderr: bool) -> None:
     for result in fix(catalog, paths):
         for done in result.done:
-            click.echo(f"fixed {result.file}: {done}", err=to_stderr)
+            print_line(f"fixed {result.file}: {done}", err=to_stderr)
         for left in result.left:
-            click.echo(f"not fixed {result.file}: {left}", err=to_stderr)
+            print_line(f"not fixed {result.file}: {left}", err=to_stderr)
 
 
 def _print_rules(*, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import click
 
 from registry.catalog.catalog import display_path
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.output import print_json, print_table
+from registry.cli.output import print_json, print_line, print_table
 from registry.cli.progress_bars import bars
 from registry.errors import OfflineError, count_text
 from registry.lockfile.models import read_lock
@@ -51,7 +51,7 @@ def command(
         for result in verify(chosen, catalog, pins, jobs=jobs, report=report):
             results.append(result)
             if not as_json and not sys.stderr.isatty():  # a log instead of progress bars
-                print(f"{result.name}: {result.status}", file=sys.stderr, flush=True)
+                print_line(f"{result.name}: {result.status}", err=True)
     results.sort(key=lambda result: result.name)
     if as_json:
         print_json([result.to_dict() for result in results])
@@ -76,7 +76,7 @@ def _print_results(results: Sequence[VerifyResult]) -> None:
     for result in results:
         for drift in result.drifts:
             for line in str(drift).splitlines():
-                print(f"{drift.severity}: {result.name}: [{drift.kind}] {line}")
+                print_line(f"{drift.severity}: {result.name}: [{drift.kind}] {line}")
     counts = Counter[str](result.status for result in results)
     by_status = ", ".join(f"{counts[one]:,} {one}" for one in _STATUSES if counts[one])
     print(f"{count_text(len(results), 'dataset')}: {by_status}", file=sys.stderr)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
 from registry.cli.formats.markdown import as_markdown
 from registry.cli.formats.text import as_text
+from registry.cli.output import json_text
 from registry.diff.models import CatalogDiff
 from registry.diff.summary import counts, headline
 
@@ -23,8 +23,7 @@ def _json(diff: CatalogDiff) -> Iterator[str]:
         "base_problems": [problem.to_dict() for problem in diff.base_problems],
         "head_problems": [problem.to_dict() for problem in diff.head_problems],
     }
-    # A value of YAML may be a date, which JSON lacks.
-    yield json.dumps(data, indent=2, ensure_ascii=False, default=str)
+    yield json_text(data)
 
 
 FORMATS: dict[str, Callable[[CatalogDiff, bool], Iterable[str]]] = {

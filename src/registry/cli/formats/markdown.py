@@ -81,6 +81,8 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
         yield "\n".join(["**Problems**", "", *problems[:_MAX_PROBLEMS], *rest, ""])
     if diff.not_compared:
         yield f"Not compared: {_names(diff.not_compared)}\n"
+    for note in diff.notes[:_MAX_PROBLEMS]:
+        yield f"Note: {code_span(note)}\n"
     if diff.shared:
         yield "\n".join(["#### Index", "", *_keys(diff.shared[:_MAX_PROBLEMS]), ""])
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from registry.base.escape import escape_control, escape_lines
 from registry.cli.formats.sarif import sarif_log
+from registry.cli.output import json_text
 from registry.errors import Problem
 
 __all__ = ["FORMATS"]
@@ -15,12 +16,11 @@ def _text(problems: Iterable[Problem]) -> Iterator[str]:
     for problem in problems:
         severity = "warning: " if problem.severity == "warning" else ""
         rule = f" [{problem.rule}]" if problem.rule else ""
-        yield f"{problem.place}: {severity}{problem.text}{rule}"
+        yield escape_control(f"{problem.place}: {severity}{problem.text}{rule}")
 
 
 def _json(problems: Iterable[Problem]) -> Iterator[str]:
-    data = [problem.to_dict() for problem in problems]
-    yield json.dumps(data, indent=2, ensure_ascii=False)
+    yield json_text([problem.to_dict() for problem in problems])
 
 
 def _github(problems: Iterable[Problem]) -> Iterator[str]:
@@ -38,18 +38,19 @@ def _github(problems: Iterable[Problem]) -> Iterator[str]:
 
 
 # The runner unescapes these in reverse, so `%` must be escaped first.
-_ESCAPES = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
+_ESCAPES = (("%", "%25"), ("\n", "%0A"))
 _PROPERTY_ESCAPES = (*_ESCAPES, (":", "%3A"), (",", "%2C"))
 
 
 def _escaped(text: str, escapes: Sequence[tuple[str, str]] = _ESCAPES) -> str:
+    text = escape_lines(text, starts_line=False)
     for character, escape in escapes:
         text = text.replace(character, escape)
     return text
 
 
 def _sarif(problems: Iterable[Problem]) -> Iterator[str]:
-    yield json.dumps(sarif_log(problems), indent=2, ensure_ascii=False)
+    yield json_text(sarif_log(problems))
 
 
 FORMATS: dict[str, Callable[[Iterable[Problem]], Iterator[str]]] = {

@@ -72,6 +72,8 @@ def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
         yield from printer.wrap(escape_control(f"problem in {label}: {problem}"), 0, "-")
     if diff.not_compared:
         yield from printer.wrap(f"not compared: {_names(diff.not_compared)}", 0)
+    for note in diff.notes:
+        yield from printer.wrap(escape_control(note), 0)
     if diff.shared:
         yield from ("", printer.bold("index"))
         yield from _keys(diff.shared, printer)

@@ -16,7 +16,6 @@ from registry.lint.layout_checks import layout_files
 from registry.lint.runner import files_under
 from registry.lockfile.models import Lock, read_lock
 from registry.settings import builtin_root, lock_file_of
-from registry.yamldoc.reader import read_yaml
 
 __all__ = ["FIXES", "FixResult", "fix"]
 
@@ -58,7 +57,7 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
         raise ManifestError([Problem(message=message, hint=hint, path="")])
     wanted = files_under(paths)
     places = {path.resolve() for path in wanted}
-    index = read_yaml(catalog.index, shown_as=display_path(catalog.index))
+    index = catalog.index_document()
     lock_file = lock_file_of(catalog.index)
     lock = read_lock(lock_file, shown_as=display_path(lock_file)) or Lock()
     broken = {problem.file for problem in catalog.problems}

@@ -1,0 +1,213 @@
+"""`lock --check` derives every field of a pin again, so that none can be edited unnoticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from registry.lockfile.models import LockedSource, Pin
+from tests.conftest import Https
+from tests.security.audit import run_audited
+
+MANIFEST = """\
+datasets:
+  qa: {source: {type: csv, path: 'data/*.csv'}, fields: {input: q, target: a}}
+"""
+ZEROS = "sha256:" + "0" * 64
+
+
+def registry(
+    folder: Path, *arguments: str, cache: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-m", "registry", *arguments]
+    own = {} if cache is None else {"REGISTRY_CACHE_DIR": str(cache)}
+    return subprocess.run(
+        command, cwd=folder, env={**os.environ, **own}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a locked catalog, and the cache that this leaves, once."""
+    folder = tmp_path_factory.mktemp("locked") / "catalog"
+    (folder / "data").mkdir(parents=True)
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
+    (folder / "m.yaml").write_text(MANIFEST)
+    (folder / "data" / "a.csv").write_text("q,a\nOne?,1\nTwo?,2\n")
+    (folder / "data" / "b.csv").write_text("q,a\nThree?,3\n")
+    assert registry(folder, "lock", cache=folder.parent / "cache").returncode == 0
+    return folder
+
+
+@pytest.fixture
+def folder(locked: Path, tmp_path: Path, cache_dir: Path) -> Path:
+    shutil.copytree(locked.parent / "cache", cache_dir)
+    return Path(shutil.copytree(locked, tmp_path / "catalog"))
+
+
+def edit(folder: Path, old: str, new: str) -> None:
+    path = folder / "datasets.lock"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def value(folder: Path, key: str) -> str:
+    """Return the line of a key of the pin."""
+    lines = (folder / "datasets.lock").read_text().splitlines()
+    return next(line for line in lines if line.strip().startswith(f"{key}: "))
+
+
+EDITS = {
+    "spec": (ZEROS, "is pinned for an older manifest"),
+    "samples": ("7", "samples is 7 in its pin, but 3"),
+    "columns": ("[q, answer]", "columns is ['q', 'answer'] in its pin, but ['q', 'a']"),
+    "ordered": (ZEROS, "ordered is 'sha256:000"),
+    "unordered": (ZEROS, "unordered is 'sha256:000"),
+    "format": ("2", "is pinned for an older manifest"),
+    "size": ("7", "sources[0].size is 7 in its pin, but 18"),
+    "sha256": ('"' + "0" * 64 + '"', "data/a.csv differs from its pin"),
+    "requested": (
+        "data/?.csv",
+        "sources[0].requested is 'data/?.csv' in its pin, but 'data/*.csv'",
+    ),
+}
+
+
+def test_every_field_of_a_pin_is_edited() -> None:
+    own = {"sources", "location", "etag", "version_id", "revision"}  # tested below
+    keys = {*Pin.__struct_fields__, *LockedSource.__struct_fields__}
+    assert keys == own | EDITS.keys()
+
+
+@pytest.mark.parametrize(("key", "warm"), [*((key, True) for key in EDITS), ("samples", False)])
+def test_an_edited_field_is_a_difference_on_warm_and_cold_machines(
+    folder: Path, key: str, warm: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new, message = EDITS[key]
+    if not warm:
+        monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cold"))
+    line = value(folder, key)
+    edit(folder, line, line.partition(": ")[0] + f": {new}")
+    done = registry(folder, "lock", "--check")
+    assert done.returncode == 1
+    assert f"qa: {message}" in done.stdout
+    assert "`registry lock" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("location: data/b.csv", "location: data/c.csv", "data/c.csv is pinned, but not in"),
+        ("        size: 18\n", "        etag: e\n        size: 18\n", "sources[0].etag is 'e'"),
+        (
+            "        size: 18\n",
+            "        version_id: v\n        size: 18\n",
+            "sources[0].version_id",
+        ),
+    ],
+)
+def test_other_files_and_validators_of_a_local_file_are_differences(
+    folder: Path, old: str, new: str, message: str
+) -> None:
+    edit(folder, old, new)
+    done = registry(folder, "lock", "--check")
+    assert done.returncode == 1
+    assert message in done.stdout
+
+
+def test_files_that_a_glob_matches_now_are_differences(folder: Path) -> None:
+    (folder / "data" / "c.csv").write_text("q,a\nFour?,4\n")
+    done = registry(folder, "lock", "--check")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == (
+        "qa: data/c.csv is in its sources, but not pinned"
+        " (`registry lock --upgrade qa` pins what is there now)"
+    )
+
+
+def test_the_pins_of_a_repository_are_those_of_its_commit(folder: Path) -> None:
+    commit, other = "c" * 40, "d" * 40
+    source = f"source: {{type: hf, path: o/n, split: test, revision: {commit}}}"
+    (folder / "m.yaml").write_text(f"datasets:\n  hub: {{{source}, fields: {{input: q}}}}\n")
+    digests = "".join(f"    {key}: {ZEROS}\n" for key in ("ordered", "unordered"))
+    rest = f"    samples: 1\n    columns: [q]\n{digests}    format: 1\n"
+    probe = "import sys; from registry.catalog.catalog import Catalog; from registry.lockfile."
+    code = probe + "spec_digest import spec_digest as d; print(d(Catalog.open(sys.argv[1])['hub']))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(folder)], capture_output=True, text=True, check=True
+    )
+    for rows, code_expected, message in (
+        (f'        revision: "{commit}"\n', 0, "0 pins checked completely, 1 in part"),
+        (f'        revision: "{other}"\n', 1, f"does not pin hf://datasets/o/n at {commit}"),
+        (f'        requested: "{commit}"\n        revision: "{other}"\n', 1, "does not pin"),
+    ):
+        (folder / "datasets.lock").write_text(
+            f"version: 1\ndatasets:\n  hub:\n    spec: {done.stdout.strip()}\n    sources:\n"
+            f"      - location: hf://datasets/o/n\n{rows}{rest}"
+        )
+        checked = registry(folder, "lock", "--check", "hub")
+        assert message in checked.stdout, checked
+        assert checked.returncode == code_expected
+
+
+def test_what_needs_a_request_is_counted_with_its_reason(
+    tmp_path: Path, https: Https, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    url = https.put("/qa.csv", b"q,a\nOne?,1\n", etag="v1")
+    manifest = MANIFEST.replace("'data/*.csv'", f"'{url}'")
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
+    (folder / "m.yaml").write_text(manifest)
+    assert registry(folder, "lock").returncode == 0
+    https.requests.clear()
+    last = registry(folder, "lock", "--check").stdout.splitlines()[-1]
+    validators = "only the server knows an ETag or VersionId (1)"
+    assert last == f"datasets.lock: fresh (0 pins checked completely, 1 in part: {validators})"
+    edit(folder, "samples: 1", "samples: 7")  # its bytes are in the cache
+    assert "samples is 7 in its pin, but 1" in registry(folder, "lock", "--check").stdout
+    edit(folder, "samples: 7", "samples: 1")
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cold"))
+    cold = registry(folder, "lock", "--check", "--json")
+    (pin,) = json.loads(cold.stdout)["pins"]
+    reasons = {one["field"]: one["reason"] for one in pin["unchecked"]}
+    assert cold.returncode == 0
+    assert reasons == {
+        "sources[0].etag": "only the server knows an ETag or VersionId",
+        "sources[0].size": "source bytes not in the cache",
+        "sources[0].sha256": "source bytes not in the cache",
+        "columns": "source bytes not in the cache",
+        "samples": "samples not in the cache",
+        "ordered": "samples not in the cache",
+        "unordered": "samples not in the cache",
+    }
+    assert https.requests == []
+
+
+def test_a_mapper_is_neither_run_nor_imported(folder: Path) -> None:
+    (folder / "planted").mkdir()
+    (folder / "planted" / "__init__.py").write_text(
+        "def mapper(record):\n    raise SystemExit(9)\n"
+    )
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\ntrust: [planted]\n")
+    (folder / "m.yaml").write_text(
+        MANIFEST.replace("fields: {input: q, target: a}", "mapper: 'planted:mapper'")
+    )
+    probe = "import sys; from registry.catalog.catalog import Catalog; from registry.lockfile."
+    code = probe + "spec_digest import spec_digest as d; print(d(Catalog.open(sys.argv[1])['qa']))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(folder)], capture_output=True, text=True, check=True
+    )
+    line = value(folder, "spec")
+    edit(folder, line, f"    spec: {done.stdout.strip()}")
+    checked = run_audited(["lock", "--check"], folder=folder, environment={"PYTHONPATH": "."})
+    assert checked.code == 0, checked.text
+    assert "a mapper runs only by the rules of a base, `--config-from` (1)" in checked.out
+    assert "planted" not in checked.imported
