@@ -57,7 +57,7 @@ def _allow(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -
 
 _allow_path = click.option(
     "--allow-path",
-    "paths",
+    "allowed",
     multiple=True,
     metavar="PATH",
     expose_value=False,
