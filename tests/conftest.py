@@ -116,6 +116,14 @@ def one_dataset(catalog_root: CatalogRoot) -> OneDataset:
     return write
 
 
+def permit(root: Path, **keys: Any) -> Path:
+    """Add what the index of a catalog permits: `hosts`, `secrets`; return its folder."""
+    index = root / "datasets.yaml"
+    text = yaml.safe_dump({**yaml.safe_load(index.read_text("utf-8")), **keys}, sort_keys=False)
+    index.write_text(text, encoding="utf-8")
+    return root
+
+
 @pytest.fixture
 def hub(pytestconfig: pytest.Config) -> Iterator[HubEmulator]:
     """Give the emulator that HF_ENDPOINT names, without failures and requests of others."""

@@ -22,7 +22,7 @@ from registry.rules import ALL, RULE_FAMILIES, RULES, Finding, run_checks
 from registry.sources.pins import Pins, SourceContext
 
 SOURCE = Path(__file__).parents[1] / "src"
-INDEX = "version: 1\ninclude: [m.yaml]\n"
+INDEX = "version: 1\ninclude: [m.yaml]\nhosts: [h]\nsecrets: {K: [s3.amazonaws.com], S: [s3.amazonaws.com]}\n"
 COMMIT = "c30699e8356da336a370243923dbaf21066bb9fe"
 CSV = "source: {type: csv, path: x.csv}"
 DESCRIBED = "description: Questions., license: mit"
@@ -109,6 +109,18 @@ CASES = [
         index=f"version: 1\ninclude: [m.yaml, {MARK}gone/*.yaml]\n",
     ),
     Case(
+        "include-limit",
+        "datasets: {}\n",
+        "$.include[1]",
+        index=f"version: 1\ninclude: [m.yaml, {MARK}'**/**/m.yaml']\n",
+    ),
+    Case(
+        "python-in-catalog",
+        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n",
+        "",
+        others={"registry.py": f"{MARK}import os\n"},
+    ),
+    Case(
         "duplicate-name",
         f"datasets:\n  {MARK}d: {{{DESCRIBED}, {CSV}}}\n  e: {{{DESCRIBED}, {CSV}}}\n",
         "$.datasets.d",
@@ -155,7 +167,45 @@ CASES = [
     ),
     located("bad-location", "package:p/inner/../x"),
     located("plain-http", "http://h/x.json"),
-    located("plain-http", "simplecache::http://h/x.json"),
+    located("refused-protocol", "simplecache::https://h/x.json"),
+    located("refused-protocol", "zip://x.json::reference://h/x.zip"),
+    one(
+        "refused-protocol",
+        f"source: {{type: hf, path: a/b, split: t, revision: {COMMIT}, {MARK}data_files: 'https://h/x.csv'}}",
+        ".source.data_files",
+    ),
+    one(
+        "refused-option",
+        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}anonn: true}}}}",
+        ".source.fs_options.anonn",
+    ),
+    one(
+        "refused-option",
+        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}anon: {{env: K}}}}}}",
+        ".source.fs_options.anon",
+    ),
+    located("unlisted-host", "http://other/x.json"),
+    located("unlisted-host", "https://169.254.169.254/x.json"),
+    one(
+        "unlisted-host",
+        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}endpoint_url: 'https://other'}}}}",
+        ".source.fs_options.endpoint_url",
+    ),
+    one(
+        "unlisted-host",
+        f"{CSV}, concat: [{{path: y.csv}}, {{{MARK}path: 'http://other/y.csv'}}]",
+        ".concat[1].path",
+    ),
+    one(
+        "unlisted-secret",
+        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}key: {{env: KEY}}}}}}",
+        ".source.fs_options.key",
+    ),
+    one(
+        "unlisted-secret",
+        f"source: {{type: csv, path: 'https://h/x', fs_options: {{headers: {{{MARK}a: {{env: K}}}}}}}}",
+        ".source.fs_options.headers.a",
+    ),
     one(
         "plain-http",
         "source: {type: csv, path: s3://b/x.csv, fs_options: {anon: true,"
@@ -259,6 +309,8 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Found:
     def problems(
         files: Mapping[str, str], select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
     ) -> list[Problem]:
+        for old in filter(Path.is_file, tmp_path.iterdir()):
+            old.unlink()
         for name, text in files.items():
             data = text.replace(MARK, "").encode("utf-8", "surrogateescape")
             (tmp_path / name).write_bytes(data)
@@ -292,6 +344,8 @@ NEIGHBOURS = {
     "wrong-value": ("-1", "1"),
     "bad-name": ("D:", "d:"),
     "include-nothing": ("gone/*.yaml", "m*.yaml"),
+    "include-limit": ("**/**", "**"),
+    "python-in-catalog": ("registry.py", "setup.py"),
     "duplicate-name": ("[a.yaml, m.yaml]", "[m.yaml]"),
     "unknown-parent": ("extends: dd", CSV),
     "extends-cycle": ("extends: d", CSV),
@@ -303,6 +357,10 @@ NEIGHBOURS = {
     "mapper-and-fields": ("mapper: 'p:f', ", ""),
     "untrusted-mapper": ("version: 1", "version: 1\ntrust: ['p:f']"),
     "unknown-column": ("target: [a]", "target: [q]"),
+    "refused-protocol": ("simplecache::", ""),
+    "refused-option": ("anonn", "anon"),
+    "unlisted-host": ("http://other", "https://other"),
+    "unlisted-secret": ("secrets: {", "secrets: {KEY: [s3.amazonaws.com], "),
     "plain-http": ("http://", "https://"),
     "unpinned-revision": ("split: t", f"split: t, revision: {COMMIT}"),
     "missing-license": ("{description", "{license: mit, description"),
@@ -341,7 +399,7 @@ def test_corrected_mistake_is_not_reported(found: Found, rule: str) -> None:
     case = next(case for case in CASES if case.rule == rule)
     old, new = NEIGHBOURS[rule]
     before = {name: text.replace(MARK, "") for name, text in case.files().items()}
-    after = {name: text.replace(old, new) for name, text in before.items()}
+    after = {name.replace(old, new): text.replace(old, new) for name, text in before.items()}
     assert after != before
     select = (rule, *case.also_select)
     assert rule in {problem.rule for problem in found(before, select)}
@@ -357,7 +415,7 @@ def test_every_rule_has_an_invalid_and_a_valid_example() -> None:
     [
         case
         for case in CASES
-        if RULES[case.rule].blocking and RULES[case.rule].family not in ("rules", "lock")
+        if RULES[case.rule].blocking and RULES[case.rule].family not in ("rules", "lock", "code")
     ],
     ids=lambda case: case.rule,
 )
@@ -392,11 +450,9 @@ CLEAN = [
     "source: {type: json, path: 'http://127.0.0.1/x.json'}",
     "source: {type: json, path: 'http://[::1]:80/x.json'}",
     "source: {type: json, path: 'https://h/x.json?version=2&page_key='}",
-    "source: {type: json, path: 'sftp://me@h/x.json'}",
     f"source: {{type: json, path: 'hf://datasets/a/b@{COMMIT}/x.json'}}",
     f"source: {{type: json, path: 'https://huggingface.co/datasets/a/b/resolve/{COMMIT}/x.json'}}",
     f"source: {{type: json, path: 'https://raw.githubusercontent.com/a/b/{COMMIT}/x.json'}}",
-    "source: {type: json, path: 'github://org:repo@v1/x.json'}",
     f"source: {{type: hf, path: a/b, split: t, revision: {COMMIT}}}",
     "source: {type: hf, path: ./data, split: t}",
     "source: {type: hf, path: json, split: t, data_files: x.json}",

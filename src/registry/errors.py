@@ -15,6 +15,7 @@ RegistryError
 ├ MappingError              a record can't be mapped (also a ValueError): record, field, value
 ├ ExpectationError          the samples fail `expect`, or all targets are blank (also a ValueError)
 ├ RevisionError             a git revision can't be read (also a ValueError)
+├ ReviewError               a reviewed state is invalid, or something else is to be built
 └ CacheError                the cache folder can't be read or written
 
 A message says what is wrong and where, and in parentheses what to do next. Errors that the loaders
@@ -47,6 +48,7 @@ __all__ = [
     "Problem",
     "ReachError",
     "RegistryError",
+    "ReviewError",
     "RevisionError",
     "Severity",
     "SourceError",
@@ -335,6 +337,10 @@ class ExpectationError(RegistryError, ValueError):
 
 class RevisionError(RegistryError, ValueError):
     """A git revision does not exist or can't be read."""
+
+
+class ReviewError(RegistryError):
+    """A reviewed state is invalid, or something else than it says is to be built."""
 
 
 class CacheError(RegistryError):

@@ -56,6 +56,7 @@ __all__ = [
     "preview_records",
     "remember_pinned",
     "sample_warnings",
+    "samples_digest",
 ]
 
 
@@ -230,6 +231,14 @@ def open_cached(
     )
 
 
+def samples_digest(dataset: ArrowDataset) -> tuple[int, str]:
+    """Return the number of samples, and their digest in order, as a pin has them."""
+    from registry.store.digest import digest_samples
+
+    found = digest_samples(dataset.as_stored())
+    return found.samples, found.ordered
+
+
 def preview_records(
     spec: DatasetSpec, cache: Cache, count: int, *, boundary: Boundary
 ) -> tuple[list[Sample], dict[str, Any]]:
@@ -342,14 +351,12 @@ def _check_samples(result: LoadResult, pin: Pin, cache: Cache) -> None:
     """Compare the samples with their pin, once per entry and pin because it reads all of them."""
     if result.cached and cache.recall(_pinned_key(result, pin), "pinned"):
         return
-    from registry.store.digest import digest_samples
-
-    found = digest_samples(result.dataset.as_stored())
-    if (found.samples, found.ordered) != (pin.samples, pin.ordered):
+    number, ordered = samples_digest(result.dataset)
+    if (number, ordered) != (pin.samples, pin.ordered):
         name = result.dataset.name
         raise LockError(
             f"{name}: its sources match datasets.lock, its samples differ: pinned"
-            f" {pin.samples:,}, {pin.ordered}, found {found.samples:,}, {found.ordered} (has the"
+            f" {pin.samples:,}, {pin.ordered}, found {number:,}, {ordered} (has the"
             f" mapping code changed? `registry lock --upgrade {name}` pins these)"
         )
     remember_pinned(result, pin, cache)

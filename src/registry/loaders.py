@@ -20,6 +20,7 @@ from registry.manifest.source_models import GENERIC_BUILDERS, CsvSource, HfSourc
 from registry.mapping.map_records import map_records, record_mapper
 from registry.samples.sample import Sample
 from registry.samples.view_arguments import ViewArguments
+from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.hub_retry import with_retries
 from registry.sources.pinned_files import open_files
 
@@ -306,7 +307,7 @@ def _read_files(
     records = chain.from_iterable(read(file, source) for file in files)
     mapper = record_mapper(sample_fields)
     mapped = map_records(enumerate(records, 1), mapper, dataset=title)
-    resolve = resolver(location, source.fs_options)
+    resolve = resolver(location, FilesystemPool(source.fs_options, UNBOUNDED))
     samples = [resolve_files(sample, resolve) for _, sample in mapped]
     if view.auto_id:
         _number(samples)

@@ -11,9 +11,20 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root", "lock_file_of"]
+__all__ = [
+    "INDEX_NAME",
+    "Settings",
+    "builtin_root",
+    "find_root",
+    "lock_file_of",
+    "lock_limit",
+    "most_manifests",
+]
 
 INDEX_NAME = "datasets.yaml"
+# Some 35,000 pins, which are parsed in seconds. A larger file would take minutes and gigabytes.
+_LOCK_MIB = 16
+_MOST_MANIFESTS = 20_000
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -91,9 +102,21 @@ def find_root(start: Path) -> Path:
     return builtin_root()
 
 
+def most_manifests(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many manifests a catalog may have; REGISTRY_MAX_MANIFESTS changes it."""
+    given = environ.get("REGISTRY_MAX_MANIFESTS", "")
+    return int(given) if given.isdecimal() else _MOST_MANIFESTS
+
+
 def lock_file_of(index: Path) -> Path:
     """Return the lockfile of an index: next to it, with the suffix `.lock`."""
     return index.with_suffix(".lock")
+
+
+def lock_limit(environ: Mapping[str, str] = os.environ) -> int:
+    """Return the number of bytes that a lockfile may have, from REGISTRY_MAX_LOCK_MIB."""
+    given = environ.get("REGISTRY_MAX_LOCK_MIB", "")
+    return (int(given) if given.isdecimal() else _LOCK_MIB) << 20
 
 
 def builtin_root() -> Path:

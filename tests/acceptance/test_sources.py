@@ -35,6 +35,7 @@ from registry import (
     get_dataset,
 )
 from registry.cli import main
+from tests.conftest import permit
 from tests.servers.hub import HubEmulator, parquet_repo
 
 if TYPE_CHECKING:
@@ -193,6 +194,13 @@ def foreign(s3: S3, foreign_server: ForeignS3, monkeypatch: pytest.MonkeyPatch) 
     return foreign_server
 
 
+FOREIGN = {
+    "hosts": ["127.0.0.1"],
+    "secrets": {"QA_KEY": ["127.0.0.1"], "QA_SECRET": ["127.0.0.1"]},
+}
+"""What the index must say for an endpoint of a manifest, and for its credentials."""
+
+
 def test_credentials_come_from_the_environment_variables_in_fs_options(
     foreign: ForeignS3, one_dataset: OneDataset
 ) -> None:
@@ -202,7 +210,7 @@ def test_credentials_come_from_the_environment_variables_in_fs_options(
         "client_kwargs": {"endpoint_url": foreign.url},
     }
     source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
-    assert questions(get_dataset("data", root=one_dataset(source))) == QUESTIONS
+    assert questions(get_dataset("data", root=permit(one_dataset(source), **FOREIGN))) == QUESTIONS
     assert foreign.authorizations
     for shown in foreign.authorizations:
         assert "Credential=qa-key/" in shown
@@ -214,7 +222,6 @@ def test_credentials_come_from_the_environment_variables_in_fs_options(
     [
         {},
         {"anon": False},
-        {"profile": "default"},
         {"key": None},
         {"client_kwargs": {"verify": True}},
     ],
@@ -236,14 +243,14 @@ def test_default_credentials_are_not_sent_to_a_manifest_endpoint(
     whole = {**options, **({"client_kwargs": inner} if nested else endpoint)}
     source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": whole}
     with pytest.raises(AccessError, match="own credentials are not sent"):
-        get_dataset("data", root=one_dataset(source))
+        get_dataset("data", root=permit(one_dataset(source), hosts=["127.0.0.1"]))
     assert foreign.authorizations == []
 
 
 def test_anonymous_access_sends_no_credentials(foreign: ForeignS3, one_dataset: OneDataset) -> None:
     options = {"anon": True, "endpoint_url": foreign.url}
     source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
-    assert questions(get_dataset("data", root=one_dataset(source))) == QUESTIONS
+    assert questions(get_dataset("data", root=permit(one_dataset(source), **FOREIGN))) == QUESTIONS
     assert set(foreign.authorizations) == {""}
 
 
@@ -259,7 +266,7 @@ def test_rejected_credentials_are_an_access_error(
     }
     source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
     with pytest.raises(AccessError, match=r"s3://bucket/data\.jsonl: .*refused") as caught:
-        get_dataset("data", root=one_dataset(source))
+        get_dataset("data", root=permit(one_dataset(source), **FOREIGN))
     assert "qa-" not in str(caught.value)
     assert files_under(cache_dir) == []
 
@@ -307,7 +314,9 @@ def test_s3_error_includes_the_reason(
     monkeypatch.delenv(unset, raising=False)
     source = {"type": "json", "path": path, "fs_options": options}
     with pytest.raises(error, match=message):
-        get_dataset("data", root=one_dataset(source))
+        get_dataset(
+            "data", root=permit(one_dataset(source), secrets={"QA_GONE": ["s3.amazonaws.com"]})
+        )
     assert files_under(cache_dir) == []
 
 

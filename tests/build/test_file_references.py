@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.build.file_references import remote_resolver, resolve_files, resolver
 from registry.samples.content import ContentImage, ContentText
 from registry.samples.messages import ChatMessageAssistant, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
+from registry.sources.filesystem_pool import FilesystemPool
+
+POOL = FilesystemPool({}, UNBOUNDED)
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_local_name_becomes_a_path_only_where_the_file_exists(
     folder: Path, value: str, is_file: bool
 ) -> None:
-    resolve = resolver(str(folder / "data.jsonl"), {})
+    resolve = resolver(str(folder / "data.jsonl"), POOL)
     assert resolve(value) == (str(folder / value) if is_file else value)
 
 
@@ -51,7 +55,7 @@ def test_a_local_name_becomes_a_path_only_where_the_file_exists(
 def test_a_file_beside_a_url_is_a_url_only_if_that_is_a_file(
     folder: Path, location: str, beside: str
 ) -> None:
-    resolve = resolver(location.format(folder=folder), {})
+    resolve = resolver(location.format(folder=folder), POOL)
     assert resolve("img/1.png") == beside.format(folder=folder) + "img/1.png"
 
 
@@ -61,10 +65,8 @@ def test_a_file_beside_a_url_is_a_url_only_if_that_is_a_file(
 def test_inline_content_never_becomes_part_of_a_request(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
-    monkeypatch.setattr(
-        "registry.build.file_references.filesystem", lambda *_: pytest.fail("asked the server")
-    )
-    assert remote_resolver("https://example.org/d/data.jsonl", {})(value) == value
+    monkeypatch.setattr(POOL, "of", lambda _: pytest.fail("asked the server"))
+    assert remote_resolver("https://example.org/d/data.jsonl", POOL)(value) == value
 
 
 def test_every_place_that_may_name_a_file_is_resolved(folder: Path) -> None:
@@ -79,7 +81,7 @@ def test_every_place_that_may_name_a_file_is_resolved(folder: Path) -> None:
         files={"a.sh": "setup.sh", "b.txt": "inline text"},
         setup="setup.sh",
     )
-    found = resolve_files(sample, resolver(str(folder / "data.jsonl"), {}))
+    found = resolve_files(sample, resolver(str(folder / "data.jsonl"), POOL))
     path = str(folder / "setup.sh")
     assert found.files == {"a.sh": path, "b.txt": "inline text"}
     assert found.setup == path

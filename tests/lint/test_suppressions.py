@@ -89,7 +89,7 @@ def reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reported:
     def problems(
         lines: str, *, select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
     ) -> list[str]:
-        index = "version: 1\ninclude: [m.yaml]\n"
+        index = "version: 1\ninclude: [m.yaml]\nhosts: [h]\n"
         (tmp_path / "datasets.yaml").write_text(index, encoding="utf-8")
         (tmp_path / "m.yaml").write_text(f"{HEAD}{lines}", encoding="utf-8")
         found = check(Catalog.open(tmp_path), select=select, ignore=ignore)

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 import yaml
 
-from registry.lockfile.text import HEADER, chunks, conflict_line, conflict_sides, dump
+from registry.lockfile.text import (
+    HEADER,
+    chunks,
+    conflict_line,
+    conflict_sides,
+    dump,
+    dump_conflicts,
+)
 
 PIN = {"spec": "sha256:" + "a" * 64, "sources": [{"location": "a.csv", "size": 1}], "columns": []}
 
@@ -91,9 +98,23 @@ end
 """
 
 
-def test_conflict_has_a_line_number_and_two_sides() -> None:
+def test_conflict_has_a_line_number_and_two_sides_and_maybe_a_base() -> None:
     assert conflict_line(CONFLICT) == 2
-    assert conflict_sides(CONFLICT) == ("same\n1\nend\n", "same\n3\nend\n")
+    ours, theirs = "same\n1\nend\n", "same\n3\nend\n"
+    assert conflict_sides(CONFLICT) == (ours, theirs, "same\n2\nend\n")
+    assert conflict_sides(CONFLICT.replace("||||||| base\n2\n", "")) == (ours, theirs, None)
+
+
+def test_conflicts_are_written_as_git_writes_them() -> None:
+    pin: dict[str, Any] = {"format": 1}
+    text = dump_conflicts({"a": pin}, {"b": (pin, None, {"format": 2})})
+    assert text == (
+        f"{HEADER}datasets:\n  a:\n    format: 1\n"
+        "<<<<<<< ours\n  b:\n    format: 1\n||||||| base\n=======\n"
+        "  b:\n    format: 2\n>>>>>>> theirs\n"
+    )
+    ours, theirs = ({"a": pin, "b": {"format": number}} for number in (1, 2))
+    assert conflict_sides(text) == (dump(ours), dump(theirs), dump({"a": pin}))
 
 
 @pytest.mark.parametrize(

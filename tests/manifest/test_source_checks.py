@@ -157,6 +157,7 @@ def test_the_archive_of_a_member_has_no_secret_and_no_plain_http() -> None:
     path = "zip://x.csv::http://me:hush@h/x.zip"
     named = "source.path: a secret in the URL: a user or password before the host"
     assert found(source_checks.secret_in_url, source={"path": path}) == [named]
+    path = "zip://x.csv::http://h/x.zip"
     assert found(source_checks.plain_http, source={"path": path}) == [
         "source.path: plain HTTP to h"
     ]

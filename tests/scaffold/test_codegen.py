@@ -6,12 +6,15 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.scaffold.codegen import loader_call
-from tests.conftest import CatalogRoot
+from tests.conftest import CatalogRoot, permit
 
 
 def call(catalog_root: CatalogRoot, text: str) -> str:
     """Return the call for a dataset `d`, given in YAML's flow style."""
-    return loader_call(Catalog.open(catalog_root({"d": f"datasets:\n  d: {text}\n"}))["d"])
+    root = permit(
+        catalog_root({"d": f"datasets:\n  d: {text}\n"}), secrets={"QA_KEY": ["s3.amazonaws.com"]}
+    )
+    return loader_call(Catalog.open(root)["d"])
 
 
 CSV = "source: {type: csv, path: 'https://example.org/x.csv'}"
@@ -92,11 +95,11 @@ def test_default_fields_are_omitted(catalog_root: CatalogRoot) -> None:
 
 
 def test_secrets_are_read_from_the_environment(catalog_root: CatalogRoot) -> None:
-    options = "{key: {env: QA_KEY}, client: {a: [1]}}"
+    options = "{key: {env: QA_KEY}, client_kwargs: {region_name: eu}}"
     text = call(
         catalog_root, f"{{source: {{type: csv, path: s3://b/x.csv, fs_options: {options}}}}}"
     )
-    code = "{'key': __import__('os').environ['QA_KEY'], 'client': {'a': [1]}}"
+    code = "{'key': __import__('os').environ['QA_KEY'], 'client_kwargs': {'region_name': 'eu'}}"
     assert f"    fs_options={code},\n" in text
 
 

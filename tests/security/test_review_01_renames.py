@@ -66,6 +66,7 @@ def test_rename_without_other_changes_stays_one_line(tmp_path: Path) -> None:
     out = renamed(tmp_path, {}).run("diff", "main").out
     assert out.splitlines()[1:] == [
         "1 dataset renamed",
+        "new reach: none",
         "",
         "→ exam: renamed from quiz  m/qa.yaml:3",
     ]

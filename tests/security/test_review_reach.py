@@ -51,11 +51,11 @@ CASES: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     ),
     "permissions": (
         "{type: csv, path: qa.csv}",
-        f"{INDEX}trust: [ours]\nhosts: [10.0.0.1]\npaths: [../secrets]\n",
+        f"{INDEX}trust: ['ours.m:f']\nhosts: [10.0.0.1]\npaths: [../secrets]\n",
         [
             {"kind": "permission", "name": "hosts: 10.0.0.1", "datasets": []},
             {"kind": "permission", "name": "paths: ../secrets", "datasets": []},
-            {"kind": "permission", "name": "trust: ours", "datasets": []},
+            {"kind": "permission", "name": "trust: ours.m:f", "datasets": []},
         ],
     ),
 }

@@ -37,24 +37,24 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_a_local_glob_returns_sorted_names(folder: Path, path: str, expected: list[str]) -> None:
-    found = expand(str(folder / path), FilesystemPool({}), no_archive, UNBOUNDED)
+    found = expand(str(folder / path), FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED)
     assert found == [str(folder / name) for name in expected]
 
 
 def test_a_url_with_a_query_is_not_a_glob() -> None:
     url = "https://host/[x]*.csv?a=b"
-    assert expand(url, FilesystemPool({}), no_archive, UNBOUNDED) == [url]
+    assert expand(url, FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED) == [url]
 
 
 def test_a_glob_that_matches_nothing_is_an_error(folder: Path) -> None:
     with pytest.raises(SourceError, match=r"\*\.tsv: no file matches"):
-        expand(str(folder / "*.tsv"), FilesystemPool({}), no_archive, UNBOUNDED)
+        expand(str(folder / "*.tsv"), FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED)
 
 
 def test_offline_a_remote_glob_has_its_last_expansion(s3: S3, tmp_path: Path) -> None:
     s3.bucket("bucket")
     names = [s3.put("bucket", name, b"x") for name in ("2.csv", "1.csv")]
-    cache, pool = Cache(tmp_path / "cache"), FilesystemPool({})
+    cache, pool = Cache(tmp_path / "cache"), FilesystemPool({}, UNBOUNDED)
     offline = SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
     with pytest.raises(OfflineError, match=r"s3://bucket/\*\.csv: not in the cache"):
         expand_or_recall(["s3://bucket/*.csv"], pool, offline)

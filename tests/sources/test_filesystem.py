@@ -6,11 +6,11 @@ import errno
 import importlib
 import traceback
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
 from registry.sources.filesystem import (
     causes,
@@ -18,7 +18,6 @@ from registry.sources.filesystem import (
     offline_error,
     open_location,
     option_errors,
-    read_secrets,
     source_errors,
     status_of,
 )
@@ -99,26 +98,6 @@ def test_invalid_options_are_a_source_error(error: Exception) -> None:
     assert caught.value is ours
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"a": 1}, {"a": 1}),
-        ({"a": {"env": "QA"}}, {"a": "secret"}),
-        ({"a": {"b": {"env": "QA"}}}, {"a": {"b": "secret"}}),
-        ({"a": {"env": "QA", "b": 1}}, {"a": {"env": "QA", "b": 1}}),
-    ],
-)
-def test_secrets_are_read_from_the_environment(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], expected: dict[str, Any]
-) -> None:
-    monkeypatch.setenv("QA", "secret")
-    assert read_secrets(options, location=URL) == expected
-    monkeypatch.delenv("QA")
-    if options != expected:
-        with pytest.raises(AccessError, match=r"a\.csv: the environment variable QA is not set"):
-            read_secrets(options, location=URL)
-
-
 def test_the_status_is_taken_from_the_error_or_its_causes() -> None:
     outer = OSError("x")
     outer.__cause__ = client_error(500)
@@ -134,9 +113,12 @@ def test_local_and_remote_locations_are_opened(tmp_path: Path, https: Https) -> 
     url = https.put("/a", b"abc")
     for location in (str(path), f"file://{path}", url):
         for part in (False, True):
-            with open_location(location, {}, part=part) as file:
+            with open_location(location, {}, UNBOUNDED, part=part) as file:
                 assert file.read(2) == b"ab"
-    with pytest.raises(SourceError, match="no such file"), open_location(f"{url}-none", {}) as file:
+    with (
+        pytest.raises(SourceError, match="no such file"),
+        open_location(f"{url}-none", {}, UNBOUNDED) as file,
+    ):
         file.read()
 
 

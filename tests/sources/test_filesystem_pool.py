@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.errors import AccessError
 from registry.sources.filesystem_pool import FilesystemPool
 
@@ -11,7 +12,7 @@ from registry.sources.filesystem_pool import FilesystemPool
 def test_a_file_system_is_created_once_with_its_secrets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pool = FilesystemPool({"key": {"env": "QA_KEY"}, "secret": "s"})
+    pool = FilesystemPool({"key": {"env": "QA_KEY"}, "secret": "s"}, UNBOUNDED)
     with pytest.raises(AccessError, match="the environment variable QA_KEY is not set"):
         pool.of("s3://b/x")
     monkeypatch.setenv("QA_KEY", "k")

@@ -24,7 +24,7 @@ from registry.sources.remote_files import (
 )
 from tests.conftest import Https
 
-POOL = FilesystemPool({})
+POOL = FilesystemPool({}, UNBOUNDED)
 LARGE = b"x" * (1 << 20)
 
 

@@ -6,6 +6,7 @@ two parsers read differently is refused, not interpreted.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -13,7 +14,18 @@ from typing import Any, NamedTuple
 from registry.base.locations import archive_of, is_local, protocol_of, public_location
 from registry.errors import ReachError
 
-__all__ = ["HUB", "S3", "Host", "address_fault", "host_of", "is_listed", "parse_host", "url_host"]
+__all__ = [
+    "HUB",
+    "S3",
+    "Host",
+    "address_fault",
+    "endpoint_of",
+    "host_of",
+    "is_listed",
+    "parse_host",
+    "server_of",
+    "url_host",
+]
 
 HUB = "huggingface.co"
 S3 = "s3.amazonaws.com"
@@ -24,7 +36,7 @@ _AUTHORITY = re.compile(
 # Clients also read `127.1`, `0x7f.1`, `2130706433` and `0177.0.0.1` as addresses.
 _NUMERIC = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)")
 _PORTS = {"http": 80, "https": 443}
-_WEB = ("http", "https")
+_PROVIDERS = {"s3": S3, "s3a": S3, "hf": HUB}
 
 
 class Host(NamedTuple):
@@ -88,22 +100,40 @@ def host_of(location: str, options: Mapping[str, Any] | None = None) -> str:
     Raises:
         ReachError: the URL does not name a host plainly.
     """
+    url = _server_url(location, options or {})
+    if url is None:
+        return ""
+    host = _plain_host(url, location)
+    usual = host.port == _PORTS.get(protocol_of(url))
+    return str(host._replace(port=None) if usual else host)
+
+
+def server_of(location: str, options: Mapping[str, Any]) -> Host | None:
+    """Return the host, with its port, that a location is read from; None for a file.
+
+    Raises:
+        ReachError: the URL does not name a host plainly.
+    """
+    url = _server_url(location, options)
+    return None if url is None else _plain_host(url, location)
+
+
+def _server_url(location: str, options: Mapping[str, Any]) -> str | None:
     location = archive_of(location)
     if is_local(location):
-        return ""
+        return None
     scheme = protocol_of(location)
-    endpoint = endpoint_of(options or {})
-    url = location if endpoint is None or scheme in _WEB else endpoint
-    if url is location and scheme in ("s3", "s3a"):
-        return S3
-    if url is location and scheme == "hf":
-        return HUB
+    if scheme in _PORTS:  # no option of HTTP names another server
+        return location
+    provider = f"https://{_PROVIDERS[scheme]}" if scheme in _PROVIDERS else location
+    return endpoint_of(options) or provider
+
+
+def _plain_host(url: str, location: str) -> Host:
     try:
-        host = url_host(url)
+        return url_host(url)
     except ReachError as error:
         raise ReachError(f"{public_location(location)}: {error}") from None
-    usual = host.port == _PORTS.get(url.partition("://")[0])
-    return str(host._replace(port=None) if usual else host)
 
 
 def endpoint_of(options: Mapping[str, Any]) -> str | None:
@@ -116,8 +146,12 @@ def endpoint_of(options: Mapping[str, Any]) -> str | None:
 
 def is_listed(host: Host, entries: Iterable[str]) -> bool:
     """Return whether a host is among the entries of an index; one without a port has all ports."""
-    listed = map(parse_host, entries)
-    return any(one.name == host.name and one.port in (None, host.port) for one in listed)
+    for entry in entries:
+        with contextlib.suppress(ReachError):  # a word that is no host lists none
+            listed = parse_host(entry)
+            if listed.name == host.name and listed.port in (None, host.port):
+                return True
+    return False
 
 
 def address_fault(name: str) -> str:

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
+from registry.base.digest import digest_of
 from registry.base.locations import archive_of, is_local, local_path, public_location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.samples.messages import ChatMessage, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
-from registry.sources.filesystem import (
-    filesystem,
-    read_secrets,
-    source_errors,
-)
+from registry.sources.filesystem import offline_error, source_errors
+from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.pins import SourceContext
 
 __all__ = ["Resolve", "local_resolver", "remote_resolver", "resolve_files", "resolver"]
 
@@ -58,8 +56,16 @@ def _resolve_local(value: str, *, folder: str, shown: str, boundary: Boundary) -
     return os.path.join(shown, value)
 
 
-def remote_resolver(location: str, options: Mapping[str, Any]) -> Resolve:
-    """Return the resolver for a dataset on a remote file system."""
+def remote_resolver(
+    location: str, pool: FilesystemPool, context: SourceContext | None = None
+) -> Resolve:
+    """Return the resolver for a dataset on a remote file system.
+
+    Args:
+        location: URL of the data file.
+        pool: Its file systems.
+        context: Remembers what was found, for when no request may be made; None remembers nothing.
+    """
     location = archive_of(location)
     folder = location.partition("?")[0].rpartition("/")[0]
     shown = public_location(location).removesuffix("?…").rpartition("/")[0]
@@ -69,21 +75,34 @@ def remote_resolver(location: str, options: Mapping[str, Any]) -> Resolve:
         if len(value) > _LONGEST_PATH or not _PATH_LIKE.fullmatch(value) or ".." in value:
             return value
         if value not in known:
-            with source_errors(location):
-                files = filesystem(location, read_secrets(options, location=location))
-                exists = files.exists(f"{folder}/{value}")
+            exists = _exists(f"{folder}/{value}", pool, context)
             known[value] = f"{shown}/{value}" if exists else value
         return known[value]
 
     return resolve
 
 
-def resolver(location: str, options: Mapping[str, Any]) -> Resolve:
-    """Return the resolver for a file that the user named."""
+def _exists(url: str, pool: FilesystemPool, context: SourceContext | None) -> bool:
+    """Return whether a remote file exists; offline, whether it did when it was last looked up."""
+    key = "" if context is None else digest_of({"exists": url, "options": dict(pool.options)})
+    if context is not None and context.offline:
+        found = context.cache.recall(key, "exists")
+        if found is None:
+            raise offline_error(url)
+        return bool(found["exists"])
+    with source_errors(url):
+        exists = bool(pool.of(url).exists(url))
+    if context is not None:
+        context.cache.remember(key, {"exists": exists})
+    return exists
+
+
+def resolver(location: str, pool: FilesystemPool) -> Resolve:
+    """Return the resolver for the file of a dataset that the user names in a call."""
     return (
         local_resolver(location, UNBOUNDED)
         if is_local(location)
-        else remote_resolver(location, options)
+        else remote_resolver(location, pool)
     )
 
 

@@ -15,6 +15,7 @@ from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns
 from registry.mapping.unread_columns import UnreadColumns
+from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
@@ -118,18 +119,20 @@ def compile_pipeline(
         mapper=mapper,
         columnar=columnar,
         transform=transform,
-        resolve=_remote_resolver(spec.sources[0]),
+        resolve=_remote_resolver(spec.sources[0], context),
         boundary=context.boundary,
         json_keys=json_keys,
         chunk_rows=limit or 1 if few else _CHUNK_ROWS,
     )
 
 
-def _remote_resolver(source: Source) -> Resolve | None:
+def _remote_resolver(source: Source, context: SourceContext) -> Resolve | None:
     # Names beside a local file are resolved when a sample is read, so that the cache contains no
     # path of this machine. A URL is the same everywhere, and can't be looked up again offline.
     base = source.base_location
-    return None if base is None or is_local(base) else remote_resolver(base, source.fs_options)
+    if base is None or is_local(base):
+        return None
+    return remote_resolver(base, FilesystemPool(source.fs_options, context.boundary), context)
 
 
 def lookup_rows(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Iterator[LookupRow]:

@@ -150,7 +150,7 @@ def _read(
             state = FileState.of(os.fstat(opened.fileno()))
             # One byte more than its size, as requesting MAX_BYTES would take longer than reading.
             data = opened.read(min(state.size, MAX_BYTES) + 1)
-            if len(data) > state.size:  # it grew, or is a file of the kernel, whose size is 0
+            if len(data) > state.size:  # it grew
                 data += opened.read(MAX_BYTES + 1 - len(data))
     except OSError as error:
         # Permissions can change without a change of state, so such a file is always read.

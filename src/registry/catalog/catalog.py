@@ -156,8 +156,12 @@ class Catalog(Mapping[str, DatasetSpec]):
         self.check_name(name)
         entries = list(self._with_ancestors(name))
         files = {entry.document.file for entry in entries}
-        files |= {layer.document.file for entry in entries if (layer := entry.defaults).document}
-        problems = [problem for problem in self.problems if problem.file in files]
+        indexes = {layer.document.file for entry in entries if (layer := entry.defaults).document}
+        problems = [
+            problem
+            for problem in self.problems
+            if problem.file in files or (problem.file in indexes and _is_about_defaults(problem))
+        ]
         parent = entries[-1].value.get("extends")
         if not problems and isinstance(parent, str) and parent not in self.entries:
             # It may be in a file, or a part of one, that can't be read.
@@ -282,6 +286,11 @@ class Catalog(Mapping[str, DatasetSpec]):
                 )
         problems = (*self.problems, *(problem.displayed(str) for problem in reader.problems))
         return replace(self, entries=reader.entries, problems=problems, content=None)
+
+
+def _is_about_defaults(problem: Problem) -> bool:
+    """Return whether the defaults of an index may be wrong because of a problem in it."""
+    return problem.path == "$" or problem.path.startswith("$.defaults")
 
 
 def valid_index(path: Path) -> Document:

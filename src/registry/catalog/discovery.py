@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import fnmatch
 import glob
 import hashlib
 import json
 import os
-import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,9 +14,13 @@ from msgspec import Struct
 
 from registry.base.file_state import ABSENT, INODE_MASK, FileState
 from registry.base.packages import PACKAGE, package_folders
-from registry.settings import INDEX_NAME, builtin_root
+from registry.catalog.globs import GlobLimitError, match_glob
+from registry.settings import INDEX_NAME, builtin_root, most_manifests
 
 __all__ = ["PACKAGE", "GlobMatches", "IndexFiles", "find_included", "list_files", "listing_digest"]
+
+_ENTRIES_PER_FILE = 5
+"""How many entries of folders a glob may list for each manifest that a catalog may have."""
 
 
 class GlobMatches(Struct, frozen=True):
@@ -30,6 +31,8 @@ class GlobMatches(Struct, frozen=True):
     names: Sequence[str]
     states: array[int]
     """Their states, flattened: an array of ints is hashed as one block of bytes."""
+    limit: str = ""
+    """Why they are not listed, if that takes too much work."""
 
     def __iter__(self) -> Iterator[tuple[Path, FileState]]:
         folder, numbers = Path(self.folder), iter(self.states)
@@ -84,19 +87,13 @@ def listing_digest(indexes: Iterable[IndexFiles]) -> str:
 def _glob(pattern: str, folder: Path) -> GlobMatches:
     """Return the matches of a glob, sorted by path, with their states."""
     parent, last = os.path.split(pattern)
-    if "\0" in pattern:  # no name contains NUL, and `os` raises for it
-        base, names = str(folder), list[str]()
-    elif glob.has_magic(parent) or not glob.has_magic(last) or last == "**":
-        base, names = str(folder), glob.glob(pattern, root_dir=folder, recursive=True)
-    else:
-        # The common case, the files of one folder, in half the time that `glob` takes. As in
-        # `glob`, only a pattern that starts with a dot matches hidden names.
-        base, names = str(folder / parent), []
-        not_hidden = "" if last.startswith(".") else r"(?!\.)"
-        matches = re.compile(not_hidden + fnmatch.translate(last)).match
-        with contextlib.suppress(OSError):
-            names = list(filter(matches, os.listdir(base)))
-    names.sort()
+    base = str(folder)
+    if "\0" not in pattern and last != "**" and glob.has_magic(last) and not glob.has_magic(parent):
+        base, pattern = str(folder / parent), last  # names of one folder are shorter
+    try:
+        names = match_glob(pattern, base, most=_ENTRIES_PER_FILE * most_manifests())
+    except GlobLimitError as error:
+        return GlobMatches(str(folder), (), array("q"), str(error))
     return GlobMatches(base, names, _states(base, names))
 
 

@@ -12,10 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.file_state import FileState
-from registry.catalog.discovery import IndexFiles, find_included
+from registry.catalog.discovery import GlobMatches, IndexFiles, find_included
 from registry.catalog.permissions import permissions_of
 from registry.errors import ManifestError, Problem
 from registry.manifest.merge import Entry, Layer, index_defaults
+from registry.settings import most_manifests
 from registry.yamldoc.reader import Document, ParsedText, Positions, json_path
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ __all__ = [
     "parse_file",
 ]
 
-_HIDING = frozenset({"unreadable-file", "yaml-syntax", "yaml-limit", "include-nothing"})
+_HIDING = frozenset(
+    {"unreadable-file", "yaml-syntax", "yaml-limit", "include-nothing", "include-limit"}
+)
 
 
 class ParsedFile(Struct, frozen=True):
@@ -125,6 +128,7 @@ class CatalogReader:
         if path in self.permissions:
             return
         self.permissions[path] = {}  # an included index may include this one
+        self._files_read.add(os.path.realpath(path))  # `*.yaml` beside it is not about itself
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
         if parsed.problems and not lenient:
@@ -146,10 +150,22 @@ class CatalogReader:
             if isinstance(found, str):
                 self.read_index(Path(found), lenient=True)
                 continue
+            limit = self._too_much(found)
+            if found is not None and limit:
+                self.problems.append(include_limit(document, number, limit))
+                continue
             for file, file_state in found or ():
                 self.read_manifest(file, file_state, path.parent, defaults)
             if patterns[number] and (found is None or not found.names):
                 self.problems.append(include_nothing(document, number))
+
+    def _too_much(self, found: GlobMatches | None) -> str:
+        """Return which limit the matches of a glob exceed; "" if none."""
+        if found is None or found.limit:
+            return found.limit if found else ""
+        files = len(self._files_read) + len(found.names)
+        most = most_manifests()
+        return f"the catalog has more than {most:,} manifests" if files > most else ""
 
     def read_manifest(self, path: Path, state: FileState, folder: Path, defaults: Layer) -> None:
         """Read a manifest of the index in `folder`, unless it was read by this or another path."""
@@ -204,6 +220,14 @@ def include_nothing(document: Document, number: int) -> LocatedProblem:
     message = f"'{document.value['include'][number]}' matches nothing"
     path = ("include", number)
     problem = document.problem(path, message, "check the spelling", rule="include-nothing")
+    return LocatedProblem(problem)
+
+
+def include_limit(document: Document, number: int, limit: str) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that takes too much work."""
+    message = f"'{document.value['include'][number]}' is not read: {limit}"
+    hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
+    problem = document.problem(("include", number), message, hint, rule="include-limit")
     return LocatedProblem(problem)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
 from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.diff.severity import SAME_SAMPLES
+from registry.diff.snapshots.packages import PACKAGE_KEY
 from registry.errors import AccessError, RegistryError
 from registry.load import find_cached, load, sample_warnings
 from registry.lockfile.pinned import PinnedSources, pin_sources
@@ -69,6 +70,12 @@ def _sample_change(
     if change.status != "added":
         datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
     try:
+        for label, dataset in datasets.items():
+            # Only the digest of the manifest that was pinned is known.
+            package = dataset.snapshot.snapshot.datasets[dataset.name].get(PACKAGE_KEY)
+            if package is not None and package.layer == "lock":
+                message = f"the {label} is pinned for another version of the package"
+                raise AccessError(f"{message} than the installed one")
         # Code is not run if only the change under review trusts it. Checked before any dataset is
         # opened, as opening one may import its mapper.
         for dataset in datasets.values():

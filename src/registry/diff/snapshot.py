@@ -209,7 +209,7 @@ class _Side:
             )
         for key, one in values.items():
             value = checkout.relative(one.value) if key.startswith(_KEYS_WITH_PATHS) else one.value
-            values[key] = replace(one, value=value, file=checkout.file_name(one.file))
+            values[key] = replace(one, value=value, file=contents.file_name(one.file))
         if name in self.packages:
             values[PACKAGE_KEY] = self.packages[name]
         return values

@@ -67,7 +67,7 @@ def headline(diff: CatalogDiff) -> str:
 def reach_remark(diff: CatalogDiff) -> str:
     """Return what follows the list of new reach: that it is empty, or that it may be incomplete."""
     none = "" if diff.reach else "none"
-    if not (diff.base_problems or diff.head_problems):
+    if diff.is_complete:
         return none
     return f"{none} (in what could be read)".strip()
 

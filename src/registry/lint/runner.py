@@ -10,6 +10,7 @@ from registry.base.gc import gc_paused
 from registry.catalog.catalog import Catalog, valid_index
 from registry.catalog.reader import may_hide_datasets
 from registry.errors import ManifestError, Problem
+from registry.lint.code_files import code_problems
 from registry.lint.data_files import data_patterns
 from registry.lint.layout_checks import layout_files
 from registry.lint.lock_checks import (
@@ -66,7 +67,8 @@ def check(
         selection = selection.with_error("stale-lock")
     lock = read_lock_content(lock_file_of(catalog.index))
     data = set() if data is None else data
-    found = [*catalog.problems, *lock.problems, *_dataset_problems(catalog, lock, data)]
+    found = [*catalog.problems, *lock.problems, *code_problems(catalog)]
+    found += _dataset_problems(catalog, lock, data)
     if not catalog.problems:  # a broken file may contain the dataset of a pin
         found += orphaned_pins(lock, catalog.entries)
     if any(rule in selection for rule in _LAYOUT_RULES):  # else no file is read again

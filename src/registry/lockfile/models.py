@@ -12,10 +12,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from registry.base.conversion import convert
-from registry.base.fs import write_atomic
-from registry.base.local_files import open_beside
-from registry.errors import LockError, ManifestError, Problem
-from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump
+from registry.errors import ManifestError, Problem
+from registry.lockfile.file import FIX, lock_error, read_bytes, write_text
+from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump, dump_conflicts
 from registry.manifest.models import Count, Text
 from registry.manifest.serialize import data_of, is_set
 from registry.yamldoc.reader import Document, parse_yaml
@@ -28,7 +27,6 @@ __all__ = [
     "lock_of",
     "lock_text",
     "parse_lock",
-    "read_bytes",
     "read_documents",
     "read_lock",
     "read_sides",
@@ -38,10 +36,7 @@ __all__ = [
 PIN_FORMAT = 1
 """Version of the computation of a pin's digests; a pin with another version is stale."""
 
-# Half a million pins. A larger file is not a lockfile and must not exhaust memory.
-_MAX_BYTES = 1 << 28
 _RELOCK = "take either side, or leave it, and run `registry lock`"
-_FIX = "fix it, or remove the file and run `registry lock`"
 
 # In Python's `re`, `$` alone also matches before a line break at the end.
 _END = r"$(?!\n)"
@@ -129,7 +124,7 @@ def read_documents(path: Path, *, shown_as: str | None = None) -> tuple[Document
 
 
 def read_sides(path: Path, *, shown_as: str | None = None) -> tuple[Lock, ...]:
-    """Read a lockfile to update it: both sides if it contains merge conflicts.
+    """Read a lockfile to update it: with merge conflicts ours, theirs, and the base if it is there.
 
     Raises:
         LockError: it is invalid, or one side is.
@@ -139,26 +134,7 @@ def read_sides(path: Path, *, shown_as: str | None = None) -> tuple[Lock, ...]:
         return ()
     text = _decode(data, file)
     sides = (text,) if conflict_line(text) is None else conflict_sides(text)
-    return tuple(lock_of(_documents(side, file)) for side in sides)
-
-
-def read_bytes(path: Path, *, shown_as: str | None = None) -> bytes | None:
-    """Read the bytes of a lockfile; None if the file does not exist.
-
-    Raises:
-        LockError: it can't be read, or is too large.
-    """
-    file = shown_as or str(path)
-    try:
-        with open_beside(path) as opened:
-            data = opened.read(_MAX_BYTES + 1)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _error([Problem(message=f"can't be read: {error.strerror}", file=file)]) from error
-    if len(data) > _MAX_BYTES:
-        raise _error([Problem(message=f"larger than {_MAX_BYTES >> 20} MiB", file=file)])
-    return data
+    return tuple(lock_of(_documents(side, file)) for side in sides if side is not None)
 
 
 def parse_lock(data: bytes, file: str) -> Lock:
@@ -174,7 +150,7 @@ def _decode(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _error([Problem(message="not UTF-8", file=file)]) from error
+        raise lock_error([Problem(message="not UTF-8", file=file)]) from error
 
 
 def lock_of(documents: Iterable[Document]) -> Lock:
@@ -197,7 +173,7 @@ def _documents(text: str, file: str) -> tuple[Document, ...]:
         problem = Problem(
             message="unresolved merge conflict", file=file, line=line, column=1, hint=_RELOCK
         )
-        raise _error([problem])
+        raise lock_error([problem])
     documents: list[Document] = []
     problems: list[Problem] = []
     # An empty text has no chunks, but is a document without the required keys.
@@ -212,10 +188,10 @@ def _documents(text: str, file: str) -> tuple[Document, ...]:
         for name in document.value["datasets"]:
             if name in seen:
                 message = f"duplicate dataset '{name}'"
-                problems.append(Problem(message=message, file=file, hint=_FIX))
+                problems.append(Problem(message=message, file=file, hint=FIX))
             seen.add(name)
     if problems:
-        raise _error(problems)
+        raise lock_error(problems)
     return tuple(documents)
 
 
@@ -231,20 +207,21 @@ def _validated(document: Document, *, is_first: bool) -> Document:
     return document
 
 
-def _error(problems: list[Problem]) -> LockError:
-    message = "\n".join(str(problem) for problem in problems)
-    return LockError(f"{message}\nThe lockfile is invalid: {_FIX}", problems=problems)
+def lock_text(
+    lock: Lock, conflicts: Mapping[str, tuple[Pin | None, Pin | None, Pin | None]] | None = None
+) -> str:
+    """Return the text of a lock; the same lock always gives the same text.
 
-
-def lock_text(lock: Lock) -> str:
-    """Return the text of a lock; the same lock always gives the same text."""
-    return dump({name: data_of(pin, keep=is_set) for name, pin in lock.pins.items()})
+    `conflicts` has the pins of ours, the base and theirs, to be written as git does.
+    """
+    marked = {
+        name: [None if pin is None else data_of(pin, keep=is_set) for pin in sides]
+        for name, sides in (conflicts or {}).items()
+    }
+    pins = {name: data_of(pin, keep=is_set) for name, pin in lock.pins.items()}
+    return dump_conflicts(pins, marked) if marked else dump(pins)
 
 
 def write_lock(path: Path, lock: Lock) -> None:
     """Write a lockfile atomically."""
-    text = lock_text(lock).encode()
-    try:
-        write_atomic(path, lambda file: file.write(text))
-    except OSError as error:
-        raise LockError(f"{path}: can't be written: {error.strerror}") from error
+    write_text(path, lock_text(lock))

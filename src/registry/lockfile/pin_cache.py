@@ -12,7 +12,8 @@ import msgspec
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.conversion import decode_json
 from registry.catalog.code_version import package_version_key
-from registry.lockfile.models import Pin, parse_lock, read_bytes
+from registry.lockfile.file import read_bytes
+from registry.lockfile.models import Pin, parse_lock
 
 __all__ = ["read_pin"]
 

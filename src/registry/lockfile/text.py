@@ -2,7 +2,8 @@
 
 Each dataset is a block whose first line alone is indented by two spaces. So a large file can be
 split without parsing it, branches that add datasets merge without conflicts unless the datasets
-are adjacent, and equal pins give equal bytes.
+are adjacent (no line-based merge can order two insertions at one place, whatever separates the
+blocks), and equal pins give equal bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["HEADER", "chunks", "conflict_line", "conflict_sides", "dump"]
+__all__ = ["HEADER", "chunks", "conflict_line", "conflict_sides", "dump", "dump_conflicts"]
 
 HEADER = """\
 # yaml-language-server: $schema=schemas/lock.schema.json
@@ -35,21 +36,42 @@ _CHUNK = 1 << 19
 
 def dump(datasets: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the text of a lockfile, with datasets sorted and keys in their given order."""
-    if not datasets:
+    return dump_conflicts(datasets, {})
+
+
+def dump_conflicts(
+    datasets: Mapping[str, Mapping[str, Any]],
+    conflicts: Mapping[str, Sequence[Mapping[str, Any] | None]],
+) -> str:
+    """Return the text of a lockfile with conflicts, as git marks them.
+
+    `conflicts` has the pins of ours, the base and theirs; None where the dataset has none.
+    """
+    if not datasets and not conflicts:
         return f"{HEADER}datasets: {{}}\n"
-    lines = [HEADER, "datasets:\n"]
-    for name in sorted(datasets):
-        lines.append(f"  {_quote(name)}:\n")
-        for key, value in datasets[name].items():
-            if key != "sources":
-                lines.append(f"    {key}: {_flow(value)}\n")
-                continue
-            lines.append("    sources:\n")
-            for source in value:
-                bullet = "-"
-                for source_key, item in source.items():
-                    lines.append(f"      {bullet} {source_key}: {_flow(item)}\n")
-                    bullet = " "
+    parts = [HEADER, "datasets:\n"]
+    for name in sorted({*datasets, *conflicts}):
+        if name in datasets:
+            parts.append(_block(name, datasets[name]))
+            continue
+        ours, base, theirs = (_block(name, pin) if pin else "" for pin in conflicts[name])
+        parts.append(f"<<<<<<< ours\n{ours}||||||| base\n{base}=======\n{theirs}>>>>>>> theirs\n")
+    return "".join(parts)
+
+
+def _block(name: str, pin: Mapping[str, Any]) -> str:
+    """Return the lines of one dataset."""
+    lines = [f"  {_quote(name)}:\n"]
+    for key, value in pin.items():
+        if key != "sources":
+            lines.append(f"    {key}: {_flow(value)}\n")
+            continue
+        lines.append("    sources:\n")
+        for source in value:
+            bullet = "-"
+            for source_key, item in source.items():
+                lines.append(f"      {bullet} {source_key}: {_flow(item)}\n")
+                bullet = " "
     return "".join(lines)
 
 
@@ -93,14 +115,20 @@ def conflict_line(text: str) -> int | None:
     return None if marker is None else text.count("\n", 0, marker.start()) + 1
 
 
-def conflict_sides(text: str) -> tuple[str, str]:
-    """Return the two sides, ours and theirs, of a text with merge conflicts."""
-    sides: tuple[list[str], list[str]] = ([], [])
-    current = {0, 1}
+def conflict_sides(text: str) -> tuple[str, str, str | None]:
+    """Return the sides of a text with merge conflicts: ours, theirs, and the base if it is there.
+
+    git writes the base with `merge.conflictStyle` diff3 or zdiff3.
+    """
+    sides: tuple[list[str], list[str], list[str]] = ([], [], [])
+    current, hunks, bases = {0, 1, 2}, 0, 0
     for line in text.splitlines(keepends=True):
         if re.match(_MARKER, line):
-            current = {"<": {0}, "|": set(), "=": {1}, ">": {0, 1}}[line[0]]
+            current = {"<": {0}, "|": {2}, "=": {1}, ">": {0, 1, 2}}[line[0]]
+            hunks += line[0] == "<"
+            bases += line[0] == "|"
             continue
         for side in current:
             sides[side].append(line)
-    return "".join(sides[0]), "".join(sides[1])
+    ours, theirs, base = map("".join, sides)
+    return ours, theirs, base if bases == hunks else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from registry.base.locations import (
     ARCHIVE_PROTOCOLS,
@@ -16,6 +16,9 @@ from registry.base.locations import (
     split_member,
 )
 from registry.base.packages import bad_package_path
+from registry.boundary.hosts import is_listed, url_host
+from registry.boundary.protocols import Violation, violations
+from registry.errors import ReachError
 from registry.manifest.merge import Merged
 from registry.manifest.source import is_commit
 from registry.manifest.source_models import source_model
@@ -26,7 +29,11 @@ __all__ = [
     "bad_location",
     "literal_secret",
     "plain_http",
+    "refused_option",
+    "refused_protocol",
     "secret_in_url",
+    "unlisted_host",
+    "unlisted_secret",
     "unpinned_revision",
 ]
 
@@ -41,7 +48,6 @@ _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _WEB = ("http", "https", "ftp")
 # fsspec writes `github://owner:repository@commit/path`, which looks like a password but is not.
 _NO_PASSWORD = ("github", "gist")
-_THIS_MACHINE = r"localhost|127(\.\d+){3}|::1"
 # URLs of files in a repository, with the revision as a group.
 _UNDER_REVISION = (
     r"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@(?P<revision>[^/]*))?/",
@@ -66,7 +72,7 @@ def literal_secret(merged: Merged) -> Iterator[Finding]:
 def secret_in_url(merged: Merged) -> Iterator[Finding]:
     """Report URLs of files that contain a password or a signature."""
     for path, location in _locations(merged.value):
-        if merged.layer(path).document is None:  # an argument of a call is in no file
+        if not _is_written(merged, path):
             continue
         named = next(filter(None, map(_secret_of, location.split("::"))), "")
         if named:
@@ -92,18 +98,75 @@ def bad_location(merged: Merged) -> Iterator[Finding]:
             yield Finding(place, "an archive, not a file of records", hint)
 
 
+def refused_protocol(merged: Merged) -> Iterator[Finding]:
+    """Report URLs with a protocol that manifests may not use."""
+    yield from _violations(merged, "refused-protocol")
+
+
+def refused_option(merged: Merged) -> Iterator[Finding]:
+    """Report options of file systems that manifests may not use."""
+    yield from _violations(merged, "refused-option")
+
+
+def unlisted_host(merged: Merged) -> Iterator[Finding]:
+    """Report hosts that need the word of the root index and don't have it."""
+    yield from _violations(merged, "unlisted-host")
+
+
+def unlisted_secret(merged: Merged) -> Iterator[Finding]:
+    """Report variables whose values would go to hosts that the root index doesn't map them to."""
+    yield from _violations(merged, "unlisted-secret")
+
+
+def _violations(merged: Merged, rule: str) -> Iterator[Finding]:
+    if merged.boundary.is_open:
+        return
+    for path, own, keys in _effective_sources(merged.value):
+        is_repository = source_model(keys).repository_of(keys) is not None
+        locations = [
+            (place, text)
+            for key in ("path", "data_files")
+            for place, text in _texts(keys.get(key), (key,))
+            # One mistake is one problem: `secret-in-url` reports these.
+            if not is_local(text)
+            and not (_is_written(merged, (*path, *place)) and _has_secret(text))
+        ]
+        options = keys.get("fs_options") or {}
+        found = (
+            _in_repository(locations)
+            if is_repository
+            else violations(locations, options, merged.boundary)
+        )
+        for one in found:
+            place = (*(path if one.path[0] in own else ("source",)), *one.path)
+            # A location in a call is the user's own word; what it would receive is not.
+            if one.rule == rule and (one.path[0] == "fs_options" or _is_written(merged, place)):
+                yield Finding(place, one.message, one.hint)
+
+
+def _in_repository(locations: list[tuple[DataPath, str]]) -> Iterator[Violation]:
+    """Yield the URLs among the files of a repository, which `datasets` would request by itself."""
+    for place, _ in locations:
+        hint = "name a file in it, or use the builder: `path: csv` with `data_files`"
+        yield Violation(
+            "refused-protocol", place, "a URL in place of a file of the repository", hint
+        )
+
+
 def plain_http(merged: Merged) -> Iterator[Finding]:
-    """Report URLs of files and services that use plain HTTP."""
+    """Report URLs of files and services that use plain HTTP, where the index allows it."""
+    listed = merged.boundary.hosts
     for path, text in (*_locations(merged.value), *_options(merged.value)):
         for part in text.split("::") if isinstance(text, str) else ():
             if protocol_of(part).lower() != "http":
                 continue
             try:
-                host = urlsplit(part).hostname
-            except ValueError:  # brackets around something other than an IPv6 address
+                host = url_host(part)
+            except ReachError:  # that is a problem of its own
                 continue
-            if host is not None and not re.fullmatch(_THIS_MACHINE, host):
-                yield Finding(path, f"plain HTTP to {host}", "use https://")
+            allowed = merged.boundary.is_open or is_listed(host, listed)
+            if allowed and not host.is_loopback:
+                yield Finding(path, f"plain HTTP to {host.name}", "use https://")
                 break
 
 
@@ -129,6 +192,15 @@ def unpinned_revision(merged: Merged) -> Iterator[Finding]:
 
 def _floating(revision: str | None) -> str:
     return f"the revision '{revision}' may move" if revision else "no revision"
+
+
+def _is_written(merged: Merged, path: DataPath) -> bool:
+    """Return whether a value is in a file; an argument of a call is in none."""
+    return merged.layer(path).document is not None
+
+
+def _has_secret(location: str) -> bool:
+    return any(map(_secret_of, location.split("::")))
 
 
 def _effective_sources(

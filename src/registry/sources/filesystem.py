@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 from collections.abc import Iterator, Mapping
+from traceback import format_exception_only
 from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 from urllib.parse import urlsplit
 
@@ -18,10 +18,14 @@ from registry.base.locations import (
     protocol_of,
     public_location,
 )
+from registry.boundary.boundary import Boundary
+from registry.boundary.protocols import check_location
+from registry.boundary.secrets import read_secrets, redact
 from registry.errors import (
     AccessError,
     MissingDependencyError,
     OfflineError,
+    ReachError,
     RegistryError,
     SourceError,
 )
@@ -40,7 +44,6 @@ __all__ = [
     "open_local",
     "open_location",
     "option_errors",
-    "read_secrets",
     "source_errors",
     "status_of",
 ]
@@ -78,44 +81,45 @@ _CONNECT_SECONDS = 30
 _READ_SECONDS = 60
 
 
-def read_secrets(options: Mapping[str, Any], *, location: str) -> dict[str, Any]:
-    """Return options with every `{env: NAME}` replaced by that variable's value.
+def filesystem(
+    location: str, options: Mapping[str, Any], boundary: Boundary
+) -> fsspec.AbstractFileSystem:
+    """Return the file system of a remote location.
+
+    Args:
+        location: A URL.
+        options: Passed to the class of the file system, with the values of `{env: NAME}`.
+        boundary: What it may reach.
 
     Raises:
+        ReachError: the boundary excludes the location or an option.
         AccessError: a variable is not set.
     """
-    return {key: _read_secret(item, location) for key, item in options.items()}
-
-
-def _read_secret(value: Any, location: str) -> Any:
-    if isinstance(value, dict) and set(value) == {"env"}:
-        name = value["env"]
-        if name not in os.environ:
-            shown = public_location(location)
-            raise AccessError(f"{shown}: the environment variable {name} is not set")
-        return os.environ[name]
-    if isinstance(value, dict):
-        return {key: _read_secret(item, location) for key, item in value.items()}
-    return value
-
-
-def filesystem(location: str, options: Mapping[str, Any]) -> fsspec.AbstractFileSystem:
-    """Return the file system of a remote location; `options` are passed to its class."""
+    check_location(location, options, boundary)
     import fsspec
 
     protocol = protocol_of(location)
-    # fsspec would answer from an old listing.
-    defaults: dict[str, Any] = {"use_listings_cache": False} if protocol in _IN_PARTS else {}
+    given = read_secrets(options, location=location)
     with option_errors(location):
         if protocol in ("http", "https"):
-            import aiohttp
+            given = _http_options(given, boundary)
+        # fsspec would answer from an old listing.
+        fresh: dict[str, Any] = {"use_listings_cache": False} if protocol in _IN_PARTS else {}
+        return fsspec.filesystem(protocol, skip_instance_cache=True, **{**fresh, **given})
 
-            # Limits silence, not the transfer: aiohttp's default is five minutes for all of it.
-            timeout = aiohttp.ClientTimeout(
-                total=None, sock_connect=_CONNECT_SECONDS, sock_read=_READ_SECONDS
-            )
-            defaults["client_kwargs"] = {"timeout": timeout}
-        return fsspec.filesystem(protocol, skip_instance_cache=True, **{**defaults, **options})
+
+def _http_options(options: Mapping[str, Any], boundary: Boundary) -> dict[str, Any]:
+    import aiohttp
+
+    from registry.boundary.http_client import client_opener  # aiohttp is slow to import
+
+    # Limits silence, not the transfer: aiohttp's default is five minutes for all of it.
+    timeout = aiohttp.ClientTimeout(
+        total=None, sock_connect=_CONNECT_SECONDS, sock_read=_READ_SECONDS
+    )
+    client = {"timeout": timeout, **(options.get("client_kwargs") or {})}
+    opener = {"get_client": client_opener(options, boundary)}
+    return {**opener, **options, "client_kwargs": client}
 
 
 @contextlib.contextmanager
@@ -137,22 +141,23 @@ def option_errors(location: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_location(
-    location: str, options: Mapping[str, Any], *, part: bool = False
+    location: str, options: Mapping[str, Any], boundary: Boundary, *, part: bool = False
 ) -> Iterator[IO[bytes]]:
     """Open a location for reading bytes.
 
     Args:
         location: Path or URL.
         options: Options of the file system.
+        boundary: What may be reached.
         part: Only the start of the file will be read, so request little at a time.
     """
     with source_errors(location):
         if is_local(location):
             file = cast("IO[bytes]", open(local_path(location), "rb"))  # noqa: SIM115
         else:
-            given = read_secrets(options, location=location) if part else options
             how = _IN_PARTS.get(protocol_of(location), {}) if part else {}
-            file = cast("IO[bytes]", filesystem(location, given).open(location, "rb", **how))
+            files = filesystem(location, options, boundary)
+            file = cast("IO[bytes]", files.open(location, "rb", **how))
         with file:
             yield file
 
@@ -169,6 +174,10 @@ def source_errors(location: str) -> Iterator[None]:
     """Translate the errors of a file system to a SourceError that names the location."""
     try:
         yield
+    except ReachError as error:
+        if str(error).startswith(public_location(location)):
+            raise
+        raise ReachError(f"{public_location(location)}: {error}") from None
     except RegistryError:
         raise
     except ImportError as error:
@@ -197,12 +206,19 @@ def _error_types(location: str) -> tuple[type[Exception], ...]:
 
 
 def _raise_as(ours: SourceError, error: BaseException, location: str) -> NoReturn:
-    # Errors of file systems contain the URL: a traceback must not show its secrets.
-    raise ours from (None if has_secret(location) else error)
+    # Errors of file systems contain the URL, and may contain what a client was given: a traceback
+    # must not show its secrets.
+    texts = "".join("".join(format_exception_only(link)) for link in causes(error))
+    is_public = not has_secret(location) and redact(texts) == texts
+    raise ours from (error if is_public else None)
 
 
 def _translated(error: BaseException, location: str) -> SourceError:
     shown = public_location(location)
+    # File systems take a refusal for a missing file.
+    refusal = next((link for link in causes(error) if isinstance(link, ReachError)), None)
+    if refusal is not None:
+        return ReachError(f"{shown}: {refusal}")
     status = status_of(error)
     if any(type(link).__name__ in _CREDENTIAL_ERRORS for link in causes(error)):
         return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
@@ -265,4 +281,4 @@ def _redacted(error: BaseException, location: str) -> str:
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     query = urlsplit(location).query if not is_local(location) else ""
     text = text.replace(location, public_location(location))
-    return text.replace(query, "…") if query else text
+    return redact(text.replace(query, "…") if query else text)

@@ -41,7 +41,7 @@ __all__ = ["fetch_files", "open_files"]
 
 def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceBytes]:
     """Return files opened at their location, without the cache; for the loaders."""
-    pool = FilesystemPool(options)
+    pool = FilesystemPool(options, UNBOUNDED)
     return [
         SourceBytes(public_location(location), _opener(location, options))
         for path in paths
@@ -58,7 +58,7 @@ def fetch_files(
         OfflineError: a file is not in the blobs.
         SourceError: a file can't be downloaded, or has changed since it was pinned.
     """
-    pool = FilesystemPool(options)
+    pool = FilesystemPool(options, context.boundary)
     # The bytes of an archive are hashed once, not for each of its members.
     stored = {archive_of(file.location): file for file in pinned.files}
     fetched = {
@@ -87,7 +87,8 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
     if not file.sha256:  # from a probe: only its start is read, at its location
         if context.offline:
             raise offline_error(file.location)
-        return SourceBytes(name, partial(open_location, file.location, pool.options, part=True))
+        start = partial(open_location, file.location, pool.options, pool.boundary, part=True)
+        return SourceBytes(name, start)
     path = context.cache.blob(file.sha256)
     if not _has_digest(path, file):
         if context.offline:
@@ -101,21 +102,21 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
 
 def _opener(location: str, options: Mapping[str, Any]) -> OpenArchive:
     if split_member(location) is None:
-        return partial(open_location, location, options)
+        return partial(open_location, location, options, UNBOUNDED)
     return partial(open_member, location, _open_seekable(archive_of(location), options))
 
 
 def _open_seekable(location: str, options: Mapping[str, Any]) -> OpenArchive:
     """Return how to open an archive; a remote one is copied, as its server may not seek."""
     if is_local(location):
-        return partial(open_location, location, options)
+        return partial(open_location, location, options, UNBOUNDED)
     return partial(_open_copy, location, options)
 
 
 @contextlib.contextmanager
 def _open_copy(location: str, options: Mapping[str, Any]) -> Iterator[IO[bytes]]:
     with tempfile.TemporaryFile() as copy:
-        with open_location(location, options) as remote:
+        with open_location(location, options, UNBOUNDED) as remote:
             shutil.copyfileobj(remote, copy)
         copy.seek(0)
         yield copy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_result
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +21,7 @@ from registry.errors import (
     SourceError,
 )
 from registry.load import SourceContext, load, open_cached, remember_pinned
+from registry.lockfile.merge import Sides, choose
 from registry.lockfile.models import Lock, Pin
 from registry.lockfile.pinned import PinnedSources
 from registry.lockfile.spec_digest import spec_digest
@@ -56,6 +58,8 @@ class LockResult:
     """The pin to write: if pinning failed, the old one, if any."""
     change: str = ""
     """What moved: `c30699e → 1f2e3d4, 14,042 samples, 3 changed`."""
+    note: str = ""
+    """How a merge conflict was resolved."""
     stale: bool = False
     """Whether the pin is for an older manifest."""
     error: RegistryError | None = None
@@ -73,6 +77,7 @@ class LockResult:
             "status": self.status,
             "samples": None if self.pin is None else self.pin.samples,
             "change": self.change or None,
+            "merge": self.note or None,
             "stale": self.stale,
             "error": error and {"type": type(error).__name__, "message": str(error)},
             "warnings": [warning.to_dict() for warning in self.warnings],
@@ -87,14 +92,27 @@ class LockRequest:
     catalog: Catalog
     cache: Cache
     old: Sequence[Lock] = ()
-    """The present lock: two during a merge conflict, none without a file."""
+    """The present lock; during a merge conflict ours, theirs and maybe the base; or no lock."""
     upgrade: Collection[str] = ()
     """Datasets whose sources are looked up again although they are pinned."""
     offline: bool = False
 
-    def pins(self, name: str) -> Iterator[Pin]:
-        """Yield the present pins of a dataset."""
-        return (lock.pins[name] for lock in self.old if name in lock.pins)
+    def sides(self, name: str) -> Sides:
+        """Return the present pin of a dataset, on both sides of a merge conflict."""
+        pins = [lock.pins.get(name) for lock in self.old] or [None]
+        return Sides(
+            ours=pins[0],
+            theirs=pins[min(1, len(pins) - 1)],
+            base=pins[-1],
+            has_base=len(pins) == 3,
+        )
+
+    @property
+    def conflicting(self) -> list[str]:
+        """The datasets whose pins differ in a merge conflict."""
+        names = {name for lock in self.old for name in lock.pins}
+        sides = {name: self.sides(name) for name in names}
+        return sorted(name for name, one in sides.items() if one.ours != one.theirs)
 
 
 def lock_datasets(
@@ -113,32 +131,36 @@ def new_lock(old: Sequence[Lock], results: Iterable[LockResult], names: Collecti
 
 
 def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
-    old = next(request.pins(name), None)
+    sides = request.sides(name)
     try:
         spec = request.catalog[name]
     except ManifestError as error:
-        return LockResult(name=name, status="failed", pin=old, error=error)
+        return LockResult(name=name, status="failed", pin=sides.ours or sides.theirs, error=error)
     digest = spec_digest(spec)
-    # After a merge conflict, the side that fits the merged manifest.
-    old = next((pin for pin in request.pins(name) if pin.agrees(digest)), old)
-    agrees = old is not None and old.agrees(digest)
-    if old is not None and old.agrees(digest) and name not in request.upgrade:
-        # Only what is cached: `lock --check` builds.
+    choice = choose(sides, lambda pin: pin.agrees(digest))
+    old = choice.pin
+    agrees = old is not None and old.agrees(digest) and not choice.is_open
+    upgrade = name in request.upgrade or (choice.is_open and sides.have_other_sources)
+    if old is not None and agrees and not upgrade:
+        # Only with what is cached: `lock --check` builds.
         check = check_pin(spec, old, request.catalog, request.cache, build=False, report=report)
-        status: LockStatus = "broken" if check.differences else "kept"
-        return LockResult(name=name, status=status, pin=old, differences=tuple(check.differences))
+        found = tuple(check.differences)
+        status: LockStatus = "broken" if found else "kept"
+        return LockResult(name=name, status=status, pin=old, note=choice.note, differences=found)
     try:
         with request.catalog.locating(name):
-            return _repin(spec, old, request, report)
+            result = _repin(spec, old, request, report, upgrade=upgrade)
+        return replace_result(result, note=choice.note)
     except RegistryError as error:
         reached = not isinstance(error, SourceError) or isinstance(error, _NOT_UNREACHABLE)
         status = "failed" if reached or not spec.is_remote else "unreachable"
         return LockResult(name=name, status=status, pin=old, stale=not agrees, error=error)
 
 
-def _repin(spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report) -> LockResult:
+def _repin(
+    spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report, *, upgrade: bool
+) -> LockResult:
     """Pin a dataset; without an upgrade, its sources keep the versions of the old pin."""
-    upgrade = spec.name in request.upgrade
     old_sources = None
     if old is not None:
         old_sources = PinnedSources(

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from registry.base.threads import ReportNamed, run_jobs
 from registry.build.expectations import QualityWarning, quality_warnings
-from registry.errors import RegistryError
-from registry.load import load
+from registry.errors import RegistryError, ReviewError
+from registry.load import load, samples_digest
 
 if TYPE_CHECKING:
     from registry.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.pinned import SourcePinner
     from registry.progress import Report
+    from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = ["SyncResult", "sync"]
 
@@ -56,12 +57,14 @@ def sync(
     jobs: int,
     offline: bool = False,
     refresh: bool = False,
+    expected: Mapping[str, tuple[int, str]] | None = None,
     report: ReportNamed,
 ) -> Iterator[SyncResult]:
     """Build what is not cached, `jobs` datasets at a time; yield each result when ready.
 
     A dataset that fails does not stop the others. `pin_sources` returns the pinned sources of
-    each dataset; without it all sources are looked up.
+    each dataset; without it all sources are looked up. `expected` has the number and the digest of
+    the samples that a dataset must have, as `samples_digest` returns them.
     """
 
     def build(name: str, report: Report) -> SyncResult:
@@ -81,6 +84,8 @@ def sync(
                     lock=lock,
                     report=report,
                 )
+            if expected is not None and name in expected:
+                _check_samples(name, opened.dataset, expected[name])
         except RegistryError as error:
             seconds = time.perf_counter() - start
             return SyncResult(name=name, status="failed", seconds=seconds, error=error)
@@ -94,3 +99,13 @@ def sync(
         )
 
     return run_jobs(names, build, jobs=jobs, report=report)
+
+
+def _check_samples(name: str, dataset: ArrowDataset, expected: tuple[int, str]) -> None:
+    found = samples_digest(dataset)
+    if found != expected:
+        raise ReviewError(
+            f"{name}: its samples are not the reviewed ones: reviewed {expected[0]:,},"
+            f" {expected[1]}, found {found[0]:,}, {found[1]} (its source or its mapping code has"
+            f" changed since; `registry lock {name}` before a review pins them)"
+        )

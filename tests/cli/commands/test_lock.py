@@ -277,7 +277,9 @@ def test_merge_conflict_is_resolved_to_the_side_that_fits_the_manifest(own: Cata
         result = own.run(*arguments)
         assert result.code == 1
         assert "unresolved merge conflict" in result.err[0]
-    assert own.lock() == Invocation(0, ["datasets.lock: 2 of 2 datasets pinned"], [])
+    note = "qa-one: merge conflict: took the pin of theirs, which fits the manifest"
+    last = "datasets.lock: 2 of 2 datasets pinned"
+    assert own.lock() == Invocation(0, [note, last], [])
     assert own.path.read_text(encoding="utf-8") == theirs
 
 

@@ -16,6 +16,7 @@ from registry.manifest.resolve import resolve
 from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 from tests.cli.invocation import Run, write
+from tests.conftest import permit
 
 DEMO = ("demo-chat", "demo-mcq", "demo-mcq-small")
 
@@ -169,6 +170,7 @@ def test_call_names_features_that_no_loader_has(run: Run, own: Path) -> None:
 def test_call_reads_secrets_from_the_environment(run: Run, own: Path) -> None:
     source = "{type: csv, path: s3://b/x.csv, fs_options: {key: {env: QA_KEY}, anon: false}}"
     write(own, "d", f"datasets:\n  d: {{source: {source}}}\n")
+    permit(own, secrets={"QA_KEY": ["s3.amazonaws.com"]})
     out = run("show", "d", "--call").out
     assert "fs_options={'key': __import__('os').environ['QA_KEY'], 'anon': False}" in out
 

@@ -31,7 +31,7 @@ def run(run: Run) -> Run:
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Create an empty catalog in the current folder."""
     (tmp_path / "m").mkdir()
-    write(tmp_path, "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\n")
+    write(tmp_path, "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\nhosts: [example.org]\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -56,7 +56,7 @@ datasets:
     source:
       type: csv
       path: http://example.org/qa.csv
-      fs_options: {client_kwargs: {password: hush}}
+      fs_options: {headers: {token: hush}}
     fields:
       input: {from: q, do: [{regex: "("}]}
   chat:
@@ -75,7 +75,7 @@ TEN_FOUND = [
     (9, 5, "error", "unknown-parent", "$.datasets.mmlu-small.extends", "no dataset 'mmul' (similar names: mmlu)"),
     (11, 3, "warning", "missing-description", "$.datasets.qa.description", "no description (add one plain sentence)"),
     (15, 7, "warning", "plain-http", "$.datasets.qa.source.path", "plain HTTP to example.org (use https://)"),
-    (16, 36, "error", "literal-secret", "$.datasets.qa.source.fs_options.client_kwargs.password", "a literal secret in 'password' (name an environment variable: `{env: NAME}`)"),
+    (16, 30, "error", "literal-secret", "$.datasets.qa.source.fs_options.headers.token", "a literal secret in 'token' (name an environment variable: `{env: NAME}`)"),
     (18, 7, "error", "bad-expression", "$.datasets.qa.fields.input", "operation regex: not a regular expression: missing ), unterminated subpattern at position 0"),
     (24, 7, "error", "secret-in-url", "$.datasets.chat.source.path", "a secret in the URL: 'X-Amz-Signature' (pass it at run time: `get_dataset(name, source=URL)`, or put it in fs_options)"),
     (25, 5, "error", "seed-without-shuffle", "$.datasets.chat.seed", "`seed` without `shuffle` does nothing (add `shuffle: true`)"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 from registry.base.locations import is_local, local_path
+from registry.base.names import name_fault
 from registry.boundary.paths import allow_location
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
@@ -28,8 +28,6 @@ from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
 
 __all__ = ["command"]
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 @click.command(
@@ -111,8 +109,7 @@ def _warn_outside(paths: Sequence[str], catalog: Catalog) -> None:
 
 def _target(catalog: Catalog, name: str) -> Path:
     """Return the file to write: one that an `include` of the index matches."""
-    if not _NAME.fullmatch(name):
-        hint = "use lower-case letters, digits, '.', '-' and '_'"
+    if hint := name_fault(name):
         raise click.UsageError(f"'{name}' is not a valid dataset name ({hint})")
     if name in catalog.entries:
         where = catalog.entries[name].document.file

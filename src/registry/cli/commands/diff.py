@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -13,6 +14,8 @@ from registry.cli.output import print_line
 from registry.cli.streams import unescaped
 from registry.diff.compare import compare
 from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
+from registry.diff.review.snapshots import reviewed_state
+from registry.diff.review.state import write_state
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
 from registry.diff.summary import abbreviate
@@ -76,6 +79,12 @@ def _parse_classes(
     help="Exit with 1 only for changes of these classes, separated by commas:"
     f" {', '.join(POLICY_CLASSES)}.",
 )
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the reviewed state, which `registry sync --reviewed FILE` accepts alone.",
+)
 @options.as_json
 @options.offline
 @options.root
@@ -86,6 +95,7 @@ def command(
     examples: int,
     form: str,
     classes: frozenset[str] | None,
+    out: Path | None,
     as_json: bool,
     offline: bool | None,
     root: str | None,
@@ -109,6 +119,7 @@ def command(
         with open_snapshots(base, head, settings.index) as (old, new):
             keys = compare(old.snapshot, new.snapshot)
             diff = with_samples(keys, old, new, sampling)
+            state = None if out is None else reviewed_state(old, new, sampling.cache)
     except RevisionError as error:
         print_line(f"error: {error}", err=True)
         return UNREADABLE
@@ -118,7 +129,13 @@ def command(
     for line in FORMATS["json" if as_json else form](diff, terminal):
         print(line, file=out)
     if not diff.is_complete:
+        if out is not None:
+            text = f"{out} is not written, as the diff is incomplete: see the problems above"
+            print(f"error: {text}", file=sys.stderr)
         return UNREADABLE
+    if out is not None and state is not None:
+        written = write_state(out, state)
+        print(f"wrote the reviewed state {written.digest} to {out}", file=sys.stderr)
     if classes is None:
         return CLEAN if diff.is_clean else PROBLEMS
     found = violations(diff, classes)

@@ -14,7 +14,9 @@ from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, count_text
-from registry.lockfile.models import Lock, read_lock, read_sides, write_lock
+from registry.lockfile.file import read_bytes, write_text
+from registry.lockfile.merge import merge_locks
+from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
 from registry.workflows.lock_check import check_lock, is_as_written
 from registry.workflows.pin_check import Difference, summary_of
@@ -42,6 +44,14 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
     " NAMES, else of all datasets.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the lock is stale.")
+@click.option(
+    "--merge",
+    "merged",
+    nargs=3,
+    type=click.Path(path_type=Path),
+    metavar="BASE OURS THEIRS",
+    help="Merge three lockfiles into OURS, as a merge driver of git: --merge %O %A %B.",
+)
 @options.jobs
 @options.offline
 @options.as_json
@@ -50,6 +60,7 @@ def command(
     names: tuple[str, ...],
     upgrades: tuple[str, ...],
     check: bool,
+    merged: tuple[Path, Path, Path] | None,
     jobs: int,
     offline: bool | None,
     as_json: bool,
@@ -57,10 +68,15 @@ def command(
 ) -> int:
     """Pin the sources of all datasets, or of NAMES, in datasets.lock.
 
-    Pins of unchanged manifests are not changed. The exit code is 1 if a dataset could not be
-    pinned. A dataset whose server can't be reached is only counted, unless it is one of NAMES or
-    was pinned for an older manifest.
+    Pins of unchanged manifests are not changed; merge conflicts are resolved. The exit code is 1
+    if a dataset could not be pinned, or a pin does not hold any more, as its files have other
+    bytes. A dataset whose server can't be reached is only counted, unless it is one of NAMES or was
+    pinned for an older manifest.
     """
+    if merged is not None:
+        if names or upgrades or check:
+            raise click.UsageError("--merge takes no other arguments than its three files")
+        return _merge(*merged)
     catalog, cache, settings = options.open_catalog(root, offline=offline)
     single = [name for name in upgrades if name != _ALL]
     for name in (*names, *single):
@@ -70,8 +86,8 @@ def command(
     if settings.index.parent == Path(registry.__file__).parent:
         hint = "create a datasets.yaml with `version: 1` and `include: [package:registry]`"
         raise LockError(f"the built-in catalog is read-only ({hint})")
-    named = tuple(dict.fromkeys((*names, *single)))
     path = settings.lock_file
+    named = tuple(dict.fromkeys((*names, *single)))
     request = LockRequest(
         catalog=catalog,
         cache=cache,
@@ -80,7 +96,10 @@ def command(
         offline=settings.offline,
     )
     with bars(as_json=as_json) as report:
-        run = lock_datasets(named or tuple(catalog), request, jobs=jobs, report=report)
+        # A conflict is resolved completely, as half a lockfile is none.
+        also = [name for name in request.conflicting if named and name in catalog]
+        chosen = tuple(dict.fromkeys((*named, *also))) or tuple(catalog)
+        run = lock_datasets(chosen, request, jobs=jobs, report=report)
         results = sorted(run, key=lambda one: one.name)
     # A file that can't be read may define the datasets that seem to be gone: keep their pins.
     stray = options.print_stray_problems(catalog)
@@ -121,6 +140,8 @@ def _print(
     path: str,
 ) -> None:
     for one in results:
+        if one.note:
+            print(f"{one.name}: merge conflict: {one.note}")
         if one.status in _VERBS and one.pin is not None:
             print_line(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
         elif one.status == "moved":
@@ -147,6 +168,21 @@ def _print(
         if names:
             counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
     print_line(f"{path}: {', '.join(counts)}")
+
+
+def _merge(base: Path, ours: Path, theirs: Path) -> int:
+    """Merge lockfiles into `ours`; what both sides changed is marked there, as git does."""
+    # git gives an empty file where a side has none.
+    data = {path: read_bytes(path) for path in (base, ours, theirs)}
+    locks = [parse_lock(text, str(path)) if text else Lock() for path, text in data.items()]
+    lock, conflicts = merge_locks(*locks)
+    marked = {name: (one.ours, one.base, one.theirs) for name, one in conflicts.items()}
+    write_text(ours, lock_text(lock, marked))
+    for name in conflicts:
+        print_error(
+            name, "both sides changed its pin (`registry lock` pins what fits the manifest)"
+        )
+    return PROBLEMS if conflicts else CLEAN
 
 
 def _check(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
+from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import (
     print_error,
@@ -18,8 +21,18 @@ from registry.cli.output import (
     size_text,
 )
 from registry.cli.progress_bars import bars
-from registry.errors import count_text
+from registry.diff.review.state import (
+    ReviewedSide,
+    differences,
+    has_fixed_bytes,
+    read_state,
+    side_of,
+)
+from registry.errors import ManifestError, count_text
+from registry.lockfile.models import Lock, read_lock
+from registry.settings import Settings
 from registry.workflows.sync import SyncResult, sync
+from registry.yamldoc.reader import read_yaml
 
 __all__ = ["command"]
 
@@ -28,7 +41,8 @@ _STATUSES = ("built", "cached", "failed")
 
 @click.command(
     "sync",
-    epilog="\b\nExample: registry sync demo-mcq\nregistry sync --tag demo",
+    epilog="\b\nExample: registry sync demo-mcq\nregistry sync --tag demo\n"
+    "registry sync --reviewed review.json",
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @options.tags
@@ -37,6 +51,12 @@ _STATUSES = ("built", "cached", "failed")
 @options.locked
 @options.frozen
 @click.option("--refresh", is_flag=True, help="Look up the sources again and rebuild.")
+@click.option(
+    "--reviewed",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Build only what `registry diff --out FILE` saw: refuse any other manifest, pin or bytes.",
+)
 @options.as_json
 @options.root
 def command(
@@ -47,6 +67,7 @@ def command(
     locked: bool | None,
     frozen: bool | None,
     refresh: bool,
+    reviewed: Path | None,
     as_json: bool,
     root: str | None,
 ) -> int:
@@ -59,6 +80,9 @@ def command(
         root, offline=offline, locked=locked, frozen=frozen
     )
     chosen = options.choose(catalog, names, tags)
+    state = None if reviewed is None else read_state(reviewed).head
+    if state is not None and _refused(catalog, settings, state, chosen, is_all=not (names or tags)):
+        return PROBLEMS
     cache.prune()
     stray = not names and options.print_stray_problems(catalog)
     with bars(as_json=as_json) as report:
@@ -70,6 +94,7 @@ def command(
             jobs=jobs,
             offline=settings.offline,
             refresh=refresh,
+            expected=_expected(state),
             report=report,
         )
         results = []
@@ -83,6 +108,45 @@ def command(
     else:
         _print_table(results)
     return PROBLEMS if stray or any(result.error for result in results) else CLEAN
+
+
+def _expected(state: ReviewedSide | None) -> dict[str, tuple[int, str]]:
+    """Return the reviewed samples of the datasets whose samples were known."""
+    found = {} if state is None else {name: one.samples for name, one in state.datasets.items()}
+    return {name: (one.number, one.ordered) for name, one in found.items() if one is not None}
+
+
+def _refused(
+    catalog: Catalog,
+    settings: Settings,
+    state: ReviewedSide,
+    chosen: Sequence[str],
+    *,
+    is_all: bool,
+) -> bool:
+    """Print what is not as reviewed; return whether anything is."""
+    index = read_yaml(settings.index, shown_as=display_path(settings.index)).value
+    lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file)) or Lock()
+    specs = {}
+    for name in chosen:
+        with contextlib.suppress(ManifestError):  # it differs: what was reviewed could be read
+            specs[name] = catalog[name]
+    current = side_of(specs, lock, index, catalog.boundary)
+    found = differences(state, current, None if is_all else chosen)
+    for name, what in found.items():
+        print_error(name or "the index", f"not as reviewed: {what}")
+    unknown = [
+        name
+        for name in sorted(specs.keys() - found.keys())
+        if state.datasets[name].samples is None
+        and not has_fixed_bytes(specs[name], lock.pins.get(name))
+    ]
+    for name in unknown:
+        hint = f"`registry lock {name}` pins it, `diff --build --out FILE` compares its samples"
+        print_error(name, f"was reviewed without its samples, which may be any ({hint})")
+    if found or unknown:
+        print("nothing was built; review again: `registry diff --out FILE`", file=sys.stderr)
+    return bool(found or unknown)
 
 
 def _print_table(results: Sequence[SyncResult]) -> None:

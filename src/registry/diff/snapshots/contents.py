@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
+from registry.base.packages import PACKAGE
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog, valid_index
@@ -25,10 +26,10 @@ from registry.lockfile.models import Lock, lock_of, read_documents
 from registry.lockfile.provenance import pin_provenance
 from registry.manifest.models import DatasetSpec
 from registry.manifest.provenance import Origin
-from registry.settings import Settings, lock_file_of
+from registry.settings import Settings, builtin_root, lock_file_of
 from registry.yamldoc.reader import Document
 
-__all__ = ["Contents", "read_contents"]
+__all__ = ["Contents", "package_of", "read_contents"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,20 @@ class Contents:
     """Dataset → local file, by its path relative to the catalog's folder → digest."""
     forbidden: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Dataset → local paths that it may not read."""
+
+    def file_name(self, path: str) -> str:
+        """Return the name of a file in reports: relative to the top, or in a package."""
+        full = os.path.abspath(path) if path else ""
+        for index in self.catalog.indexes[1:] if self.catalog else ():
+            if full.startswith(f"{index.parent}{os.sep}"):
+                inner = os.path.relpath(full, index.parent)
+                return f"{PACKAGE}{package_of(index.parent)}/{inner}"
+        return self.checkout.file_name(path)
+
+
+def package_of(folder: Path) -> str:
+    """Return the name of the package whose catalog is in a folder."""
+    return "registry" if folder == builtin_root().parent else folder.name
 
 
 def read_contents(checkout: Checkout, rules: Path | None = None) -> Contents:

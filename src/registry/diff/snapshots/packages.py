@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import metadata
-from pathlib import Path
 
-from registry.diff.snapshots.contents import Contents
+from registry.diff.snapshots.contents import Contents, package_of
 from registry.errors import count_text
 from registry.lockfile.models import PIN_FORMAT
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.provenance import Origin
-from registry.settings import builtin_root
 
 __all__ = ["PACKAGE_KEY", "changed_in_packages", "package_notes"]
 
@@ -74,13 +72,8 @@ def _datasets(side: Contents) -> dict[str, set[str]]:
         while (parent := chain[-1].value.get("extends")) is not None:
             chain.append(entries[parent])
         if folders := {entry.folder for entry in chain if entry.folder != own}:
-            found[name] = set(map(_package_of, folders))
+            found[name] = set(map(package_of, folders))
     return found
-
-
-def _package_of(folder: Path) -> str:
-    """Return the name of the package whose catalog is in a folder."""
-    return "registry" if folder == builtin_root().parent else folder.name
 
 
 @cache
@@ -97,7 +90,7 @@ def _pinned_spec(side: Contents, name: str) -> str | None:
 
 def _pin_origin(side: Contents, name: str) -> Origin:
     (pinned,) = (one for one in side.pins[name] if one.key == "pin.spec")
-    return replace(pinned, key=PACKAGE_KEY, file=side.checkout.file_name(pinned.file))
+    return replace(pinned, key=PACKAGE_KEY, file=side.file_name(pinned.file))
 
 
 def _origin(name: str, digest: str, installed: str) -> Origin:

@@ -1,0 +1,194 @@
+"""The HTTP client of file systems: every hop of a redirect stays within the boundary.
+
+aiohttp follows redirects by itself to any address, with the headers of the first request. So each
+request here is one hop, whose URL and, once its name is looked up, address are checked.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from types import TracebackType
+from typing import Any
+
+import aiohttp
+import yarl
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from registry.boundary.boundary import Boundary
+from registry.boundary.hosts import Host, address_fault, is_listed, parse_host, url_host
+from registry.boundary.protocols import check_location, listed_options
+from registry.errors import ReachError
+
+__all__ = ["Client", "client_opener"]
+
+_MOST_REDIRECTS = 10
+_REDIRECTS = (301, 302, 303, 307, 308)
+_PERSONAL = ("headers", "cookies", "auth")
+# What fsspec asks for, beside the headers that a manifest or a user adds.
+_IMPERSONAL_HEADERS = ("range", "accept-encoding")
+# How a connection is made, which says nothing about who asks.
+_CONNECTING = ("proxy", "proxy_auth", "ssl", "timeout")
+
+
+def client_opener(
+    options: Mapping[str, Any], boundary: Boundary
+) -> Callable[..., Awaitable[Client]]:
+    """Return the `get_client` of an HTTP file system with these options."""
+    listed = listed_options("https", options)
+
+    async def open_client(**given: Any) -> Client:
+        personal = {key: given.pop(key) for key in _PERSONAL if key in given}
+        if not boundary.is_open:
+            given["connector"] = aiohttp.TCPConnector(resolver=_Resolver(boundary))
+        session = aiohttp.ClientSession(**given)
+        return Client(
+            session, personal, lambda url: check_location(url, listed, boundary), boundary
+        )
+
+    return open_client
+
+
+class Client:
+    """What fsspec uses of `aiohttp.ClientSession`."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        personal: Mapping[str, Any],
+        check: Callable[[str], None],
+        boundary: Boundary,
+    ) -> None:
+        self._session = session
+        self._personal = personal
+        self._check = check
+        self._boundary = boundary
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can't be used any more."""
+        return self._session.closed
+
+    @property
+    def _connector(self) -> aiohttp.BaseConnector | None:
+        return self._session.connector  # fsspec closes it when its event loop is gone
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    def get(self, url: str | yarl.URL, **how: Any) -> _Request:
+        """Request a URL; redirects are followed."""
+        return _Request(self._follow("GET", yarl.URL(url), how))
+
+    def head(self, url: str | yarl.URL, **how: Any) -> _Request:
+        """Request the headers of a URL; redirects are followed."""
+        return _Request(self._follow("HEAD", yarl.URL(url), how))
+
+    async def _follow(
+        self, method: str, url: yarl.URL, how: dict[str, Any]
+    ) -> aiohttp.ClientResponse:
+        headers = {**self._personal.get("headers", {}), **how.get("headers", {})}
+        how = {**self._personal, **how, "headers": headers}
+        follow = how.pop("allow_redirects", True)
+        for _ in range(_MOST_REDIRECTS + 1):
+            self._check(str(url))
+            response = await self._session.request(method, url, allow_redirects=False, **how)
+            target = _target(response) if follow else None
+            if target is None:
+                return response
+            response.release()
+            self._check_redirect(url, target)
+            if target.origin() != url.origin():
+                how = _impersonal(how)
+            url = target
+        raise ReachError(f"more than {_MOST_REDIRECTS} redirects")
+
+    def _check_redirect(self, url: yarl.URL, target: yarl.URL) -> None:
+        if target.scheme not in ("http", "https") or target.host is None:
+            raise ReachError(f"redirected to {target.scheme}:, which is not followed")
+        if self._boundary.is_open:
+            return
+        if (url.scheme, target.scheme) == ("https", "http"):
+            raise ReachError(f"redirected from HTTPS to plain HTTP, at {target.host}")
+        before, host = url_host(str(url)), url_host(str(target))
+        if host.is_loopback and not before.is_loopback and not _is_listed(host, self._boundary):
+            raise ReachError(f"redirected to this machine, {host}")
+
+
+class _Request:
+    """A request to `await`, or to use in `async with`."""
+
+    def __init__(self, request: Any) -> None:
+        self._request = request
+        self._response: aiohttp.ClientResponse | None = None
+
+    def __await__(self) -> Generator[Any, None, aiohttp.ClientResponse]:
+        response: Generator[Any, None, aiohttp.ClientResponse] = self._request.__await__()
+        return response
+
+    async def __aenter__(self) -> aiohttp.ClientResponse:
+        self._response = await self
+        return await self._response.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._response is not None:
+            await self._response.__aexit__(kind, error, trace)
+
+
+class _Resolver(AbstractResolver):
+    """Looks up names as usual, and refuses those of private addresses."""
+
+    def __init__(self, boundary: Boundary) -> None:
+        self._boundary = boundary
+        self._inner = aiohttp.ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Return the addresses of a host.
+
+        Raises:
+            ReachError: one is not on the public internet, and the host is not listed.
+        """
+        found = await self._inner.resolve(host, port, family)
+        named = parse_host(host)._replace(port=port)
+        if named.is_loopback or _is_listed(named, self._boundary):
+            return found
+        for one in found:
+            if fault := address_fault(one["host"].partition("%")[0]):
+                raise ReachError(
+                    f"{host} is at {one['host']}, {fault} (if it should be read, add it to the root"
+                    f" index: `hosts: ['{named.name}']`)"
+                )
+        return found
+
+    async def close(self) -> None:
+        """Close nothing."""
+
+
+def _is_listed(host: Host, boundary: Boundary) -> bool:
+    return boundary.is_open or is_listed(host, boundary.hosts)
+
+
+def _target(response: aiohttp.ClientResponse) -> yarl.URL | None:
+    """Return the URL that a response redirects to, if it does."""
+    location = response.headers.get("Location")
+    if response.status not in _REDIRECTS or not location:
+        return None
+    try:
+        return response.url.join(yarl.URL(location))
+    except ValueError as error:
+        raise ReachError("redirected to an invalid URL") from error
+
+
+def _impersonal(how: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how to request a URL of another host: without headers, keys and cookies."""
+    headers = how["headers"]
+    kept = {name: headers[name] for name in headers if name.lower() in _IMPERSONAL_HEADERS}
+    return {**{key: how[key] for key in _CONNECTING if key in how}, "headers": kept}

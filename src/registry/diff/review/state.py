@@ -1,0 +1,249 @@
+"""The reviewed state: what a diff saw on both sides, so that nothing else is built afterwards.
+
+Like a saved plan: `diff --out FILE` writes it, `sync --reviewed FILE` refuses anything else. It has
+no path of a machine, so a review in CI and a build elsewhere agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from registry.base.conversion import decode_json
+from registry.base.digest import digest_of
+from registry.base.fs import file_sha256, write_atomic
+from registry.base.locations import is_local, is_package
+from registry.boundary.boundary import Boundary
+from registry.diff.local_files import files_of, local_patterns
+from registry.diff.models import Reach
+from registry.errors import ReviewError
+from registry.lockfile.models import Lock, Pin
+from registry.lockfile.spec_digest import portable, spec_digest
+from registry.manifest.models import DatasetSpec
+from registry.manifest.serialize import data_of, is_set
+from registry.manifest.source import is_commit
+
+__all__ = [
+    "ReviewedDataset",
+    "ReviewedSide",
+    "ReviewedState",
+    "SamplesId",
+    "differences",
+    "has_fixed_bytes",
+    "read_state",
+    "side_of",
+    "write_state",
+]
+
+_FORMAT = 1
+_MAX_BYTES = 1 << 28
+_PER_CATALOG = ("version", "defaults", "datasets")
+"""Keys of an index whose effect is in the specs."""
+_DOCUMENTATION = ("description", "homepage", "license", "tags", "expect", "accept", "eval")
+"""What the digest of a lockfile leaves out, as it does not determine the samples."""
+
+
+class SamplesId(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which samples a dataset has."""
+
+    number: int
+    ordered: str
+    """Digest of the samples in their order."""
+
+
+class ReviewedDataset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One dataset of one side."""
+
+    spec: str
+    """Digest of the resolved manifest, documentation included."""
+    files: dict[str, str]
+    """Local file, relative to the catalog → digest of its bytes."""
+    pin: dict[str, Any] | None = None
+    """Its pin in the lockfile."""
+    samples: SamplesId | None = None
+    """Its samples, if they are pinned or were cached."""
+    reach: list[str] = []
+    """What it reaches beyond its own files."""
+
+
+class ReviewedSide(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One side of a diff."""
+
+    index: str
+    """Digest of what the index includes and permits."""
+    reach: list[str] = []
+    """What the index itself reaches and permits."""
+    datasets: dict[str, ReviewedDataset]
+
+
+class ReviewedState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Both sides of a diff."""
+
+    base: ReviewedSide
+    head: ReviewedSide
+    format: int = _FORMAT
+    digest: str = ""
+    """Digest of everything else in the file."""
+
+    def with_digest(self) -> ReviewedState:
+        """Return the state with its digest."""
+        data = msgspec.to_builtins(replace(self, digest=""))
+        return replace(self, digest=digest_of(data))
+
+
+# --- what a side is ---
+
+
+def side_of(
+    specs: Mapping[str, DatasetSpec],
+    lock: Lock,
+    index: Mapping[str, Any],
+    boundary: Boundary,
+    *,
+    samples: Mapping[str, SamplesId] | None = None,
+    reach: Mapping[str, Collection[Reach]] | None = None,
+) -> ReviewedSide:
+    """Return the state of a catalog; the arguments are its parts, the index as JSON data."""
+    found = {} if reach is None else reach
+
+    def names(name: str) -> list[str]:
+        return sorted(f"{one.kind} {one.name}" for one in found.get(name, ()))
+
+    return ReviewedSide(
+        index=digest_of({key: index[key] for key in index if key not in _PER_CATALOG}),
+        reach=names(""),
+        datasets={
+            name: ReviewedDataset(
+                spec=_full_digest(spec),
+                files=dict(_files(spec, boundary)),
+                pin=_pin_data(lock.pins.get(name)),
+                samples=_pinned_samples(spec, lock.pins.get(name)) or (samples or {}).get(name),
+                reach=names(name),
+            )
+            for name, spec in sorted(specs.items())
+        },
+    )
+
+
+def has_fixed_bytes(spec: DatasetSpec, pin: Pin | None) -> bool:
+    """Return whether a build can only have one result: pinned, or local data and no other code."""
+    if pin is not None and pin.agrees(spec_digest(spec)):
+        return True
+    if spec.mapper is not None:
+        return False
+    return all(
+        is_commit(source.repository.revision)
+        if source.repository is not None
+        else all(is_local(path) and not is_package(path) for path in source.paths())
+        for source in spec.all_sources
+    )
+
+
+def _full_digest(spec: DatasetSpec) -> str:
+    data = data_of(spec)
+    return digest_of([spec_digest(spec), {key: data[key] for key in _DOCUMENTATION}])
+
+
+def _files(spec: DatasetSpec, boundary: Boundary) -> Iterator[tuple[str, str]]:
+    # Of the bytes as they are, even if they are a pointer of Git LFS: a build reads just these.
+    for pattern in local_patterns(spec):
+        for file in files_of(pattern, boundary):
+            yield portable(file, spec.folder), f"sha256:{file_sha256(Path(file))}"
+
+
+def _pin_data(pin: Pin | None) -> dict[str, Any] | None:
+    return None if pin is None else data_of(pin, keep=is_set)
+
+
+def _pinned_samples(spec: DatasetSpec, pin: Pin | None) -> SamplesId | None:
+    if pin is None or not pin.agrees(spec_digest(spec)):
+        return None
+    return SamplesId(pin.samples, pin.ordered)
+
+
+# --- the comparison ---
+
+
+def differences(
+    reviewed: ReviewedSide, current: ReviewedSide, names: Collection[str] | None = None
+) -> dict[str, str]:
+    """Return dataset → how it differs from what was reviewed; the empty name is the index.
+
+    Args:
+        reviewed: The head of the reviewed state.
+        current: The catalog as it is.
+        names: Datasets to compare; None means all, also those that only one side has.
+    """
+    found: dict[str, str] = {}
+    if reviewed.index != current.index:
+        found[""] = "datasets.yaml includes or permits something else"
+    chosen = {*reviewed.datasets, *current.datasets} if names is None else names
+    for name in sorted(chosen):
+        old, new = reviewed.datasets.get(name), current.datasets.get(name)
+        if old is None:
+            found[name] = "was not there"
+        elif new is None:
+            found[name] = "is gone, or can't be read"
+        elif parts := list(_different_parts(old, new)):
+            found[name] = f"{', '.join(parts)} changed"
+    return found
+
+
+def _different_parts(old: ReviewedDataset, new: ReviewedDataset) -> Iterator[str]:
+    if old.spec != new.spec:
+        yield "its manifest"
+    files = sorted({*old.files, *new.files})
+    yield from (file for file in files if old.files.get(file) != new.files.get(file))
+    if old.pin != new.pin:
+        keys = sorted({*(old.pin or {}), *(new.pin or {})})
+        changed = (key for key in keys if (old.pin or {}).get(key) != (new.pin or {}).get(key))
+        yield f"its pin ({', '.join(changed)})"
+
+
+# --- the file ---
+
+
+def write_state(path: Path, state: ReviewedState) -> ReviewedState:
+    """Write a reviewed state with its digest, and return it.
+
+    Raises:
+        ReviewError: the file can't be written.
+    """
+    complete = state.with_digest()
+    # Sorted, and ASCII: the same state is the same file everywhere.
+    text = json.dumps(msgspec.to_builtins(complete), indent=1, sort_keys=True) + "\n"
+    try:
+        write_atomic(path, lambda file: file.write(text.encode()))
+    except OSError as error:
+        raise ReviewError(f"{path}: can't be written: {error.strerror}") from error
+    return complete
+
+
+def read_state(path: Path) -> ReviewedState:
+    """Read a reviewed state.
+
+    Raises:
+        ReviewError: it can't be read, is invalid, or was changed after it was written.
+    """
+    hint = "write it again with `registry diff --out`"
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise ReviewError(f"{path}: larger than {_MAX_BYTES >> 20} MiB ({hint})")
+        state = decode_json(data, ReviewedState)
+    except OSError as error:
+        raise ReviewError(f"{path}: can't be read: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReviewError(f"{path}: no reviewed state: {error} ({hint})") from error
+    if state.format != _FORMAT:
+        raise ReviewError(f"{path}: format {state.format}, not {_FORMAT} ({hint})")
+    if state.with_digest().digest != state.digest:
+        raise ReviewError(f"{path}: its digest does not match, so it was edited ({hint})")
+    return state

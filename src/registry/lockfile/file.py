@@ -1,0 +1,62 @@
+"""The file of a lock: read its bytes safely, write them atomically."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from registry.base.fs import write_atomic
+from registry.errors import LockError, Problem
+from registry.settings import lock_limit
+
+__all__ = ["FIX", "lock_error", "read_bytes", "write_text"]
+
+FIX = "fix it, or remove the file and run `registry lock`"
+# A link could lead out of the catalog, and a pipe would block.
+_SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+def read_bytes(path: Path, *, shown_as: str | None = None) -> bytes | None:
+    """Read the bytes of a lockfile; None if the file does not exist.
+
+    Raises:
+        LockError: it can't be read, is not a regular file, or is too large.
+    """
+    file, most = shown_as or str(path), lock_limit()
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _SAFELY)) as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise lock_error([Problem(message="is not a regular file", file=file)])
+            data = opened.read(most + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        is_link = error.errno == errno.ELOOP
+        reason = "a symbolic link, which is not followed" if is_link else error.strerror
+        raise lock_error([Problem(message=f"can't be read: {reason}", file=file)]) from error
+    if len(data) > most:
+        message = f"larger than {most >> 20} MiB"
+        hint = "REGISTRY_MAX_LOCK_MIB sets another limit, if you trust it"
+        raise lock_error([Problem(message=message, file=file, hint=hint)])
+    return data
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write the text of a lockfile atomically.
+
+    Raises:
+        LockError: it can't be written.
+    """
+    data = text.encode()
+    try:
+        write_atomic(path, lambda file: file.write(data))
+    except OSError as error:
+        raise LockError(f"{path}: can't be written: {error.strerror}") from error
+
+
+def lock_error(problems: list[Problem]) -> LockError:
+    """Return the error of an invalid lockfile."""
+    message = "\n".join(str(problem) for problem in problems)
+    return LockError(f"{message}\nThe lockfile is invalid: {FIX}", problems=problems)

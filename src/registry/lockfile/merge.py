@@ -1,0 +1,92 @@
+"""Merge the pins of two branches, with or without the lockfile that both started from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from registry.lockfile.models import Lock, Pin
+
+__all__ = ["Choice", "Sides", "choose", "merge_locks"]
+
+
+class Sides(Struct, frozen=True, kw_only=True):
+    """The pins of one dataset on both branches; None where it has none."""
+
+    ours: Pin | None
+    theirs: Pin | None
+    base: Pin | None = None
+    has_base: bool = False
+    """Whether `base` is known: most conflict markers don't have it."""
+
+    @property
+    def merged(self) -> Pin | None:
+        """The pin if at most one side changed it.
+
+        Raises:
+            ValueError: both did.
+        """
+        if self.ours == self.theirs or (self.has_base and self.theirs == self.base):
+            return self.ours
+        if self.has_base and self.ours == self.base:
+            return self.theirs
+        raise ValueError("both sides changed the pin")
+
+    @property
+    def have_other_sources(self) -> bool:
+        """Whether the sides pin other bytes, not only other samples of the same bytes."""
+        return self.ours is None or self.theirs is None or self.ours.sources != self.theirs.sources
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """The pin that a conflict is resolved to."""
+
+    pin: Pin | None
+    note: str = ""
+    """What was chosen, and why; empty if there was no conflict."""
+    is_open: bool = False
+    """Whether the sides pin other bytes for the same manifest, so that it must be pinned anew."""
+
+
+def choose(sides: Sides, agrees: Callable[[Pin], bool]) -> Choice:
+    """Resolve a conflict; `agrees` returns whether a pin is for the merged manifest."""
+    if sides.ours == sides.theirs:
+        return Choice(pin=sides.ours)
+    named = {"ours": sides.ours, "theirs": sides.theirs}
+    fitting = [side for side, pin in named.items() if pin is not None and agrees(pin)]
+    if len(fitting) == 1:
+        return Choice(
+            pin=named[fitting[0]], note=f"took the pin of {fitting[0]}, which fits the manifest"
+        )
+    try:
+        pin = sides.merged
+    except ValueError:
+        if fitting:
+            note = "both sides pinned other bytes or samples, so it was pinned anew"
+            return Choice(pin=sides.ours, note=note, is_open=True)
+        note = "neither pin fits the manifest"
+        return Choice(pin=sides.ours or sides.theirs, note=note)
+    side = "ours" if pin == sides.ours else "theirs"
+    return Choice(pin=pin, note=f"took the pin of {side}, the side that changed it")
+
+
+def merge_locks(base: Lock, ours: Lock, theirs: Lock) -> tuple[Lock, dict[str, Sides]]:
+    """Return the pins that at most one side changed, and the sides of the others."""
+    pins: dict[str, Pin] = {}
+    conflicts: dict[str, Sides] = {}
+    for name in sorted({*ours.pins, *theirs.pins}):
+        sides = Sides(
+            ours=ours.pins.get(name),
+            theirs=theirs.pins.get(name),
+            base=base.pins.get(name),
+            has_base=True,
+        )
+        try:
+            pin = sides.merged
+        except ValueError:
+            conflicts[name] = sides
+        else:
+            if pin is not None:
+                pins[name] = pin
+    return Lock(pins), conflicts

@@ -1,0 +1,192 @@
+"""Redirects stay within the boundary, and take nothing along to another host."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.errors import ReachError, SourceError
+from registry.sources.filesystem import filesystem, source_errors
+
+CLOSED = Boundary()
+SECRET = "hunter2-hunter2"
+
+
+@dataclass
+class Site:
+    """A server that redirects, and records what it receives."""
+
+    port: int = 0
+    redirects: dict[str, str] = field(default_factory=dict)
+    received: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    def url(self, path: str, host: str = "127.0.0.1") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    def headers(self, path: str) -> dict[str, str]:
+        """Return the headers of the last request for a path, by lower-case name."""
+        return [headers for asked, headers in self.received if asked == path][-1]
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            site.received.append((self.path, headers))
+            target = site.redirects.get(self.path)
+            self.send_response(200 if target is None else 302)
+            if target is not None:
+                self.send_header("Location", target)
+            body = b"" if target else b"q,a\n1,2\n"
+            self.send_header("Set-Cookie", "server=cookie")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    site.port = server.server_port
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield site
+    server.shutdown()
+    server.server_close()
+
+
+def read(url: str, options: dict[str, Any] | None = None, boundary: Boundary = CLOSED) -> bytes:
+    with source_errors(url):
+        found: bytes = filesystem(url, options or {}, boundary).cat_file(url)
+    return found
+
+
+OPTIONS = [
+    {"headers": {"X-Api-Key": SECRET, "Authorization": SECRET}},
+    {"client_kwargs": {"headers": {"X-Api-Key": SECRET, "Cookie": f"a={SECRET}"}}},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("boundary", [CLOSED, UNBOUNDED])
+def test_headers_go_to_the_first_host_only(
+    site: Site, options: dict[str, Any], boundary: Boundary
+) -> None:
+    site.redirects = {"/a": "/b", "/b": site.url("/c", "localhost")}
+    assert read(site.url("/a"), options, boundary) == b"q,a\n1,2\n"
+    assert SECRET in str(site.headers("/a"))
+    assert SECRET in str(site.headers("/b"))
+    assert SECRET not in str(site.headers("/c"))
+    assert "cookie" not in site.headers("/c")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_cookies_and_keys_of_a_users_call_stay_with_the_first_host(site: Site) -> None:
+    import aiohttp
+
+    site.redirects = {"/a": site.url("/c", "localhost")}
+    client = {"auth": aiohttp.BasicAuth("user", SECRET), "cookies": {"a": SECRET}}
+    read(site.url("/a"), {"client_kwargs": client}, UNBOUNDED)
+    assert {"authorization", "cookie"} <= site.headers("/a").keys()
+    assert not {"authorization", "cookie"} & site.headers("/c").keys()
+
+
+def test_ranges_are_kept_where_headers_are_dropped(site: Site) -> None:
+    site.redirects = {"/a": site.url("/c", "localhost")}
+    options = {"headers": {"X-Api-Key": SECRET}}
+    filesystem(site.url("/a"), options, CLOSED).cat_file(site.url("/a"), start=0, end=3)
+    assert site.headers("/c")["range"] == "bytes=0-2"
+    assert "x-api-key" not in site.headers("/c")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("http://169.254.169.254/latest/meta-data", "169.254.169.254 is a link-local address"),
+        ("https://10.0.0.7/x", "10.0.0.7 is a private address"),
+        ("http://example.org/x", "plain HTTP to example.org"),
+        ("https://[::ffff:10.0.0.7]/x", "private address"),
+        ("https://good.example@evil.example/x", "does not name its host plainly"),
+        ("file:///etc/passwd", "redirected to file:"),
+        ("ftp://example.org/x", "redirected to ftp:"),
+        ("https://[x/", "invalid URL|not a host"),
+    ],
+)
+def test_a_redirect_out_of_the_boundary_is_refused(site: Site, target: str, message: str) -> None:
+    site.redirects = {"/a": target}
+    with pytest.raises(ReachError, match=message) as caught:
+        read(site.url("/a"))
+    assert str(caught.value).startswith(site.url("/a"))
+    with pytest.raises(ReachError, match=message), source_errors(site.url("/a")):
+        filesystem(site.url("/a"), {}, CLOSED).info(site.url("/a"))
+
+
+def test_a_redirect_to_a_listed_host_is_followed(site: Site) -> None:
+    site.redirects = {"/a": "http://listed.example/x"}
+    with pytest.raises(SourceError, match="can't be reached"):
+        read(site.url("/a"), boundary=Boundary(hosts=frozenset({"listed.example"})))
+
+
+def test_options_for_listed_hosts_go_to_no_other(site: Site) -> None:
+    site.redirects = {"/a": site.url("/c", "localhost")}
+    options = {"client_kwargs": {"trust_env": True}}
+    with pytest.raises(ReachError, match=r"'client_kwargs\.trust_env' is only for listed hosts"):
+        read(site.url("/a"), options, Boundary(hosts=frozenset({"127.0.0.1"})))
+
+
+def test_a_loop_of_redirects_ends(site: Site) -> None:
+    site.redirects = {"/a": "/b", "/b": "/a"}
+    with pytest.raises(ReachError, match="more than 10 redirects"):
+        read(site.url("/a"))
+    assert len(site.received) == 11
+
+
+@pytest.mark.parametrize("host", ["inside.example", "localhost.example", "127.0.0.1.nip.example"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.7", "169.254.169.254"])
+def test_a_name_of_a_private_address_is_refused(
+    site: Site, monkeypatch: pytest.MonkeyPatch, host: str, address: str
+) -> None:
+    def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(ReachError, match=f"{host} is at {address}, a .* address .*hosts: "):
+        read(f"https://{host}:{site.port}/a")
+    assert site.received == []
+
+
+def test_a_listed_name_may_have_a_private_address(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    boundary = Boundary(hosts=frozenset({"minio.example"}))
+    assert read(site.url("/a", "minio.example"), boundary=boundary) == b"q,a\n1,2\n"
+
+
+def test_a_server_that_is_not_this_machine_does_not_lead_to_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    site.redirects = {"/a": site.url("/admin")}
+    boundary = Boundary(hosts=frozenset({"far.example"}))
+    with pytest.raises(ReachError, match="redirected to this machine"):
+        read(site.url("/a", "far.example"), boundary=boundary)
+    assert [path for path, _ in site.received] == ["/a"]

@@ -1,0 +1,183 @@
+"""Row 8: manifests of packages and submodules, of which the repository has only a reference."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.git_repository import HERMETIC, GitRepository, git
+from tests.security.pull_request import PullRequest
+
+DATASET = "source: {type: csv, path: qa.csv}, fields: {input: q, target: a}"
+RECORDS = "q,a\nOne?,1\nTwo?,2\n"
+
+
+class Package:
+    """An installed package with a catalog."""
+
+    def __init__(self, site: Path) -> None:
+        self.site, self.folder = site, site / "evals_pkg"
+        self.folder.mkdir(parents=True)
+        (self.folder / "__init__.py").write_text("")
+        (self.folder / "qa.csv").write_text(RECORDS)
+
+    def install(self, version: str, manifest: str) -> None:
+        """Install a version in place of the former one."""
+        for old in self.site.glob("*.dist-info"):
+            (old / "METADATA").unlink()
+            (old / "top_level.txt").unlink()
+            old.rmdir()
+        info = self.site / f"evals_pkg-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: evals-pkg\nVersion: {version}\n")
+        (info / "top_level.txt").write_text("evals_pkg\n")
+        (self.folder / "datasets.yaml").write_text(f"version: 1\ndatasets:\n{manifest}")
+
+    def run(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the command line where the package is installed."""
+        return subprocess.run(
+            [sys.executable, "-m", "registry", *arguments],
+            cwd=folder,
+            env={**os.environ, **HERMETIC, "PYTHONPATH": str(self.site)},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+
+ONE, TWO = f"  one: {{{DATASET}}}\n", f"  two: {{{DATASET}}}\n"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Package:
+    made = Package(tmp_path / "site")
+    made.install("1.0", ONE + TWO)
+    return made
+
+
+@pytest.fixture
+def repository(tmp_path: Path, package: Package) -> GitRepository:
+    """Make a catalog that includes the package, and pins its dataset `one`."""
+    index = "version: 1\ninclude: [package:evals_pkg]\n"
+    made = GitRepository.make(tmp_path / "repository", {"datasets.yaml": index})
+    assert package.run(made.folder, "lock", "one").returncode == 0
+    made.commit()
+    return made
+
+
+def test_same_package_is_no_difference(repository: GitRepository, package: Package) -> None:
+    done = package.run(repository.folder, "diff", "main")
+    assert done.returncode == 0
+    (note,) = [line for line in done.stdout.splitlines() if line.startswith("package")]
+    assert note == (
+        "package evals_pkg 1.0: both sides are read from the installed version, and 1 of 2 datasets"
+        " compared with the pins of the base; not compared, as the base has no pin: two"
+        " (`registry lock` pins them)"
+    )
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_dataset_that_changed_in_the_package_is_a_difference(
+    repository: GitRepository, package: Package, form: str
+) -> None:
+    package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
+    done = package.run(repository.folder, "diff", "main", "--format", form)
+    assert done.returncode == 1
+    assert "evals_pkg 1.1" in done.stdout
+    assert "one" in done.stdout
+    if form == "text":
+        assert "~ one: source bytes  package:evals_pkg/datasets.yaml:3" in done.stdout
+        assert "package: sha256:" in done.stdout
+        assert " → evals_pkg 1.1" in done.stdout
+
+
+def test_samples_of_another_version_are_not_compared(
+    repository: GitRepository, package: Package
+) -> None:
+    package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
+    done = package.run(repository.folder, "diff", "main", "--build")
+    assert done.returncode == 1
+    assert "samples: not compared: the base is pinned for another version of the package" in (
+        done.stdout
+    )
+
+
+def test_change_pinned_with_another_version_than_the_installed_one_is_a_difference(
+    repository: GitRepository, package: Package
+) -> None:
+    package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
+    repository.git("switch", "--quiet", "--create", "topic")
+    assert package.run(repository.folder, "lock", "one").returncode == 0
+    repository.commit()
+    package.install("1.0", ONE + TWO)
+    done = package.run(repository.folder, "diff", "main")
+    assert done.returncode == 1
+    assert "package: sha256:" in done.stdout
+    assert "evals_pkg 1.0 → datasets.lock:" in done.stdout
+
+
+# --- submodules ---
+
+FILES = {
+    "qa.yaml": f"datasets:\n  qa: {{{DATASET.replace('qa.csv', 'sub/qa.csv')}}}\n",
+    "qa.csv": RECORDS,
+}
+
+
+@pytest.fixture
+def request_(tmp_path: Path) -> PullRequest:
+    """Make a catalog with manifests and data in a submodule."""
+    GitRepository.make(tmp_path / "inner", FILES)
+    index = "version: 1\ninclude: [sub/*.yaml]\n"
+    made = PullRequest.make(tmp_path, {"datasets.yaml": index}, {"README.md": "x"})
+    add = ("submodule", "add", "--quiet", str(tmp_path / "inner"), "sub")
+    made.repository.git("-c", "protocol.file.allow=always", *add)
+    made.repository.commit()
+    return made
+
+
+def test_submodule_is_compared_with_the_commit_of_the_base(request_: PullRequest) -> None:
+    assert request_.run("diff", "HEAD").code == 0
+    sub = GitRepository(request_.folder / "sub")
+    sub.write(
+        {"qa.yaml": FILES["qa.yaml"].replace("}}", "}, limit: 1}"), "qa.csv": "q,a\nOne?,2\n"}
+    )
+    sub.commit()
+    for arguments in (["HEAD"], ["HEAD~0"]):
+        done = request_.run("diff", *arguments, "--build")
+        assert (done.code, "added" in done.out.splitlines()[1]) == (1, False)
+        assert "limit: (none) → 1" in done.out
+        assert "target: [-1-]{+2+}" in done.out
+    request_.repository.commit()
+    assert "limit: (none) → 1" in request_.run("diff", "HEAD~1", "HEAD").out
+
+
+def test_submodule_that_is_not_fetched_is_not_compared(request_: PullRequest) -> None:
+    sub = request_.folder / "sub"
+    old = git(sub, "rev-parse", "HEAD")
+    git(sub, "commit", "--quiet", "--allow-empty", "--message", "next")
+    request_.repository.commit()
+    # A shallow clone has only the new commit.
+    for path in sub.parent.glob(f".git/modules/sub/objects/{old[:2]}/{old[2:]}"):
+        path.unlink()
+    done = request_.run("diff", "HEAD~1")
+    assert done.code == 4
+    assert f"not compared: the submodule sub is not fetched at {old[:12]}" in done.out
+    assert "git submodule update --init sub" in done.out
+    assert "not compared: qa" in done.out.splitlines()
+    assert "added" not in done.out
+
+
+def test_submodule_that_is_not_checked_out_is_not_compared(request_: PullRequest) -> None:
+    git(request_.folder / "sub", "commit", "--quiet", "--allow-empty", "--message", "next")
+    request_.repository.commit()
+    request_.repository.git("submodule", "deinit", "--quiet", "--force", "sub")
+    done = request_.run("diff", "HEAD~1")
+    assert done.code == 4
+    for label in ("HEAD~1", "work tree"):
+        assert f"problem in {label}" in done.out
+    assert done.out.count("the submodule sub is not fetched at") == 2

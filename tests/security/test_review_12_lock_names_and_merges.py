@@ -1,0 +1,177 @@
+"""Locking one dataset leaves the other pins alone, and locks of two branches merge."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from registry.lockfile.models import read_lock
+from tests.git_repository import HERMETIC, GitRepository
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+
+
+def manifest(*names: str, target: str = "a") -> str:
+    rows = (
+        f"  {name}: {{source: {{type: csv, path: {name}.csv}}, fields: {{input: q, target: {target}}}}}\n"
+        for name in names
+    )
+    return "datasets:\n" + "".join(rows)
+
+
+def registry(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-m", "registry", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run git, which may fail."""
+    environment = {**os.environ, **HERMETIC}
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def pins(folder: Path) -> list[str]:
+    lock = read_lock(folder / "datasets.lock")
+    assert lock is not None
+    return sorted(lock.pins)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> GitRepository:
+    """Make a repository with two locked datasets, `a` and `z`."""
+    names = ("a", "z")
+    repository = GitRepository.make(
+        tmp_path / "repository",
+        {
+            "datasets.yaml": INDEX,
+            **{f"m/{name}.yaml": manifest(name) for name in names},
+            **{f"{name}.csv": f"q,a\n{name}?,1\n" for name in names},
+        },
+    )
+    assert registry(repository.folder, "lock").returncode == 0
+    repository.commit()
+    return repository
+
+
+def add(repository: GitRepository, branch: str, name: str) -> None:
+    """Add and lock a dataset on a branch of its own."""
+    repository.git("checkout", "--quiet", "-b", branch, "main")
+    repository.write({f"m/{name}.yaml": manifest(name), f"{name}.csv": f"q,a\n{name}?,1\n"})
+    assert registry(repository.folder, "lock").returncode == 0
+    repository.commit()
+
+
+def test_names_drop_no_pin_of_another_dataset(repository: GitRepository) -> None:
+    folder = repository.folder
+    (folder / "m" / "z.yaml").rename(folder / "m" / "z.off")
+    assert registry(folder, "lock", "a").returncode == 0
+    assert pins(folder) == ["a", "z"]
+    done = registry(folder, "lock")
+    assert "z: dropped, it is in no manifest" in done.stdout
+    assert pins(folder) == ["a"]
+
+
+def test_conflict_of_neighbouring_additions_is_resolved_by_lock(repository: GitRepository) -> None:
+    folder = repository.folder
+    add(repository, "one", "m1")
+    add(repository, "two", "m2")
+    assert git(folder, "merge", "one").returncode == 1  # no merge by lines can order them
+    assert registry(folder, "lock", "--check").returncode == 1
+    done = registry(folder, "lock")
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "m1: merge conflict: took the pin of theirs, which fits the manifest",
+        "m2: merge conflict: took the pin of ours, which fits the manifest",
+        "datasets.lock: 4 of 4 datasets pinned",
+    ]
+    assert pins(folder) == ["a", "m1", "m2", "z"]
+    assert registry(folder, "lock", "--check").returncode == 0
+
+
+def test_a_named_dataset_does_not_leave_other_conflicts_to_chance(
+    repository: GitRepository,
+) -> None:
+    folder = repository.folder
+    add(repository, "one", "m1")
+    add(repository, "two", "m2")
+    assert git(folder, "merge", "one").returncode == 1
+    assert registry(folder, "lock", "a").returncode == 0
+    assert pins(folder) == ["a", "m1", "m2", "z"]
+    assert registry(folder, "lock", "--check").returncode == 0
+
+
+def upgrade_on(repository: GitRepository, branch: str, answer: int) -> None:
+    """Change the data of `a` on a branch, and its pin."""
+    repository.git("checkout", "--quiet", "-b", branch, "main")
+    repository.write({"a.csv": f"q,a\na?,{answer}\n"})
+    assert registry(repository.folder, "lock", "--upgrade", "a").returncode == 0
+    repository.commit()
+
+
+@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+def test_pin_that_both_sides_upgraded_is_pinned_anew(repository: GitRepository, style: str) -> None:
+    folder = repository.folder
+    upgrade_on(repository, "one", 2)
+    upgrade_on(repository, "two", 3)
+    repository.git("config", "merge.conflictStyle", style)
+    assert git(folder, "merge", "one").returncode == 1
+    repository.write({"a.csv": "q,a\na?,4\n"})  # the author decides what the data is
+    done = registry(folder, "lock")
+    assert done.returncode == 0, done.stderr
+    assert "a: merge conflict: both sides pinned other bytes" in done.stdout
+    assert registry(folder, "lock", "--check").returncode == 0
+
+
+@pytest.fixture
+def driven(repository: GitRepository) -> GitRepository:
+    """Make git merge the lock with the driver that docs/lock.md describes."""
+    driver = f"{sys.executable} -I -m registry lock --merge %O %A %B"
+    repository.git("config", "merge.registry-lock.driver", driver)
+    repository.write({".gitattributes": "datasets.lock merge=registry-lock\n"})
+    repository.commit()
+    return repository
+
+
+def test_merge_driver_merges_neighbouring_additions(driven: GitRepository) -> None:
+    add(driven, "one", "m1")
+    add(driven, "two", "m2")
+    merged = git(driven.folder, "merge", "--no-edit", "one")
+    assert merged.returncode == 0, merged
+    assert pins(driven.folder) == ["a", "m1", "m2", "z"]
+    assert registry(driven.folder, "lock", "--check").returncode == 0
+
+
+def test_merge_driver_marks_what_both_sides_changed(driven: GitRepository) -> None:
+    folder = driven.folder
+    upgrade_on(driven, "one", 2)
+    add_both = {"m/m1.yaml": manifest("m1"), "m1.csv": "q,a\nm?,1\n"}
+    driven.write(add_both)
+    assert registry(folder, "lock").returncode == 0
+    driven.commit()
+    upgrade_on(driven, "two", 3)
+    merged = git(folder, "merge", "--no-edit", "one")
+    assert merged.returncode == 1
+    assert "a: both sides changed its pin" in merged.stdout + merged.stderr
+    text = (folder / "datasets.lock").read_text()
+    assert text.count("<<<<<<<") == text.count("|||||||") == text.count(">>>>>>>") == 1
+    assert "  m1:\n" in text
+    driven.write({"a.csv": "q,a\na?,4\n"})
+    assert registry(folder, "lock").returncode == 0
+    assert registry(folder, "lock", "--check").returncode == 0
+
+
+def test_merge_driver_leaves_a_conflict_where_a_side_is_no_lockfile(driven: GitRepository) -> None:
+    folder = driven.folder
+    add(driven, "one", "m1")
+    driven.write({"datasets.lock": "version: 3\n"})
+    driven.commit()
+    add(driven, "two", "m2")
+    assert git(folder, "merge", "--no-edit", "one").returncode == 1
+    assert "UU datasets.lock" in driven.git("status", "--short")
