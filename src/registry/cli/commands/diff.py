@@ -125,9 +125,9 @@ def command(
         return UNREADABLE
     terminal = sys.stdout.isatty()
     # On a terminal some text is colored; what comes from the catalogs is escaped.
-    out = unescaped(sys.stdout) if terminal else sys.stdout
+    stream = unescaped(sys.stdout) if terminal else sys.stdout
     for line in FORMATS["json" if as_json else form](diff, terminal):
-        print(line, file=out)
+        print(line, file=stream)
     if not diff.is_complete:
         if out is not None:
             text = f"{out} is not written, as the diff is incomplete: see the problems above"
