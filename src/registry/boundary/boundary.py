@@ -141,7 +141,7 @@ def _open(real: str, path: str) -> BufferedReader:
         file = open_regular(real, follow=False)
     except OSError as error:
         if error.strerror == NOT_A_FILE:
-            raise ReachError(f"{path}: is {NOT_A_FILE} (copy the data to a file)") from error
+            raise ReachError(f"{path}: {NOT_A_FILE} (copy the data to a file)") from error
         raise
     # A folder of the path may have become a link since it was checked.
     if os.path.realpath(real) != real or not os.path.samestat(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -36,12 +37,52 @@ __all__ = [
     "tags",
 ]
 
-root = click.option(
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _allow(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -> None:
+    """Add paths to REGISTRY_ALLOW_PATHS for this invocation, and for the processes it starts."""
+    if not paths:
+        return
+    name = "REGISTRY_ALLOW_PATHS"
+    before = os.environ.get(name)
+    for path in paths:
+        if os.pathsep in path:
+            raise click.BadParameter(f"'{path}' has a '{os.pathsep}'")
+    os.environ[name] = os.pathsep.join([*paths, *filter(None, [before])])
+
+    @context.call_on_close
+    def restore() -> None:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+_allow_path = click.option(
+    "--allow-path",
+    "allowed",
+    multiple=True,
+    metavar="PATH",
+    expose_value=False,
+    callback=_allow,
+    help="Let manifests read this file or folder, although it is outside the catalog's folder;"
+    " repeat it for several. Also: REGISTRY_ALLOW_PATHS.",
+)
+_root = click.option(
     "--root",
     metavar="PATH",
     help="The catalog: a folder with a datasets.yaml, or an index file. Default: REGISTRY_ROOT,"
     " else the nearest datasets.yaml in this folder or above it, else the built-in catalog.",
 )
+
+
+def root(command: Command) -> Command:
+    """Add the options that say which catalog is meant, and what it may read."""
+    return _root(_allow_path(command))
+
+
 # Flags default to None rather than False: then the environment variable of the setting counts.
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 offline = click.option("--offline", is_flag=True, default=None, help="Make no network request.")

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from registry.base.locations import is_local, is_package, local_path
 from registry.boundary.boundary import Boundary
-from registry.boundary.paths import list_files
-from registry.errors import ReachError
+from registry.boundary.paths import fixed_folder, list_files
 from registry.manifest.models import DatasetSpec
 
 __all__ = [
@@ -56,11 +55,14 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
 
 
 def files_of(pattern: str, boundary: Boundary) -> list[str]:
-    """Return the files that a path, folder or glob names, as far as they may be read."""
-    try:
-        return list_files(pattern, boundary)
-    except ReachError:
-        return []  # the dataset can't be opened, which is reported with its other problems
+    """Return the files that a path, folder or glob names; none that may not be read.
+
+    Raises:
+        ReachError: a file in a folder or glob is a link that leads outside.
+    """
+    if not boundary.contains(fixed_folder(pattern)):
+        return []  # not even listed
+    return list_files(pattern, boundary)
 
 
 def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
@@ -70,7 +72,7 @@ def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
         file.seek(0)
         own = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     pointer = _LFS_POINTER.fullmatch(start)
-    return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer is not None else "")
+    return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer else "")
 
 
 def common_digests(

@@ -132,12 +132,18 @@ def _digests(
     problems = []
     for name, spec in specs.items():
         found[name] = {}
-        for file in (file for one in local_patterns(spec) for file in files_of(one, boundary)):
+        try:
+            files = [file for one in local_patterns(spec) for file in files_of(one, boundary)]
+        except ReachError as error:
+            problems.append(Problem(message=str(error), path=""))
+            continue
+        for file in files:
             try:
                 found[name][str(checkout.relative(file))] = digest(file)
-            except (OSError, ReachError) as error:
-                reason = error.strerror if isinstance(error, OSError) else str(error)
-                problems.append(Problem(message=f"can't be read: {reason}", file=file))
+            except ReachError as error:
+                problems.append(Problem(message=str(error), path=""))
+            except OSError as error:
+                problems.append(Problem(message=f"can't be read: {error.strerror}", file=file))
     return found, problems
 
 
