@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from registry.base.names import name_fault
 from registry.errors import Problem, did_you_mean, shorten
 from registry.manifest.schema import (
     SCHEMAS,
@@ -195,8 +196,8 @@ def _counted(limit: int, keyword: str) -> str:
 def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[Finding]:
     invalid = _invalid_names(error)
     for key in invalid:
-        hint = "use lower-case letters, digits, '.', '-' and '_'"
-        yield Finding((*path, key), f"'{key}' is not a valid dataset name", hint, "bad-name")
+        message = f"{shorten(key)} is not a valid dataset name"
+        yield Finding((*path, key), message, name_fault(key), "bad-name")
     schema: Any = error.schema
     instance: Any = error.instance
     known = schema.get("properties", {})
