@@ -105,7 +105,7 @@ def test_problems_and_changes_of_the_index_fit_too() -> None:
 def test_dataset_that_does_not_fit_is_shown_without_examples() -> None:
     text = "x y " * 200
     markdown = as_markdown(diff_of(change("d", text, f"{text} z")), max_bytes=1_500)
-    assert "<code>d</code> · inputs" in markdown
+    assert "#### `d` · inputs" in markdown
     assert "```diff" not in markdown
 
 
