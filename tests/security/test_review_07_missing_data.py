@@ -142,8 +142,7 @@ def test_misspelt_column_of_a_lookup_table_is_an_error(root: Path) -> None:
             "$.datasets.one.concat[0].path: no file 'data/aq.csv' (did you mean 'data/qa.csv'?)",
         ),
         (
-            "join: {source: {type: json, path: data/aq.jsonl}, on: q, into: row}, "
-             "source: {type: csv, path: data/qa.csv}",
+            f"{SOURCES[0]}, join: {{source: {{type: json, path: data/aq.jsonl}}, on: q, into: r}}",
             "$.datasets.one.join.source.path: no file 'data/aq.jsonl' (did you mean",
         ),
         (
