@@ -15,10 +15,11 @@ from registry.base.digest import digest_of
 from registry.base.file_state import FileState
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog
-from registry.errors import Problem
+from registry.errors import LockError, Problem
 from registry.lint.code_files import code_files, manifest_folders
 from registry.lint.data_files import data_states
 from registry.lint.runner import check, count_checked
+from registry.lockfile.file import read_bytes
 from registry.settings import lock_file_of
 
 __all__ = ["CheckResult", "check_catalog"]
@@ -89,9 +90,10 @@ def _are_unchanged(
 def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked: bool) -> str:
     """Return the digest of everything that determines what `check` finds."""
     try:
-        lock: str | None = hashlib.sha256(lock_file_of(catalog.index).read_bytes()).hexdigest()
-    except OSError as error:
-        lock = error.strerror
+        data = read_bytes(lock_file_of(catalog.index))
+        lock = "" if data is None else hashlib.sha256(data).hexdigest()
+    except LockError as error:
+        lock = str(error)
     # Messages have paths relative to the working directory, and `~` expands to the home folder.
     folders = [str(Path.cwd()), os.path.expanduser("~")]
     versions = {name: version(name) for name in _VALIDATORS}
