@@ -152,8 +152,10 @@ def open_location(
         part: Only the start of the file will be read, so request little at a time.
     """
     with source_errors(location):
-        if is_local(location):
+        if is_local(location) and boundary.is_open:  # also a pipe, such as /dev/stdin
             file = cast("IO[bytes]", open(local_path(location), "rb"))  # noqa: SIM115
+        elif is_local(location):
+            file = cast("IO[bytes]", boundary.open_location(location))
         else:
             how = _IN_PARTS.get(protocol_of(location), {}) if part else {}
             files = filesystem(location, options, boundary)
