@@ -109,6 +109,18 @@ CASES = [
         index=f"version: 1\ninclude: [m.yaml, {MARK}gone/*.yaml]\n",
     ),
     Case(
+        "include-limit",
+        "datasets: {}\n",
+        "$.include[1]",
+        index=f"version: 1\ninclude: [m.yaml, {MARK}'**/**/m.yaml']\n",
+    ),
+    Case(
+        "python-in-catalog",
+        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n",
+        "",
+        others={"registry.py": f"{MARK}import os\n"},
+    ),
+    Case(
         "duplicate-name",
         f"datasets:\n  {MARK}d: {{{DESCRIBED}, {CSV}}}\n  e: {{{DESCRIBED}, {CSV}}}\n",
         "$.datasets.d",
@@ -118,6 +130,13 @@ CASES = [
     ),
     one("unknown-parent", f"{MARK}extends: dd", ".extends"),
     one("extends-cycle", f"{MARK}extends: d", ".extends"),
+    Case(
+        "extends-depth",
+        f"datasets:\n  a: {{{DESCRIBED}, {CSV}}}\n  b: {{{DESCRIBED}, extends: a}}\n"
+        f"  d: {{{DESCRIBED}, {MARK}extends: b}}\n",
+        "$.datasets.d.extends",
+        index=f"{INDEX}limits: {{extends: 1}}\n",
+    ),
     one("unseeded-shuffle", f"{CSV}, {MARK}shuffle: true", ".shuffle"),
     one("unseeded-shuffle", f"{CSV}, {MARK}shuffle_choices: true", ".shuffle_choices"),
     one("seed-without-shuffle", f"{CSV}, {MARK}seed: 1", ".seed"),
@@ -297,6 +316,8 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Found:
     def problems(
         files: Mapping[str, str], select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
     ) -> list[Problem]:
+        for old in filter(Path.is_file, tmp_path.iterdir()):
+            old.unlink()
         for name, text in files.items():
             data = text.replace(MARK, "").encode("utf-8", "surrogateescape")
             (tmp_path / name).write_bytes(data)
@@ -330,9 +351,12 @@ NEIGHBOURS = {
     "wrong-value": ("-1", "1"),
     "bad-name": ("D:", "d:"),
     "include-nothing": ("gone/*.yaml", "m*.yaml"),
+    "include-limit": ("**/**", "**"),
+    "python-in-catalog": ("registry.py", "setup.py"),
     "duplicate-name": ("[a.yaml, m.yaml]", "[m.yaml]"),
     "unknown-parent": ("extends: dd", CSV),
     "extends-cycle": ("extends: d", CSV),
+    "extends-depth": ("extends: 1", "extends: 2"),
     "unseeded-shuffle": ("shuffle: true", "shuffle: true, seed: 1"),
     "seed-without-shuffle": ("seed: 1", "seed: 1, shuffle: true"),
     "literal-secret": ("secret: hush", "secret: {env: HUSH}"),
@@ -383,7 +407,7 @@ def test_corrected_mistake_is_not_reported(found: Found, rule: str) -> None:
     case = next(case for case in CASES if case.rule == rule)
     old, new = NEIGHBOURS[rule]
     before = {name: text.replace(MARK, "") for name, text in case.files().items()}
-    after = {name: text.replace(old, new) for name, text in before.items()}
+    after = {name.replace(old, new): text.replace(old, new) for name, text in before.items()}
     assert after != before
     select = (rule, *case.also_select)
     assert rule in {problem.rule for problem in found(before, select)}
@@ -399,7 +423,7 @@ def test_every_rule_has_an_invalid_and_a_valid_example() -> None:
     [
         case
         for case in CASES
-        if RULES[case.rule].blocking and RULES[case.rule].family not in ("rules", "lock")
+        if RULES[case.rule].blocking and RULES[case.rule].family not in ("rules", "lock", "code")
     ],
     ids=lambda case: case.rule,
 )

@@ -124,9 +124,11 @@ _TRUST = Check("read", "catalog.catalog")
 _LOCKFILE = Check("read", "lint.lock_checks")
 _SELECTION = Check("read", "lint.selection")
 _COMMENTS = Check("read", "lint.suppressions")
+_CODE = Check("read", "lint.code_files")
 _TEXT = Check("text", "lint.layout_checks")
 _DOCUMENT = Check("document", "lint.layout_checks")
 _KEYS = Check("merged", "manifest.checks")
+_PATHS = Check("merged", "manifest.paths")
 _SOURCES = Check("merged", "manifest.source_checks")
 _COLUMNS = Check("spec", "lint.column_checks")
 _PINNED_COLUMNS = Check("lock", "lint.column_checks", "unknown_pinned_column")
@@ -152,10 +154,13 @@ _TABLE = (
     _blocking("catalog", "duplicate-name", "One name must not mean two datasets.", _CATALOG),
     _blocking("catalog", "unknown-parent", "`extends` names a dataset that is not in the catalog.", _RESOLVE),
     _blocking("catalog", "extends-cycle", "Datasets that extend each other can't be resolved.", _RESOLVE),
+    _blocking("catalog", "extends-depth", "Nobody follows a long chain, and resolving all of them takes too long.", _RESOLVE),
+    _blocking("code", "python-in-catalog", "Python would import it in place of another module, where somebody only reviews.", _CODE),
     _blocking("order", "unseeded-shuffle", "Without a seed the order is different on every run.", _SCHEMA, _KEYS),
     _blocking("order", "seed-without-shuffle", "The seed has no effect, although its author expects one.", _KEYS),
     _blocking("secrets", "literal-secret", "Everyone who can read the manifest can read the secret.", _SOURCES),
     _blocking("secrets", "secret-in-url", "A password or signature in a URL is in every copy and log.", _SOURCES),
+    _blocking("boundary", "outside-path", "A manifest that a stranger wrote must not read the files of whoever reviews it.", _CATALOG, _PATHS),
     _blocking("boundary", "refused-protocol", "Other file systems can run code, or reach what no reviewer expects.", _SOURCES),
     _blocking("boundary", "refused-option", "An option can send credentials, or open files, anywhere.", _SOURCES),
     _blocking("boundary", "unlisted-host", "A host inside a network, or without encryption, needs the word of the index.", _SOURCES),

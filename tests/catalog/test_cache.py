@@ -565,9 +565,8 @@ def test_warm_catalog_equals_cold_catalog_and_uncached_reader(root: Path, seed: 
     reader = CatalogReader(read_uncached)
     reader.read_index(root / "datasets.yaml")
     problems = tuple(one.displayed(str) for one in reader.problems)
-    expected = Catalog(
-        root / "datasets.yaml", reader.entries, problems, Boundary(trust=frozenset({"pkg:f"}))
-    )
+    boundary = Boundary(trust=frozenset({"pkg:f"})).allowing([str(root)])
+    expected = Catalog(root / "datasets.yaml", reader.entries, problems, boundary)
     cold, warm = Catalog.open(), Catalog.open()
     assert all_of(cold) == all_of(expected)
     assert all_of(warm) == all_of(expected)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from registry import LockError
+from registry.base.names import name_fault
 from registry.lockfile.models import (
     Lock,
     LockedSource,
@@ -85,7 +86,9 @@ def test_lock_is_written_in_the_expected_format(tmp_path: Path) -> None:
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 hexes = st.text(DIGITS, min_size=64, max_size=64)
 digests = hexes.map("sha256:{}".format)
-names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,8}", fullmatch=True)
+names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,8}", fullmatch=True).filter(
+    lambda name: not name_fault(name)
+)
 files = st.builds(
     LockedSource,
     location=texts,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from registry.base.local_files import NOT_A_FILE, open_regular
 from registry.base.locations import archive_of, is_package, local_path
 from registry.base.packages import PACKAGE, package_folders
-from registry.boundary.limits import Limits
+from registry.boundary.limits import UNLIMITED, Limits
 from registry.errors import ReachError
 
 __all__ = ["UNBOUNDED", "Boundary"]
@@ -141,7 +141,7 @@ def _open(real: str, path: str) -> BufferedReader:
         file = open_regular(real, follow=False)
     except OSError as error:
         if error.strerror == NOT_A_FILE:
-            raise ReachError(f"{path}: is {NOT_A_FILE} (copy the data to a file)") from error
+            raise ReachError(f"{path}: {NOT_A_FILE} (copy the data to a file)") from error
         raise
     # A folder of the path may have become a link since it was checked.
     if os.path.realpath(real) != real or not os.path.samestat(
@@ -172,5 +172,5 @@ def _is_hidden(path: str) -> bool:
     return ".git" in path.casefold().split(os.sep)
 
 
-UNBOUNDED = Boundary(is_open=True)
+UNBOUNDED = Boundary(is_open=True, limits=UNLIMITED)
 """The boundary of locations that the user names in a call, such as `csv_dataset("/any/path")`."""

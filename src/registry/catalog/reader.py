@@ -128,6 +128,7 @@ class CatalogReader:
         if path in self.permissions:
             return
         self.permissions[path] = {}  # an included index may include this one
+        self._files_read.add(os.path.realpath(path))  # `*.yaml` beside it is not about itself
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
         if parsed.problems and not lenient:
