@@ -166,6 +166,14 @@ CASES = [
         ".fields.target[0]",
     ),
     located("bad-location", "package:p/inner/../x"),
+    located("outside-path", "/proc/self/environ"),
+    located("outside-path", "zip://x.csv::../x.zip"),
+    Case(
+        "outside-path",
+        "datasets: {}\n",
+        "$.include[1]",
+        index=f"version: 1\ninclude: [m.yaml, {MARK}../*/m.yaml]\n",
+    ),
     located("plain-http", "http://h/x.json"),
     located("refused-protocol", "simplecache::https://h/x.json"),
     located("refused-protocol", "zip://x.json::reference://h/x.zip"),
@@ -331,6 +339,7 @@ def marks(files: Mapping[str, str]) -> list[tuple[str, int, int]]:
 
 NEIGHBOURS = {
     "bad-location": ("inner/../x", "inner/x"),
+    "outside-path": ("/proc/self/environ", "inner/x"),
     "unreadable-file": ("\udcff", "ÿ"),
     "yaml-syntax": ("{a: b, ]", "{}"),
     "yaml-limit": ("*a, " * 32, "*a, " * 20),
