@@ -30,7 +30,7 @@ EDGES = {
     "store": "errors base samples cache",
     "catalog": "errors settings base yamldoc boundary manifest",
     "lockfile": "errors settings base yamldoc manifest catalog",
-    "decode": "errors base samples manifest",
+    "decode": "errors base samples boundary manifest",
     "scaffold": "errors yamldoc manifest",
     "sources": "errors progress base cache boundary manifest decode",
     "mapping": "errors base samples boundary manifest store decode",

@@ -130,6 +130,13 @@ CASES = [
     ),
     one("unknown-parent", f"{MARK}extends: dd", ".extends"),
     one("extends-cycle", f"{MARK}extends: d", ".extends"),
+    Case(
+        "extends-depth",
+        f"datasets:\n  a: {{{DESCRIBED}, {CSV}}}\n  b: {{{DESCRIBED}, extends: a}}\n"
+        f"  d: {{{DESCRIBED}, {MARK}extends: b}}\n",
+        "$.datasets.d.extends",
+        index=f"{INDEX}limits: {{extends: 1}}\n",
+    ),
     one("unseeded-shuffle", f"{CSV}, {MARK}shuffle: true", ".shuffle"),
     one("unseeded-shuffle", f"{CSV}, {MARK}shuffle_choices: true", ".shuffle_choices"),
     one("seed-without-shuffle", f"{CSV}, {MARK}seed: 1", ".seed"),
@@ -358,6 +365,7 @@ NEIGHBOURS = {
     "duplicate-name": ("[a.yaml, m.yaml]", "[m.yaml]"),
     "unknown-parent": ("extends: dd", CSV),
     "extends-cycle": ("extends: d", CSV),
+    "extends-depth": ("extends: 1", "extends: 2"),
     "unseeded-shuffle": ("shuffle: true", "shuffle: true, seed: 1"),
     "seed-without-shuffle": ("seed: 1", "seed: 1, shuffle: true"),
     "literal-secret": ("secret: hush", "secret: {env: HUSH}"),

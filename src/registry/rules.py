@@ -154,6 +154,7 @@ _TABLE = (
     _blocking("catalog", "duplicate-name", "One name must not mean two datasets.", _CATALOG),
     _blocking("catalog", "unknown-parent", "`extends` names a dataset that is not in the catalog.", _RESOLVE),
     _blocking("catalog", "extends-cycle", "Datasets that extend each other can't be resolved.", _RESOLVE),
+    _blocking("catalog", "extends-depth", "Nobody follows a long chain, and resolving all of them takes too long.", _RESOLVE),
     _blocking("code", "python-in-catalog", "Python would import it in place of another module, where somebody only reviews.", _CODE),
     _blocking("order", "unseeded-shuffle", "Without a seed the order is different on every run.", _SCHEMA, _KEYS),
     _blocking("order", "seed-without-shuffle", "The seed has no effect, although its author expects one.", _KEYS),

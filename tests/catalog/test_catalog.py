@@ -544,3 +544,12 @@ def test_check_reports_a_condition_that_does_not_compile(write: Callable[..., Pa
     root = write(a=f"datasets:\n  one: {{source: {{type: csv, path: x}}, where: {where}}}\n")
     (problem,) = check(Catalog.open(root))
     assert problem.path.startswith("$.datasets.one.where")
+
+
+def test_include_that_matches_nothing_leaves_other_files_usable(
+    write: Callable[..., Path],
+) -> None:
+    root = write("include: [m/*.yaml, package:not_installed]\n", a=dataset("one"))
+    catalog = Catalog.open(root)
+    assert [problem.rule for problem in catalog.problems] == ["include-nothing"]
+    assert catalog["one"].name == "one"

@@ -32,7 +32,7 @@ def test_line_that_is_too_long_is_not_columnar(end: bytes, monkeypatch: pytest.M
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", 8)
     monkeypatch.setattr(blocks, "_MOST_BYTES", 64)
     assert list(line_blocks(io.BytesIO(b"x" * 20 + end))) != []
-    with pytest.raises(NotColumnarError, match="1 GiB"):
+    with pytest.raises(NotColumnarError, match="too long"):
         list(line_blocks(io.BytesIO(b"x" * 65 + end)))
 
 

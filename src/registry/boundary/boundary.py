@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from registry.base.local_files import NOT_A_FILE, open_regular
 from registry.base.locations import archive_of, is_package, local_path
 from registry.base.packages import PACKAGE, package_folders
-from registry.boundary.limits import Limits
+from registry.boundary.limits import UNLIMITED, Limits
 from registry.errors import ReachError
 
 __all__ = ["UNBOUNDED", "Boundary"]
@@ -32,6 +32,8 @@ class Boundary(Struct, frozen=True, kw_only=True):
     """Real paths of folders, and of single files, that may be read."""
     hosts: frozenset[str] = frozenset()
     """Hosts that need the word of the root index: by plain HTTP, or at a private address."""
+    named: str = ""
+    """A URL that the user named in a call: its protocol and its server are allowed."""
     secrets: Mapping[str, tuple[str, ...]] = {}
     """Environment variable → hosts that may receive its value."""
     trust: frozenset[str] = frozenset()
@@ -171,5 +173,5 @@ def _is_hidden(path: str) -> bool:
     return ".git" in path.casefold().split(os.sep)
 
 
-UNBOUNDED = Boundary(is_open=True)
+UNBOUNDED = Boundary(is_open=True, limits=UNLIMITED)
 """The boundary of locations that the user names in a call, such as `csv_dataset("/any/path")`."""

@@ -196,7 +196,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         # Only the root index counts: an included package must not trust its own code.
         if spec.mapper is not None and spec.mapper not in self.boundary.trust:
             message = f"the mapper '{spec.mapper}' is not trusted, so its code is not run"
-            index = display_path(self.rules_from or self.index)
+            index = display_path(self.index) + (" of the base" if self.rules_from else "")
             hint = f"add '{spec.mapper}' under `trust` in {index}, if you have read it"
             entry = self.entries[spec.name]
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
@@ -224,9 +224,15 @@ class Catalog(Mapping[str, DatasetSpec]):
         return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
 
     def _with_ancestors(self, name: object) -> Iterator[Entry]:
-        """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle."""
+        """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle.
+
+        Of a chain that is too long to resolve, the first ones.
+        """
         seen: set[str] = set()
+        most = self.boundary.limits.extends + 1
         while isinstance(name, str) and name in self.entries and name not in seen:
+            if len(seen) == most:
+                return
             seen.add(name)
             entry = self.entries[name]
             yield entry

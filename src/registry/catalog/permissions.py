@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from registry.base.conversion import convert
 from registry.boundary.boundary import Boundary
 from registry.boundary.limits import Limits
 
@@ -45,7 +44,7 @@ def boundary_of(
         hosts=frozenset(permissions.get("hosts", ())),
         secrets={name: tuple(hosts) for name, hosts in permissions.get("secrets", {}).items()},
         trust=frozenset(permissions.get("trust", ())),
-        limits=convert(permissions.get("limits", {}), Limits),
+        limits=Limits.of(permissions.get("limits", {})),
     )
     return closed.allowing([*folders, *own, *allow_paths])
 

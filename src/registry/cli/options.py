@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -11,6 +13,7 @@ import click
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli.output import print_line
+from registry.errors import RevisionError
 from registry.lockfile.models import Pin, read_lock
 from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import SourcePinner, source_pinner
@@ -19,6 +22,7 @@ from registry.settings import Settings
 __all__ = [
     "as_json",
     "choose",
+    "config_from",
     "frozen",
     "jobs",
     "locked",
@@ -27,6 +31,7 @@ __all__ = [
     "pin_of",
     "print_stray_problems",
     "root",
+    "rules_of",
     "settings_of",
     "source_pinner_of",
     "tags",
@@ -108,6 +113,15 @@ tags = click.option(
     help="Only datasets with this tag; repeat it for datasets with all of several tags.",
 )
 
+config_from = click.option(
+    "--config-from",
+    metavar="BASE",
+    envvar="REGISTRY_CONFIG_FROM",
+    help="Judge by the index of BASE, a git revision or a folder with a datasets.yaml: by its"
+    " `trust`, `hosts`, `secrets`, `paths`, `limits` and `validate`, so that a change can't permit"
+    " or ignore anything for itself. Default: REGISTRY_CONFIG_FROM.",
+)
+
 
 def settings_of(root: str | None) -> Settings:
     """Return the settings of this invocation."""
@@ -124,6 +138,24 @@ def open_catalog(
     """Return the catalog, the cache and the settings of this invocation."""
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     return Catalog.open(settings.index), Cache(settings.cache_dir), settings
+
+
+@contextmanager
+def rules_of(base: str | None, index: Path) -> Iterator[Path | None]:
+    """Yield the index that `--config-from` names, or None."""
+    if not base:
+        yield None
+        return
+    from registry.diff.snapshots.rules import open_rules  # few invocations need git
+
+    try:
+        with open_rules(base, index) as rules:
+            if not rules.is_valid:
+                message = "its index is invalid, so it permits nothing, and default rules count"
+                print_line(f"warning: {rules.label}: {message}", err=True)
+            yield rules.index
+    except RevisionError as error:
+        raise click.BadParameter(str(error), param_hint="--config-from") from error
 
 
 def source_pinner_of(settings: Settings) -> SourcePinner:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
 from registry.decode.frame import Frame, NotColumnarError
@@ -18,17 +17,19 @@ __all__ = ["line_blocks", "parse_blocks"]
 
 # Small blocks are faster: touching new memory for the first time takes longer than parsing it.
 _BLOCK_BYTES = 1 << 22
-_MOST_BYTES = 1 << 30
+_MOST_BYTES = 1 << 29
 # Each block that is parsed ahead takes memory: its bytes, and the columns made of them.
 _MOST_AHEAD = 8
+_MOST_AHEAD_BYTES = 1 << 25
 
 
-def line_blocks(data: IO[bytes]) -> Iterator[bytearray]:
+def line_blocks(data: IO[bytes], *, most: int = _MOST_BYTES) -> Iterator[bytearray]:
     """Yield the bytes of a file in blocks that start and end at line boundaries.
 
     Raises:
-        NotColumnarError: a line has more than 1 GiB.
+        NotColumnarError: a line has more than `most` bytes, or more than 512 MiB.
     """
+    most = min(most, _MOST_BYTES)  # pyarrow counts the bytes of a block in 32 bits
     # Some streams, such as those of pyarrow, have `readinto`, but `IO` does not declare it.
     read_into = cast("Callable[[memoryview], int | None]", data.readinto)  # type: ignore[attr-defined]
     rest = b""  # the start of a line that is not complete yet
@@ -42,10 +43,10 @@ def line_blocks(data: IO[bytes]) -> Iterator[bytearray]:
                 filled += count
         if filled == len(rest):
             break
-        if filled > _MOST_BYTES:  # pyarrow counts the bytes of a block in 32 bits
-            raise NotColumnarError("a line of more than 1 GiB")
         del block[filled:]
         end = block.rfind(b"\n") + 1
+        if _has_long_line(block, most):
+            raise NotColumnarError("a line that is too long")
         rest = bytes(memoryview(block)[end:])
         if end:
             del block[end:]
@@ -54,20 +55,37 @@ def line_blocks(data: IO[bytes]) -> Iterator[bytearray]:
         yield bytearray(rest)
 
 
+def _has_long_line(block: bytearray, most: int) -> bool:
+    start = 0
+    while start + most < len(block):
+        end = block.rfind(b"\n", start, start + most + 1)
+        if end < 0:
+            return True
+        start = end + 1
+    return False
+
+
 def parse_blocks(
     blocks: Iterator[bytearray], parse: Callable[[bytearray], Frame]
 ) -> Iterator[Frame]:
     """Yield the frames of blocks in order, parsing as many blocks ahead as there are cores."""
     ahead = min(os.cpu_count() or 1, _MOST_AHEAD)
+    waiting: deque[tuple[Future[Frame], int]] = deque()
+
+    def read_ahead() -> None:
+        while len(waiting) < ahead and sum(size for _, size in waiting) < _MOST_AHEAD_BYTES:
+            block = next(blocks, None)
+            if block is None:
+                return
+            waiting.append((pool.submit(parse, block), len(block)))
+
     with ThreadPoolExecutor(ahead, thread_name_prefix="decode") as pool:
-        waiting = deque(pool.submit(parse, block) for block in islice(blocks, ahead))
         try:
+            read_ahead()
             while waiting:
-                frame = waiting.popleft().result()
-                block = next(blocks, None)
-                if block is not None:
-                    waiting.append(pool.submit(parse, block))
+                frame = waiting.popleft()[0].result()
+                read_ahead()
                 yield frame
         finally:  # the caller may stop early, which must not wait for blocks that it won't use
-            for future in waiting:
+            for future, _ in waiting:
                 future.cancel()

@@ -72,10 +72,23 @@ def _rows(
     delimiter = options.delimiter or csv.get_dialect(options.dialect).delimiter
     end = end_of_rows()
     # No line break is needed before `end`: to the reader, each item of the iterator is a line.
-    made = csv.reader(chain(lines, [end]), options.dialect, delimiter=delimiter)
+    size, limits = 0, file.limits
+
+    def row_lines() -> Iterator[str]:
+        """Yield the lines; a quoted cell may have any number of them."""
+        nonlocal size
+        for line in lines:
+            size += len(line)
+            if size > limits.line_bytes + 1:
+                message = limits.message("line_bytes", "the row has", "bytes")
+                raise DecodeError(message, file=file.location, line=first_line)
+            yield line
+
+    made = csv.reader(chain(row_lines(), [end]), options.dialect, delimiter=delimiter)
     reader = cast("_Reader", made)
     first_line = 1
     while True:
+        size = 0
         try:
             row = next(reader)
         except csv.Error as error:

@@ -35,8 +35,9 @@ _BLOCK_BYTES = 1 << 16
 def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield an object per line, or the objects of an array; empty lines are skipped."""
     options = cast("JsonSource", source)
-    with open_text(file, options.encoding) as text:
-        if unpacked_suffix(file.location) not in LINE_SUFFIXES:
+    as_document = unpacked_suffix(file.location) not in LINE_SUFFIXES
+    with open_text(file, options.encoding, as_document=as_document) as text:
+        if as_document:
             yield from _read_document(text.read(), file, records=options.records, item=options.item)
             return
         first = 1
@@ -65,8 +66,9 @@ def read_json_by(
         DecodeError: the parser raises a ValueError, or returns something other than objects.
     """
     encoding = cast("JsonSource", source).encoding
-    with open_text(file, encoding) as text:
-        if unpacked_suffix(file.location) not in LINE_SUFFIXES:
+    as_document = unpacked_suffix(file.location) not in LINE_SUFFIXES
+    with open_text(file, encoding, as_document=as_document) as text:
+        if as_document:
             yield from _read_document(text.read(), file, loads=partial(json.loads, **options))
             return
         if unknown := options.keys() - {"loads"}:

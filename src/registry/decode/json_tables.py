@@ -56,7 +56,7 @@ def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Itera
     if wanted is None or any("." in name for name in wanted):
         raise NotColumnarError("wanted columns that are not plain keys")
     with open_bytes(file) as data:
-        blocks = line_blocks(data)
+        blocks = line_blocks(data, most=file.limits.line_bytes)
         first = next(blocks, bytearray())
         if first.startswith(codecs.BOM_UTF8):
             del first[: len(codecs.BOM_UTF8)]

@@ -11,9 +11,11 @@ import lzma
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from registry.base.locations import packed_suffix
+from registry.boundary.limits import UNLIMITED, Limits
+from registry.decode.bounded import HARMLESS_BYTES, first_line_over, limited_bytes, limited_lines
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class SourceBytes:
     """Opens the bytes for reading."""
     local_path: str | None = None
     """Path of a local file with these bytes, if there is one."""
+    limits: Limits = UNLIMITED
+    """How large it may be."""
 
     @classmethod
     def of_file(cls, location: str, path: Path) -> SourceBytes:
@@ -53,15 +57,25 @@ _OPENERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     ".zst": _open_zstandard,
 }
 _HTML = (b"<!doctype html", b"<html")
+# The values of a document take many times the memory of its text, so it may not be packed as small.
+_HARMLESS_DOCUMENT = 1 << 24
 
 
 @contextlib.contextmanager
-def open_bytes(file: SourceBytes) -> Iterator[IO[bytes]]:
-    """Open the decompressed bytes; damaged compressed data is a DecodeError."""
+def open_bytes(file: SourceBytes, *, harmless: int = HARMLESS_BYTES) -> Iterator[IO[bytes]]:
+    """Open the decompressed bytes.
+
+    Damaged compressed data is a DecodeError, and so is data that is larger than `harmless` and
+    larger than the limits allow.
+    """
     opener = _OPENERS.get(packed_suffix(file.location))
     with file.open() as raw:
         try:
-            yield raw if opener is None else opener(raw)
+            if opener is None:
+                yield raw
+            else:
+                name = file.location
+                yield limited_bytes(opener(raw), raw, file.limits, file=name, harmless=harmless)
         except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
             message = f"the compressed data is damaged or truncated: {error}"
             raise DecodeError(message, file=file.location) from error
@@ -74,22 +88,32 @@ def open_bytes(file: SourceBytes) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def open_text(file: SourceBytes, encoding: str) -> Iterator[io.TextIOWrapper]:
+def open_text(
+    file: SourceBytes, encoding: str, *, as_document: bool = False
+) -> Iterator[io.TextIOWrapper]:
     """Open a file as text; an HTML page in its place is a DecodeError.
 
     CRLF and CR become LF, also inside quoted cells, as in Inspect's loaders.
+
+    Args:
+        file: The file.
+        encoding: Its encoding.
+        as_document: Whether it is read as a whole, so that its size counts and not its lines'.
     """
-    with open_bytes(file) as data:
-        buffer = io.BufferedReader(_Raw(data), buffer_size=1 << 18)
+    try:
+        codec = codecs.lookup(encoding)
+    except LookupError:
+        codec = None
+    # `lookup` also finds codecs that convert bytes to bytes, such as base64.
+    is_text = codec is not None and getattr(codec, "_is_text_encoding", True)
+    harmless = _HARMLESS_DOCUMENT if as_document else HARMLESS_BYTES
+    with open_bytes(file, harmless=harmless) as data:
+        raw = _bounded(data, file, encoding if is_text and not as_document else "")
+        buffer = io.BufferedReader(raw, buffer_size=1 << 18)
         if is_html(buffer.peek(256)[:256]):
             message = "this is an HTML page, not data (an error or login page? check the location)"
             raise DecodeError(message, file=file.location)
-        try:
-            codec = codecs.lookup(encoding)
-        except LookupError:
-            codec = None
-        # `lookup` also finds codecs that convert bytes to bytes, such as base64.
-        if codec is None or not getattr(codec, "_is_text_encoding", True):
+        if codec is None or not is_text:
             raise DecodeError(f"unknown text encoding '{encoding}'", file=file.location)
         # "utf-8-sig" accepts a byte-order mark but does not require one.
         text = io.TextIOWrapper(buffer, encoding="utf-8-sig" if codec.name == "utf-8" else encoding)
@@ -112,19 +136,23 @@ def is_utf8(encoding: str) -> bool:
         return False
 
 
-class _Raw(io.RawIOBase):
-    """Wraps an object with `read` as the raw stream that `io.BufferedReader` requires."""
+def _bounded(data: IO[bytes], file: SourceBytes, encoding: str) -> io.RawIOBase:
+    """Return a stream with limited lines; without an encoding, with a limited size."""
+    limits = file.limits
 
-    def __init__(self, data: IO[bytes]) -> None:
-        self._data = data
+    def exceeded(start: int) -> DecodeError:
+        if not encoding:
+            message = limits.message("document_bytes", "the document has", "bytes")
+            return DecodeError(message, file=file.location)
+        line = None
+        if start >= 0:
+            with open_bytes(file) as again:
+                line = first_line_over(again, start)
+        message = limits.message("line_bytes", "the line has", "bytes")
+        return DecodeError(message, file=file.location, line=line)
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        chunk = self._data.read(len(buffer))
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
+    most = limits.line_bytes if encoding else limits.document_bytes
+    return limited_lines(data, most, exceeded, encoding)
 
 
 def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:
@@ -133,7 +161,7 @@ def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:
     if "\n".encode(encoding) != b"\n":  # UTF-16: bytes can't be split into lines
         return None
     with open_bytes(file) as data:
-        for number, line in enumerate(io.BufferedReader(_Raw(data)), 1):
+        for number, line in enumerate(io.BufferedReader(_bounded(data, file, encoding)), 1):
             try:
                 line.decode(encoding)
             except UnicodeDecodeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ __all__ = [
     "digest_of_file",
     "files_of",
     "local_patterns",
+    "moved_files",
 ]
 
 # Git LFS commits this in place of a large file; it names the digest of the bytes. All of the file:
@@ -89,3 +91,12 @@ def common_digests(
         for name, digest in head.items()
     }
     return old, new
+
+
+def moved_files(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
+    """Return new name → old name of the files that only one side has, with the same bytes."""
+    removed = defaultdict(list)
+    for name in sorted(old.keys() - new.keys(), reverse=True):
+        removed[old[name]].append(name)
+    added = sorted(new.keys() - old.keys())
+    return {name: removed[new[name]].pop() for name in added if removed[new[name]]}

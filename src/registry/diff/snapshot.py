@@ -19,6 +19,7 @@ from registry.diff.models import Snapshot
 from registry.diff.reach import index_reach, reach_of
 from registry.diff.snapshots.contents import Contents, read_contents
 from registry.diff.snapshots.packages import PACKAGE_KEY, changed_in_packages, package_notes
+from registry.diff.snapshots.rules import rules_in
 from registry.diff.snapshots.unread import Unread, find_unread
 from registry.lockfile.models import Lock
 from registry.manifest.models import DatasetSpec
@@ -72,15 +73,11 @@ def open_snapshots(
     with TemporaryDirectory(prefix="registry-diff-") as temporary:
         folder = Path(temporary).resolve()
         old = read_contents(checkout_of(base, index, folder / "base"))
-        rules = old.checkout.index
-        if old.catalog is None:  # an index that can't be read permits nothing
-            rules = folder / "nothing.yaml"
-            rules.write_text("version: 1\n", encoding="utf-8")
         new = read_contents(
             folder_checkout(index, "work tree")
             if head is None
             else checkout_of(head, index, folder / "head"),
-            rules,
+            rules_in(old.checkout, folder).index,
         )
         yield _open_pair(old, new)
 

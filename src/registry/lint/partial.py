@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
+from registry.boundary.limits import Limits
 from registry.catalog.catalog import Catalog
 from registry.manifest.merge import Entry, Layer
 from registry.yamldoc.reader import json_path
@@ -32,6 +33,8 @@ class CheckableEntries:
     """The keys that can't be checked, by dataset; without datasets that have no problems."""
     defaults: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The keys whose defaults are invalid, by the file of the index; without valid indexes."""
+    most: int = Limits().extends
+    """Ancestors that a dataset may have."""
 
     def unchecked_keys(self, name: str) -> frozenset[str] | None:
         """Return the keys of a dataset and its ancestors that can't be checked.
@@ -40,7 +43,7 @@ class CheckableEntries:
         """
         found: frozenset[str] | None = None
         seen: set[str] = set()
-        while name in self.entries and name not in seen:
+        while name in self.entries and name not in seen and len(seen) <= self.most:
             seen.add(name)
             if name in self.unchecked:
                 found = (found or frozenset()) | self.unchecked[name]
@@ -75,9 +78,8 @@ def checkable_entries(catalog: Catalog) -> CheckableEntries:
             entries[name] = structs.replace(entries[name], document=document)
             dependent = {other for key in invalid for other in _DEPENDENT_KEYS.get(key, ())}
             unchecked[name] = frozenset(invalid | dependent)
-    return CheckableEntries(
-        entries, unchecked, {file: keys for file, (_, keys) in defaults.items()}
-    )
+    kept = {file: keys for file, (_, keys) in defaults.items()}
+    return CheckableEntries(entries, unchecked, kept, catalog.boundary.limits.extends)
 
 
 def _valid_defaults(layer: Layer, paths: Iterable[str]) -> tuple[Layer, frozenset[str]]:

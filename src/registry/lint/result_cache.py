@@ -13,13 +13,13 @@ from pathlib import Path
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
-from registry.base.local_files import open_beside
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog
-from registry.errors import Problem
+from registry.errors import LockError, Problem
 from registry.lint.code_files import code_files, manifest_folders
 from registry.lint.data_files import data_states
 from registry.lint.runner import check, count_checked
+from registry.lockfile.file import read_bytes
 from registry.settings import lock_file_of
 
 __all__ = ["CheckResult", "check_catalog"]
@@ -90,10 +90,10 @@ def _are_unchanged(
 def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked: bool) -> str:
     """Return the digest of everything that determines what `check` finds."""
     try:
-        with open_beside(lock_file_of(catalog.index)) as file:
-            lock: str | None = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        lock = error.strerror
+        data = read_bytes(lock_file_of(catalog.index))
+        lock = "" if data is None else hashlib.sha256(data).hexdigest()
+    except LockError as error:
+        lock = str(error)
     # Messages have paths relative to the working directory, and `~` expands to the home folder.
     folders = [str(Path.cwd()), os.path.expanduser("~")]
     versions = {name: version(name) for name in _VALIDATORS}

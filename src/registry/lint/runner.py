@@ -59,9 +59,10 @@ def check(
     wanted = files_under(paths)
     catalog = catalog.including(wanted)
     index = catalog.index_document()
-    rules = index if catalog.rules_from is None else valid_index(catalog.rules_from)
-    invalid = [one.path for one in catalog.problems if one.file == rules.file]
-    base, config_problems = configured(rules, invalid=invalid)
+    invalid = [one.path for one in catalog.problems if one.file == index.file]
+    base, config_problems = configured(index, invalid=invalid)
+    if catalog.rules_from is not None:
+        base = configured(valid_index(catalog.rules_from))[0]
     selection = selected(base, select=select, ignore=ignore)
     if locked:
         selection = selection.with_error("stale-lock")
@@ -85,7 +86,7 @@ def check(
     files = _chosen({problem.file for problem in found} | {index.file} | entry_files, wanted)
     # An invalid configuration affects every result, so it is reported even if only other files are
     # checked.
-    reported = [] if rules.file in files else list(config_problems)
+    reported = [] if index.file in files else list(config_problems)
     for file in files:
         comments, complete = read_ignores(file), file not in blocked
         reported += selection.apply(

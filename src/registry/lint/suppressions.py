@@ -12,6 +12,7 @@ from registry.base.local_files import open_regular
 from registry.errors import Problem
 from registry.lint.selection import Selection, invalid_name
 from registry.rules import RULES, Finding
+from registry.settings import lock_limit
 from registry.yamldoc.reader import DataPath
 
 __all__ = ["IgnoreComment", "apply_ignores", "parse_ignores", "read_ignores"]
@@ -55,7 +56,8 @@ def read_ignores(file: str) -> list[IgnoreComment]:
     """Return the ignore comments of a file; an empty list if it is not valid YAML."""
     try:
         with open_regular(file) as opened:
-            return parse_ignores(opened.read().decode("utf-8-sig"), file=file)
+            data = opened.read(lock_limit())  # no other file may be larger
+        return parse_ignores(data.decode("utf-8-sig"), file=file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return []  # the reader of manifests reports it
 

@@ -18,6 +18,7 @@ from registry.base.locations import (
     public_location,
 )
 from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.limits import Limits
 from registry.errors import ManifestError, Problem, close_matches, did_you_mean
 from registry.manifest.merge import Entry, Layer, Merged, merge
 from registry.manifest.models import DatasetSpec, View, to_spec
@@ -71,9 +72,9 @@ def merged_entry(
     """Return the merged, unchecked layers of the dataset `name`; arguments as for `resolve`.
 
     Raises:
-        ManifestError: an ancestor does not exist, or is the dataset itself.
+        ManifestError: an ancestor does not exist, or is the dataset itself, or they are too many.
     """
-    chain = _chain(entries[name], entries)
+    chain = _chain(entries[name], entries, boundary.limits)
     defaults = chain[-1].defaults
     # The defaults of sources depend on the type of the source: `merge` adds them.
     value = {key: item for key, item in defaults.value.items() if key != "source"}
@@ -89,10 +90,13 @@ def merged_entry(
     return merged
 
 
-def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
+def _chain(entry: Entry, entries: Mapping[str, Entry], limits: Limits) -> list[Entry]:
     """Return the entry and its ancestors, the root first."""
     chain = [entry]
     while (parent := chain[0].value.get("extends")) is not None:
+        if len(chain) > limits.extends:
+            message = limits.message("extends", f"'{entry.name}' has", "ancestors")
+            raise ManifestError([entry.problem(("extends",), message, rule="extends-depth")])
         if parent not in entries:
             near = close_matches(parent, entries)
             hint = f"similar names: {', '.join(near)}" if near else ""
@@ -102,7 +106,8 @@ def _chain(entry: Entry, entries: Mapping[str, Entry]) -> list[Entry]:
         if any(known.name == parent for known in chain):
             names = " → ".join([known.name for known in reversed(chain)] + [parent])
             message = f"`extends` forms a cycle: {names}"
-            raise ManifestError([chain[0].problem(("extends",), message, rule="extends-cycle")])
+            problem = chain[0].problem(("extends",), message, rule="extends-cycle")
+            raise ManifestError([problem])
         chain.insert(0, entries[parent])
     return chain
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import shutil
 import tempfile
@@ -65,7 +66,8 @@ def fetch_files(
         location: _fetch_file(replace(file, location=location), pool, context)
         for location, file in stored.items()
     }
-    return [_member(file.location, fetched[archive_of(file.location)]) for file in pinned.files]
+    found = (_member(file.location, fetched[archive_of(file.location)]) for file in pinned.files)
+    return [dataclasses.replace(one, limits=context.boundary.limits) for one in found]
 
 
 def _member(location: str, stored: SourceBytes) -> SourceBytes:

@@ -145,7 +145,7 @@ def _refused(
         hint = f"`registry lock {name}` pins it, `diff --build --out FILE` compares its samples"
         print_error(name, f"was reviewed without its samples, which may be any ({hint})")
     if found or unknown:
-        print("nothing was built; review again: `registry diff --out FILE`", file=sys.stderr)
+        print_line("nothing was built; review again: `registry diff --out FILE`", err=True)
     return bool(found or unknown)
 
 

@@ -22,7 +22,7 @@ _CLASS_OF_FIELD = {
 }
 _ANY_FIELD = frozenset({ChangeClass.INPUTS, *_CLASS_OF_FIELD.values()})
 # New bytes, code and tables may change any field, whatever class their own key has.
-_OPAQUE = ("bytes", "pin", "source", "concat", "join", "mapper")
+_OPAQUE = ("bytes", "package", "pin", "source", "concat", "join", "mapper")
 
 
 def parse_classes(text: str) -> frozenset[str]:
@@ -74,5 +74,5 @@ def _classes(change: DatasetChange) -> Iterator[ChangeClass]:
 
 
 def _keys(change: DatasetChange) -> Iterator[str]:
-    yield from (one.key for one in change.keys)
+    yield from (one.key for one in change.keys if one.kind != ChangeClass.MOVED)
     yield from (one.key for one in change.inherited)

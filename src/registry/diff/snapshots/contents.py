@@ -165,7 +165,7 @@ def _link_allowed(checkout: Checkout, rules: Path) -> None:
     """Let a temporary checkout reach what its catalog may read outside of the repository."""
     if checkout.mirror is None:
         return
-    folder = checkout.strip_mirror(str(checkout.folder))
+    folder = str(checkout.folder).removeprefix(str(checkout.mirror))
     paths = permissions_of(valid_index(rules)).get("paths", ())
     for path in (*paths, *Settings.from_environment(root=checkout.index).allow_paths):
         real = os.path.normpath(os.path.join(folder, os.path.expanduser(path)))

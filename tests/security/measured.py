@@ -1,0 +1,49 @@
+"""Run the command line as a process with its peak of memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Measured", "run_measured"]
+
+_PROGRAM = """
+import resource, sys
+from registry.cli import main
+code = main(sys.argv[1:])
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(f"peak {peak * (1 if sys.platform == 'darwin' else 1024)}", file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a process printed, and what it used."""
+
+    code: int
+    text: str
+    bytes: int
+    """Largest resident memory."""
+    seconds: float
+
+
+def run_measured(catalog: Path, *arguments: str, cache: Path, timeout: float = 120) -> Measured:
+    """Run `registry ARGUMENTS` in a folder."""
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", _PROGRAM, *arguments],
+        cwd=catalog,
+        env={**os.environ, "REGISTRY_CACHE_DIR": str(cache)},
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=timeout,
+        check=False,
+    )
+    text, _, peak = (done.stdout + done.stderr).rpartition("peak ")
+    return Measured(done.returncode, text, int(peak), time.monotonic() - start)

@@ -1,0 +1,136 @@
+"""Attack 10: a small file that unpacks to gigabytes took 9.9 GB of memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.security.measured import run_measured
+
+GIGABYTE = 10**9
+SIZE = 2 << 30
+_CHUNK = 1 << 24
+
+
+def zstandard(data: bytes) -> bytes:
+    return bytes(pa.compress(data, "zstd", asbytes=True))
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard,
+}
+
+
+def pack(path: Path, start: bytes, repeated: bytes) -> None:
+    """Write a compressed file of two gigabytes; packed data may follow packed data."""
+    packer = PACKERS[path.suffix]
+    some = packer(repeated * max(1, _CHUNK // len(repeated)))
+    count = SIZE // max(_CHUNK, len(repeated))
+    path.write_bytes(packer(start) + some * count)
+    assert path.stat().st_size < 3_000_000
+
+
+def catalog(folder: Path, kind: str, path: str, more: str = "") -> Path:
+    """Write the catalog of the pull request."""
+    folder.mkdir(exist_ok=True)
+    (folder / "datasets.yaml").write_text(
+        f"version: 1\ndatasets:\n  d:\n    source: {{type: {kind}, path: '{path}'}}\n"
+        f"    fields: {{input: q}}\n{more}",
+        encoding="utf-8",
+    )
+    return folder
+
+
+def refused(folder: Path, message: str, command: str = "sync") -> None:
+    """Build the dataset: it fails with a message, in little memory."""
+    result = run_measured(folder, command, "d", cache=folder.parent / "cache")
+    assert result.code != 0
+    assert message in result.text
+    assert "Traceback" not in result.text
+    assert result.bytes < GIGABYTE
+
+
+STARTS = {"csv": b"q\n", "json": b'[{"q": "', "jsonl": b'{"q": "'}
+LONG_LINE = "the line has more than 67,108,864 bytes (`limits: {line_bytes: …}` in the root index"
+RATIO = "so each gives more than 200 bytes (`limits: {ratio: …}` in the root index raises"
+
+
+# Each form once with each way to pack it would take minutes.
+@pytest.mark.parametrize(
+    ("form", "suffix"),
+    [
+        ("csv", ".bz2"),
+        ("csv", ".zst"),
+        ("json", ".zst"),
+        ("jsonl", ".zst"),
+        ("jsonl", ".gz"),
+        ("json", ".xz"),
+    ],
+)
+def test_a_packed_line_that_never_ends_is_refused(tmp_path: Path, form: str, suffix: str) -> None:
+    name = f"d.{form}{suffix}"
+    folder = catalog(tmp_path / "catalog", form.removesuffix("l"), name)
+    pack(folder / name, STARTS[form], b"0")
+    refused(folder, f"{name}:{2 if form == 'csv' else 1}: {LONG_LINE}" if form != "json" else RATIO)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("csv", ".zst"), ("jsonl", ".xz")])
+def test_packed_lines_without_end_are_refused(tmp_path: Path, form: str, suffix: str) -> None:
+    name = f"d.{form}{suffix}"
+    folder = catalog(tmp_path / "catalog", form.removesuffix("l"), name)
+    line = b"x" * 1000 + b"\n" if form == "csv" else b'{"q": "' + b"x" * 1000 + b'"}\n'
+    pack(folder / name, b"q\n" if form == "csv" else b"", line)
+    refused(folder, RATIO)
+
+
+def test_many_long_lines_do_not_add_up_in_memory(tmp_path: Path) -> None:
+    folder = catalog(tmp_path / "catalog", "json", "d.jsonl.zst")
+    pack(folder / "d.jsonl.zst", b"", b'{"q": "' + b"x" * 60_000_000 + b'"}\n')
+    refused(folder, RATIO)
+
+
+def write_tar(path: Path) -> None:
+    entry = tarfile.TarInfo("d.csv")
+    entry.size = SIZE
+    pack(path, entry.tobuf(), b"\0")
+
+
+def write_zip(path: Path) -> None:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("d.csv", "w", force_zip64=True) as member,
+    ):
+        for _ in range(SIZE // _CHUNK):
+            member.write(bytes(_CHUNK))
+
+
+def test_a_member_of_a_zip_archive_is_refused(tmp_path: Path) -> None:
+    folder = catalog(tmp_path / "catalog", "csv", "zip://d.csv::d.zip")
+    write_zip(folder / "d.zip")
+    refused(folder, "would unpack to more than")
+
+
+def test_a_member_of_a_tar_archive_is_refused(tmp_path: Path) -> None:
+    folder = catalog(tmp_path / "catalog", "csv", "tar://d.csv::d.tar.gz")
+    write_tar(folder / "d.tar.gz")
+    refused(folder, "would unpack to more than")
+
+
+def test_the_root_index_raises_a_limit(tmp_path: Path) -> None:
+    more = "limits: {line_bytes: 100kB}\n"
+    folder = catalog(tmp_path / "catalog", "json", "d.jsonl", more)
+    (folder / "d.jsonl").write_text('{"q": "' + "x" * 200_000 + '"}\n', encoding="utf-8")
+    refused(folder, "d.jsonl:1: the line has more than 100,000 bytes")
+    catalog(folder, "json", "d.jsonl", more.replace("100kB", "1MB"))
+    assert run_measured(folder, "sync", "d", cache=tmp_path / "cache").code == 0
