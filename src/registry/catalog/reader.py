@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
@@ -14,7 +16,7 @@ from msgspec.structs import replace
 from registry.base.file_state import FileState
 from registry.catalog.discovery import GlobMatches, IndexFiles, find_included
 from registry.catalog.permissions import permissions_of
-from registry.errors import ManifestError, Problem
+from registry.errors import ManifestError, Problem, count_text
 from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.settings import most_manifests
 from registry.yamldoc.reader import Document, ParsedText, Positions, json_path
@@ -102,8 +104,23 @@ class LocatedProblem(Struct, frozen=True):
 class CatalogReader:
     """Collects datasets, problems and the files of each index, in the order of the indexes."""
 
-    def __init__(self, read: ReadFile, known: Mapping[str, Entry] | None = None) -> None:
-        """Start with the datasets in `known`, whose names are in use."""
+    def __init__(
+        self,
+        read: ReadFile,
+        known: Mapping[str, Entry] | None = None,
+        *,
+        deadline: float = math.inf,
+    ) -> None:
+        """Start with the datasets in `known`, whose names are in use.
+
+        Args:
+            read: Reads a file.
+            known: Datasets whose names are in use.
+            deadline: The processor time of this process at which no further manifest is read.
+        """
+        self.is_stopped = False
+        """Whether manifests were not read because of the deadline."""
+        self._deadline = deadline
         self.entries: MutableMapping[str, Entry] = {}
         if known is not None:
             # A chain writes to its first mapping only.
@@ -154,7 +171,11 @@ class CatalogReader:
             if found is not None and limit:
                 self.problems.append(include_limit(document, number, limit))
                 continue
-            for file, file_state in found or ():
+            for position, (file, file_state) in enumerate(found or ()):
+                if time.process_time() > self._deadline:
+                    self.is_stopped = True
+                    self.problems.append(unread(document, number, after=position))
+                    break
                 self.read_manifest(file, file_state, path.parent, defaults)
             if patterns[number] and (found is None or not found.names):
                 self.problems.append(include_nothing(document, number))
@@ -227,6 +248,15 @@ def include_limit(document: Document, number: int, limit: str) -> LocatedProblem
     """Return the problem for a pattern in `include` that takes too much work."""
     message = f"'{document.value['include'][number]}' is not read: {limit}"
     hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
+    problem = document.problem(("include", number), message, hint, rule="include-limit")
+    return LocatedProblem(problem)
+
+
+def unread(document: Document, number: int, *, after: int) -> LocatedProblem:
+    """Return the problem for manifests that there is no time to read."""
+    read = f"only {count_text(after, 'manifest')} of '{document.value['include'][number]}' read"
+    message = f"{read}, because it takes too long"
+    hint = "the others are checked; set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
     problem = document.problem(("include", number), message, hint, rule="include-limit")
     return LocatedProblem(problem)
 
