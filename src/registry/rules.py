@@ -130,6 +130,7 @@ _DOCUMENT = Check("document", "lint.layout_checks")
 _KEYS = Check("merged", "manifest.checks")
 _PATHS = Check("merged", "manifest.paths")
 _SOURCES = Check("merged", "manifest.source_checks")
+_MISSING_DATA = Check("spec", "lint.missing_data")
 _COLUMNS = Check("spec", "lint.column_checks")
 _PINNED_COLUMNS = Check("lock", "lint.column_checks", "unknown_pinned_column")
 _COMPILED = Check("spec", "lint.field_checks", "uncompilable_expression")
@@ -170,6 +171,7 @@ _TABLE = (
     _blocking("fields", "mapper-and-fields", "Both define how a record becomes a sample.", _KEYS),
     _blocking("fields", "untrusted-mapper", "A function runs only if the root index lists it under `trust`.", _TRUST),
     _advisory("fields", "unknown-column", "Without the column a field is silently empty, and a condition compares nothing.", _COLUMNS, _PINNED_COLUMNS, severity="error"),
+    _advisory("sources", "missing-data", "A dataset without its files can't be opened.", _MISSING_DATA, severity="error"),
     _blocking("sources", "bad-location", "No file can have this location.", _SOURCES),
     _advisory("sources", "plain-http", "Anyone on the network path can read and change the data.", _SOURCES),
     _advisory("sources", "unpinned-revision", "The next commit may change the samples at any time.", _SOURCES, fixable=True),

@@ -16,7 +16,9 @@ class GlobLimitError(Exception):
     """A glob takes too much work; the message says which limit it exceeds."""
 
 
-def match_glob(pattern: str, folder: str, *, most: int) -> list[str]:
+def match_glob(
+    pattern: str, folder: str, *, most: int, may_list: Callable[[str], bool] = lambda _: True
+) -> list[str]:
     """Return what `glob.glob` finds with `recursive=True`, relative to `folder` and sorted.
 
     That function has no limits: with two links to `.` in a folder, `**` would take forever.
@@ -25,6 +27,7 @@ def match_glob(pattern: str, folder: str, *, most: int) -> list[str]:
         pattern: The glob.
         folder: The folder that it is relative to.
         most: How many entries of folders may be listed.
+        may_list: Whether a folder may be listed; else nothing in it matches.
 
     Raises:
         GlobLimitError: it has more than one `**`, or lists too many entries.
@@ -35,7 +38,7 @@ def match_glob(pattern: str, folder: str, *, most: int) -> list[str]:
     if parts.count("**") > 1:
         raise GlobLimitError("more than one `**`")
     start = "/" if pattern.startswith("/") else ""
-    found = set(_Walk(folder, most).matches(start, parts))
+    found = set(_Walk(folder, most, may_list).matches(start, parts))
     if pattern.endswith("/"):
         found = {path for path in found if os.path.isdir(os.path.join(folder, path))}
     return sorted(found)
@@ -44,8 +47,9 @@ def match_glob(pattern: str, folder: str, *, most: int) -> list[str]:
 class _Walk:
     """Counts the entries of the folders that a glob lists."""
 
-    def __init__(self, folder: str, most: int) -> None:
+    def __init__(self, folder: str, most: int, may_list: Callable[[str], bool]) -> None:
         self._folder = folder
+        self._may_list = may_list
         self._most = most
         self._listed = 0
 
@@ -85,8 +89,9 @@ class _Walk:
 
     def _names(self, base: str, pattern: str) -> Iterator[str]:
         """Return the names in a folder that match the last part of a glob."""
+        folder = os.path.join(self._folder, base) or "."
         try:
-            names = os.listdir(os.path.join(self._folder, base) or ".")
+            names = os.listdir(folder) if self._may_list(folder) else []
         except OSError:
             return iter(())
         self._count(len(names))
@@ -94,8 +99,11 @@ class _Walk:
 
     def _list(self, base: str) -> Iterator[os.DirEntry[str]]:
         """Yield the entries of a folder; nothing if it can't be listed."""
+        folder = os.path.join(self._folder, base) or "."
+        if not self._may_list(folder):
+            return
         try:
-            entries = os.scandir(os.path.join(self._folder, base) or ".")
+            entries = os.scandir(folder)
         except OSError:
             return
         with entries:
