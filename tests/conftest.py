@@ -97,7 +97,8 @@ def catalog_root(tmp_path: Path) -> CatalogRoot:
             old.unlink()
         for name, text in manifests.items():
             (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
-        index = "version: 1\ninclude: [registry/*.yaml]\n"
+        # The data of many tests lies beside the catalog's folder.
+        index = "version: 1\ninclude: [registry/*.yaml]\npaths: [..]\n"
         (root / "datasets.yaml").write_text(index, encoding="utf-8")
         return root
 

@@ -109,6 +109,18 @@ CASES = [
         index=f"version: 1\ninclude: [m.yaml, {MARK}gone/*.yaml]\n",
     ),
     Case(
+        "include-limit",
+        "datasets: {}\n",
+        "$.include[1]",
+        index=f"version: 1\ninclude: [m.yaml, {MARK}'**/**/m.yaml']\n",
+    ),
+    Case(
+        "python-in-catalog",
+        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n",
+        "",
+        others={"registry.py": f"{MARK}import os\n"},
+    ),
+    Case(
         "duplicate-name",
         f"datasets:\n  {MARK}d: {{{DESCRIBED}, {CSV}}}\n  e: {{{DESCRIBED}, {CSV}}}\n",
         "$.datasets.d",
@@ -160,7 +172,16 @@ CASES = [
         f"source: {{type: csv, path: x, fieldnames: [q]}}, fields: {{input: q, target: [{MARK}a]}}",
         ".fields.target[0]",
     ),
+    one("missing-data", f"source: {{type: csv, {MARK}path: gone.csv}}", ".source.path"),
     located("bad-location", "package:p/inner/../x"),
+    located("outside-path", "/proc/self/environ"),
+    located("outside-path", "zip://x.csv::../x.zip"),
+    Case(
+        "outside-path",
+        "datasets: {}\n",
+        "$.include[1]",
+        index=f"version: 1\ninclude: [m.yaml, {MARK}../*/m.yaml]\n",
+    ),
     located("plain-http", "http://h/x.json"),
     located("refused-protocol", "simplecache::https://h/x.json"),
     located("refused-protocol", "zip://x.json::reference://h/x.zip"),
@@ -304,6 +325,11 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Found:
     def problems(
         files: Mapping[str, str], select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
     ) -> list[Problem]:
+        for old in filter(Path.is_file, tmp_path.iterdir()):
+            old.unlink()
+        for name in ("x", "x.csv", "x.json", "y.csv"):  # data that says nothing about columns
+            (tmp_path / name).write_text("", encoding="utf-8")
+        (tmp_path / "data").mkdir(exist_ok=True)
         for name, text in files.items():
             data = text.replace(MARK, "").encode("utf-8", "surrogateescape")
             (tmp_path / name).write_bytes(data)
@@ -323,7 +349,9 @@ def marks(files: Mapping[str, str]) -> list[tuple[str, int, int]]:
 
 
 NEIGHBOURS = {
+    "missing-data": ("gone.csv", "x.csv"),
     "bad-location": ("inner/../x", "inner/x"),
+    "outside-path": ("/proc/self/environ", "inner/x"),
     "unreadable-file": ("\udcff", "ÿ"),
     "yaml-syntax": ("{a: b, ]", "{}"),
     "yaml-limit": ("*a, " * 32, "*a, " * 20),
@@ -337,6 +365,8 @@ NEIGHBOURS = {
     "wrong-value": ("-1", "1"),
     "bad-name": ("D:", "d:"),
     "include-nothing": ("gone/*.yaml", "m*.yaml"),
+    "include-limit": ("**/**", "**"),
+    "python-in-catalog": ("registry.py", "setup.py"),
     "duplicate-name": ("[a.yaml, m.yaml]", "[m.yaml]"),
     "unknown-parent": ("extends: dd", CSV),
     "extends-cycle": ("extends: d", CSV),
@@ -391,7 +421,7 @@ def test_corrected_mistake_is_not_reported(found: Found, rule: str) -> None:
     case = next(case for case in CASES if case.rule == rule)
     old, new = NEIGHBOURS[rule]
     before = {name: text.replace(MARK, "") for name, text in case.files().items()}
-    after = {name: text.replace(old, new) for name, text in before.items()}
+    after = {name.replace(old, new): text.replace(old, new) for name, text in before.items()}
     assert after != before
     select = (rule, *case.also_select)
     assert rule in {problem.rule for problem in found(before, select)}
@@ -407,7 +437,7 @@ def test_every_rule_has_an_invalid_and_a_valid_example() -> None:
     [
         case
         for case in CASES
-        if RULES[case.rule].blocking and RULES[case.rule].family not in ("rules", "lock")
+        if RULES[case.rule].blocking and RULES[case.rule].family not in ("rules", "lock", "code")
     ],
     ids=lambda case: case.rule,
 )

@@ -11,11 +11,20 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["INDEX_NAME", "Settings", "builtin_root", "find_root", "lock_file_of", "lock_limit"]
+__all__ = [
+    "INDEX_NAME",
+    "Settings",
+    "builtin_root",
+    "find_root",
+    "lock_file_of",
+    "lock_limit",
+    "most_manifests",
+]
 
 INDEX_NAME = "datasets.yaml"
-# Some 35,000 pins, which are parsed in seconds. A larger file would take minutes and gigabytes.
-_LOCK_MIB = 16
+# Some 13,000 pins, read in a second or two. Of a hostile file, more would take minutes.
+_LOCK_MIB = 8
+_MOST_MANIFESTS = 20_000
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -91,6 +100,12 @@ def find_root(start: Path) -> Path:
         if (folder / INDEX_NAME).is_file():
             return folder / INDEX_NAME
     return builtin_root()
+
+
+def most_manifests(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many manifests a catalog may have; REGISTRY_MAX_MANIFESTS changes it."""
+    given = environ.get("REGISTRY_MAX_MANIFESTS", "")
+    return int(given) if given.isdecimal() else _MOST_MANIFESTS
 
 
 def lock_file_of(index: Path) -> Path:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,57 +11,16 @@ import pytest
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import ReachError, SourceError
 from registry.sources.filesystem import filesystem, source_errors
+from tests.servers.recorder import Recorder
 
 CLOSED = Boundary()
 SECRET = "hunter2-hunter2"
 
 
-@dataclass
-class Site:
-    """A server that redirects, and records what it receives."""
-
-    port: int = 0
-    redirects: dict[str, str] = field(default_factory=dict)
-    received: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-
-    def url(self, path: str, host: str = "127.0.0.1") -> str:
-        return f"http://{host}:{self.port}{path}"
-
-    def headers(self, path: str) -> dict[str, str]:
-        """Return the headers of the last request for a path, by lower-case name."""
-        return [headers for asked, headers in self.received if asked == path][-1]
-
-
 @pytest.fixture
-def site() -> Iterator[Site]:
-    site = Site()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            site.received.append((self.path, headers))
-            target = site.redirects.get(self.path)
-            self.send_response(200 if target is None else 302)
-            if target is not None:
-                self.send_header("Location", target)
-            body = b"" if target else b"q,a\n1,2\n"
-            self.send_header("Set-Cookie", "server=cookie")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
-
-        do_HEAD = do_GET  # noqa: N815
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site.port = server.server_port
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield site
-    server.shutdown()
-    server.server_close()
+def site() -> Iterator[Recorder]:
+    with Recorder() as site:
+        yield site
 
 
 def read(url: str, options: dict[str, Any] | None = None, boundary: Boundary = CLOSED) -> bytes:
@@ -82,7 +38,7 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("boundary", [CLOSED, UNBOUNDED])
 def test_headers_go_to_the_first_host_only(
-    site: Site, options: dict[str, Any], boundary: Boundary
+    site: Recorder, options: dict[str, Any], boundary: Boundary
 ) -> None:
     site.redirects = {"/a": "/b", "/b": site.url("/c", "localhost")}
     assert read(site.url("/a"), options, boundary) == b"q,a\n1,2\n"
@@ -93,7 +49,7 @@ def test_headers_go_to_the_first_host_only(
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_cookies_and_keys_of_a_users_call_stay_with_the_first_host(site: Site) -> None:
+def test_cookies_and_keys_of_a_users_call_stay_with_the_first_host(site: Recorder) -> None:
     import aiohttp
 
     site.redirects = {"/a": site.url("/c", "localhost")}
@@ -103,7 +59,7 @@ def test_cookies_and_keys_of_a_users_call_stay_with_the_first_host(site: Site) -
     assert not {"authorization", "cookie"} & site.headers("/c").keys()
 
 
-def test_ranges_are_kept_where_headers_are_dropped(site: Site) -> None:
+def test_ranges_are_kept_where_headers_are_dropped(site: Recorder) -> None:
     site.redirects = {"/a": site.url("/c", "localhost")}
     options = {"headers": {"X-Api-Key": SECRET}}
     filesystem(site.url("/a"), options, CLOSED).cat_file(site.url("/a"), start=0, end=3)
@@ -124,7 +80,9 @@ def test_ranges_are_kept_where_headers_are_dropped(site: Site) -> None:
         ("https://[x/", "invalid URL|not a host"),
     ],
 )
-def test_a_redirect_out_of_the_boundary_is_refused(site: Site, target: str, message: str) -> None:
+def test_a_redirect_out_of_the_boundary_is_refused(
+    site: Recorder, target: str, message: str
+) -> None:
     site.redirects = {"/a": target}
     with pytest.raises(ReachError, match=message) as caught:
         read(site.url("/a"))
@@ -133,20 +91,20 @@ def test_a_redirect_out_of_the_boundary_is_refused(site: Site, target: str, mess
         filesystem(site.url("/a"), {}, CLOSED).info(site.url("/a"))
 
 
-def test_a_redirect_to_a_listed_host_is_followed(site: Site) -> None:
+def test_a_redirect_to_a_listed_host_is_followed(site: Recorder) -> None:
     site.redirects = {"/a": "http://listed.example/x"}
     with pytest.raises(SourceError, match="can't be reached"):
         read(site.url("/a"), boundary=Boundary(hosts=frozenset({"listed.example"})))
 
 
-def test_options_for_listed_hosts_go_to_no_other(site: Site) -> None:
+def test_options_for_listed_hosts_go_to_no_other(site: Recorder) -> None:
     site.redirects = {"/a": site.url("/c", "localhost")}
     options = {"client_kwargs": {"trust_env": True}}
     with pytest.raises(ReachError, match=r"'client_kwargs\.trust_env' is only for listed hosts"):
         read(site.url("/a"), options, Boundary(hosts=frozenset({"127.0.0.1"})))
 
 
-def test_a_loop_of_redirects_ends(site: Site) -> None:
+def test_a_loop_of_redirects_ends(site: Recorder) -> None:
     site.redirects = {"/a": "/b", "/b": "/a"}
     with pytest.raises(ReachError, match="more than 10 redirects"):
         read(site.url("/a"))
@@ -156,7 +114,7 @@ def test_a_loop_of_redirects_ends(site: Site) -> None:
 @pytest.mark.parametrize("host", ["inside.example", "localhost.example", "127.0.0.1.nip.example"])
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.7", "169.254.169.254"])
 def test_a_name_of_a_private_address_is_refused(
-    site: Site, monkeypatch: pytest.MonkeyPatch, host: str, address: str
+    site: Recorder, monkeypatch: pytest.MonkeyPatch, host: str, address: str
 ) -> None:
     def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
@@ -168,7 +126,7 @@ def test_a_name_of_a_private_address_is_refused(
 
 
 def test_a_listed_name_may_have_a_private_address(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
@@ -179,7 +137,7 @@ def test_a_listed_name_may_have_a_private_address(
 
 
 def test_a_server_that_is_not_this_machine_does_not_lead_to_it(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
@@ -189,4 +147,4 @@ def test_a_server_that_is_not_this_machine_does_not_lead_to_it(
     boundary = Boundary(hosts=frozenset({"far.example"}))
     with pytest.raises(ReachError, match="redirected to this machine"):
         read(site.url("/a", "far.example"), boundary=boundary)
-    assert [path for path, _ in site.received] == ["/a"]
+    assert [one.path for one in site.received] == ["/a"]

@@ -226,3 +226,23 @@ def test_options_for_listed_hosts_are_those_that_a_redirect_must_not_take_along(
 def test_no_protocol_takes_an_option_that_names_code_or_files() -> None:
     names = {name for options in PROTOCOLS.values() for name in options}
     assert not [name for name in names if any(part in name for part in ("cache_storage", "fo", "target", "session.", "loop"))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("named", "location", "ok"),
+    [
+        ("gs://bucket/*.csv", "gs://bucket/a.csv", True),
+        ("gs://bucket/*.csv", "gs://other/a.csv", False),
+        ("gs://bucket/*.csv", "ftp://bucket/a.csv", False),
+        ("http://user:pw@lab.example/a.csv", "http://user:pw@lab.example/b.csv", True),
+        ("zip://*.csv::ftp://h/a.zip", "zip://b.csv::ftp://h/a.zip", True),
+    ],
+)
+def test_the_server_that_the_user_named_in_a_call_is_allowed(
+    named: str, location: str, *, ok: bool
+) -> None:
+    boundary = Boundary(named=named)
+    assert (found(location, boundary=boundary) == []) is ok
+    # What the manifest would send there is not the user's word.
+    options = {"headers": {"A": {"env": "KEY"}}, "token": "x"}
+    assert found(location, options, boundary) != []

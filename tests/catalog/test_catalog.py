@@ -104,12 +104,12 @@ def test_relative_paths_are_relative_to_the_index_in_every_manifest(
     index = f"include: ['m/**/*.yaml']\n{dataset('inline', 'data/x.csv')}"
     root = write(index, a=dataset("file", "data/x.csv"))
     (root / "m" / "deep").mkdir()
-    (root / "m" / "deep" / "b.yaml").write_text(dataset("deep", "../x.csv"), encoding="utf-8")
+    (root / "m" / "deep" / "b.yaml").write_text(dataset("deep", "deep/../x.csv"), encoding="utf-8")
     monkeypatch.chdir("/")
     catalog = Catalog.open(root)
     inside = (str(root / "data" / "x.csv"),)
     assert catalog["inline"].source.path == catalog["file"].source.path == inside
-    assert catalog["deep"].source.path == (str(root.parent / "x.csv"),)
+    assert catalog["deep"].source.path == (str(root / "x.csv"),)
 
 
 def test_index_may_have_any_file_name(write: Callable[..., Path]) -> None:
@@ -544,3 +544,12 @@ def test_check_reports_a_condition_that_does_not_compile(write: Callable[..., Pa
     root = write(a=f"datasets:\n  one: {{source: {{type: csv, path: x}}, where: {where}}}\n")
     (problem,) = check(Catalog.open(root))
     assert problem.path.startswith("$.datasets.one.where")
+
+
+def test_include_that_matches_nothing_leaves_other_files_usable(
+    write: Callable[..., Path],
+) -> None:
+    root = write("include: [m/*.yaml, package:not_installed]\n", a=dataset("one"))
+    catalog = Catalog.open(root)
+    assert [problem.rule for problem in catalog.problems] == ["include-nothing"]
+    assert catalog["one"].name == "one"

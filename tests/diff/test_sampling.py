@@ -39,6 +39,7 @@ class Folders:
         options = SamplingOptions(
             cache=self._cache,
             build=build,
+            command="registry diff main",
             offline=offline,
             examples=examples,
             announce=self.announced.append,
@@ -60,8 +61,10 @@ def folders(tmp_path: Path, cache_dir: Path) -> Folders:
 
 def test_nothing_is_built_without_the_option(folders: Folders) -> None:
     folders.write(folders.head, records=f"{RECORDS}Three?,3\n")
-    note = "not compared: base and head are not cached (see --build)"
-    assert folders.samples(build=False) == SampleChange(note=note)
+    note = "not compared: base and head are not cached (`registry diff main --build` compares them)"
+    assert folders.samples(build=False) == SampleChange(
+        note=note, obstacle="not cached", command="registry diff main --build"
+    )
     assert folders.announced == []
 
 
@@ -112,15 +115,48 @@ def test_too_many_new_datasets_are_not_built(folders: Folders) -> None:
     more = "".join(f"  d{n}: {{extends: qa, limit: 1}}\n" for n in range(MAX_NEW_BUILDS))
     folders.write(folders.base, qa="datasets: {}\n")
     folders.write(folders.head, qa=QA + more)
-    notes = {change.samples.note for change in folders.diff().changes if change.samples}
-    hint = "21 datasets are new, and up to 20 are built; `sync` builds them"
-    assert notes == {f"not compared: head is not cached ({hint})"}
+    samples = [change.samples for change in folders.diff().changes if change.samples]
+    commands = {f"registry sync -- {name}; registry diff main" for name in ("qa", "d0")}
+    assert commands < {one.command for one in samples}
+    assert {one.obstacle for one in samples} == {"too many new"}
+    message = "not compared: head is not cached; 21 datasets are new, and up to 20 are built ("
+    assert all(one.note.startswith(message) for one in samples)
     assert folders.announced == []
 
 
 def test_failed_build_is_a_note_without_folders_of_this_machine(folders: Folders) -> None:
     folders.write(folders.head, qa=QA.replace("qa.csv", "gone.csv"))
-    assert folders.samples().note == "not compared: gone.csv: no such file"
+    change = folders.samples()
+    assert change.note == (
+        "not compared: gone.csv: no such file"
+        " (once this is fixed, `registry diff main --build` compares them)"
+    )
+    assert change.obstacle == "error"
+
+
+REMOTE = QA.replace("qa.csv", "https://data.example.org/qa.csv")
+
+
+def test_remote_source_needs_the_network(folders: Folders) -> None:
+    folders.write(folders.head, qa=REMOTE)
+    change = folders.samples(build=False)
+    assert (change.obstacle, change.command) == ("needs network", "registry diff main --build")
+    assert "base and head are not cached, and a source is remote (" in change.note
+
+
+def test_offline_build_says_so(folders: Folders) -> None:
+    folders.write(folders.head, qa=REMOTE)
+    (change,) = folders.diff(offline=True).changes
+    assert change.samples is not None
+    assert change.samples.obstacle == "offline"
+    assert "(without --offline, `registry diff main --build` compares them)" in change.samples.note
+
+
+def test_missing_package_says_so(folders: Folders) -> None:
+    folders.write(folders.head, qa=QA.replace("qa.csv", "package:no_such_package/qa.csv"))
+    change = folders.samples()
+    assert change.obstacle == "package not installed"
+    assert "the package no_such_package is not installed" in change.note
 
 
 MAPPED = QA.replace("fields: {input: q, target: a}", "mapper: 'textwrap:dedent'")
@@ -128,10 +164,12 @@ MAPPED = QA.replace("fields: {input: q, target: a}", "mapper: 'textwrap:dedent'"
 
 def test_code_that_the_base_does_not_trust_is_not_run(folders: Folders) -> None:
     folders.write(folders.head, qa=MAPPED, index=f"{INDEX}trust: ['textwrap:dedent']\n")
-    note = (
+    change = folders.samples()
+    assert change.note == (
         "not compared: the base does not trust the mapper 'textwrap:dedent', so its code is not run"
+        " (once the base trusts it, `registry diff main --build` compares them)"
     )
-    assert folders.samples().note == note
+    assert change.obstacle == "untrusted mapper"
     assert folders.announced == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sysconfig
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ import yaml
 from tests.conftest import REPOSITORY
 from tests.git_repository import HERMETIC
 
-__all__ = ["Action", "Done", "install"]
+__all__ = ["Action", "Done", "install", "prepare"]
 
 # The command that the runner uses for `shell: bash`.
 _BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
@@ -158,18 +158,24 @@ class Action:
         return summary.read_text(encoding="utf-8")
 
 
-def install(top: Path) -> tuple[Action, Done]:
-    """Run the first step of this repository's action in an empty folder.
+def prepare(top: Path) -> Action:
+    """Return this repository's action as a runner has it.
 
     In place of this repository the runner has a checkout whose build backend makes a wheel that leads
     to the package under test and to what it needs, as neither can be fetched without a network.
     """
     checkout = top / "a checkout"
     checkout.mkdir()
-    paths = [str(REPOSITORY / "src"), sysconfig.get_path("purelib")]
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    paths = [str(REPOSITORY / "src"), *packages]
     (checkout / "pyproject.toml").write_text(_PROJECT, encoding="utf-8")
     (checkout / "builder.py").write_text(_BUILDER.format(paths=paths), encoding="utf-8")
-    action = Action(REPOSITORY / "action.yml", checkout, top / "temp")
+    return Action(REPOSITORY / "action.yml", checkout, top / "temp")
+
+
+def install(top: Path) -> tuple[Action, Done]:
+    """Run the first step of this repository's action in an empty folder."""
+    action = prepare(top)
     done = action.run(top, only="install", environment={"PIP_NO_INDEX": "1"})
     assert done.codes == {"install": 0}, done.logs
     return action, done

@@ -59,7 +59,7 @@ class Job:
         later = {name: step for name, step in self.action.steps.items() if name != "install"}
         ran = Done(outputs=dict(self._installed.outputs))
         summary = ""
-        for name in [only] if only else later:
+        for name in ["base", only] if only else later:
             done = self.action.run(
                 self.repository.folder,
                 only=name,
@@ -67,7 +67,8 @@ class Job:
                 environment={"GITHUB_BASE_REF": base_ref},
                 inputs=named,
             )
-            ran.codes.update(done.codes)
+            if not only or done.codes != {"base": 0}:
+                ran.codes.update(done.codes)
             ran.logs.update(done.logs)
             ran.outputs.update(done.outputs)
             summary += done.summary
@@ -82,7 +83,7 @@ def job(tmp_path: Path, installed: tuple[Action, Done]) -> Job:
     return Job(tmp_path, installed)
 
 
-CLEAN = {"diff": 0, "validate": 0, "lock": 0}
+CLEAN = {"base": 0, "diff": 0, "validate": 0, "lock": 0}
 
 
 # --- the file ---
@@ -188,7 +189,8 @@ def test_problem_is_an_annotation_and_differences_are_still_reported(job: Job) -
     job.repository.write(UNKNOWN_KEY)
     job.repository.commit()
     done = job.run()
-    assert done.codes == {"diff": 0, "validate": 1, "lock": 1}, done.logs
+    assert done.codes == {"base": 0, "diff": 4, "validate": 1, "lock": 1}, done.logs
+    assert "a part of a side could not be read" in done.logs["diff"]
     annotation = r"^::error file=registry/qa\.yaml,line=4,col=5,title=unknown-key::.*'license'"
     assert re.search(annotation, done.logs["validate"], re.MULTILINE), done.logs["validate"]
     assert "**Problems**" in done.summary
@@ -234,13 +236,13 @@ def test_repository_without_a_catalog_fails(job: Job) -> None:
 def test_shallow_checkout_fails_with_a_hint(job: Job, tmp_path: Path) -> None:
     job.repository.git("remote", "remove", "origin")
     done = job.run(only="diff")
-    assert (done.codes, done.summary) == ({"diff": 2}, "")
-    assert "fetch-depth: 0" in done.logs["diff"]
+    assert (done.codes, done.summary) == ({"base": 2, "diff": 2}, "")
+    assert "fetch-depth: 0" in done.logs["base"]
 
 
 def test_unknown_base_fails_without_a_summary(job: Job) -> None:
     done = job.run(only="diff", base="origin/mian")
-    assert (done.codes, done.summary) == ({"diff": 2}, "")
+    assert (done.codes, done.summary) == ({"diff": 4}, "")
     assert "no revision 'origin/mian' (did you mean 'origin/main'?)" in done.logs["diff"]
     assert "steps.diff.outputs.differences" not in done.outputs
 
@@ -300,7 +302,7 @@ def test_name_of_the_base_branch_is_never_run_as_code(job: Job) -> None:
 
 def test_option_as_base_is_an_unknown_revision(job: Job) -> None:
     done = job.run(only="diff", base="--help")
-    assert (done.codes, done.summary) == ({"diff": 2}, "")
+    assert (done.codes, done.summary) == ({"diff": 4}, "")
     assert "'--help' is not a revision" in done.logs["diff"]
 
 

@@ -212,5 +212,5 @@ def test_incomplete_diff_writes_no_state(tmp_path: Path) -> None:
     state = tmp_path / "review.json"
     result = request.run("diff", "main", "--out", str(state))
     assert result.code == 4
-    assert f"error: {state} is not written, as the diff is incomplete" in result.err
+    assert f"error: {state}: not written, as a part of a side could not be read" in result.err
     assert not state.exists()

@@ -69,13 +69,11 @@ def test_values_have_their_positions_in_the_file() -> None:
 
 def test_all_other_problems_are_reported_too() -> None:
     text = "datasets:\n  a: {x: !t 1, x: 2}\n  b: [\n  c: {1: .inf}\nd: &x 1\ne: [*y]\n"
+    flow = "not YAML: while parsing a flow node, did not find expected node content"
     assert [one.split(" (")[0] for one in problems_of(text)] == [
         "m.yaml:2:10 $.datasets.a.x: the tag !t is not allowed",
         "m.yaml:2:16 $.datasets.a.x: the key 'x' is repeated",
-        (
-            "m.yaml:3:7 $.datasets.b: not YAML: while parsing a flow node, did not find "
-            "expected node content"
-        ),
+        f"m.yaml:3:7 $.datasets.b: {flow}",
         "m.yaml:4:7 $.datasets.c['1']: a key must be a string, is 1",
         "m.yaml:4:10 $.datasets.c['1']: .inf is not a finite number",
     ]

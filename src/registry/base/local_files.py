@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOT_A_FILE", "open_beside", "open_regular"]
 
-NOT_A_FILE = "a device, pipe or socket, not a file"
+NOT_A_FILE = "it is a device, pipe or socket, not a file"
 
 # A pipe without a writer would block `open`.
 _AT_ONCE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -52,6 +52,6 @@ def open_beside(path: str | Path) -> BufferedReader:
     """
     real, folder = os.path.realpath(path), os.path.realpath(os.path.dirname(path))
     if not real.startswith(os.path.join(folder, "")):
-        message = f"a link to {real}, outside its folder"
+        message = f"it is a link to {real}, outside its folder"
         raise OSError(errno.ELOOP, message, str(path))
     return open_regular(real, follow=False)

@@ -25,7 +25,7 @@ def allow_location(boundary: Boundary, location: str) -> Boundary:
     """
     if not is_local(location):
         host = urlsplit(archive_of(location)).netloc.rpartition("@")[2]
-        return replace(boundary, hosts=boundary.hosts | {host})
+        return replace(boundary, hosts=boundary.hosts | {host}, named=location)
     if is_package(location):
         return boundary
     path = local_path(location)

@@ -152,11 +152,13 @@ def violations(
         if is_local(location):
             continue
         protocol = protocol_of(location)
+        is_named = _is_named(location, boundary)
         try:
-            if (wrong := _bad_protocol(path, location)) is None:
-                if (server := server_of(location, options)) is not None:
+            if is_named or (wrong := _bad_protocol(path, location)) is None:
+                server = server_of(public_location(location) if is_named else location, options)
+                if server is not None:
                     by_protocol.setdefault(protocol, {})[str(server)] = server
-                wrong = _bad_host(path, location, boundary)
+                wrong = None if is_named else _bad_host(path, location, boundary)
         except ReachError as error:
             wrong = Violation("unlisted-host", path, str(error), "correct it")
         if wrong is not None:
@@ -164,6 +166,12 @@ def violations(
     for protocol, hosts in by_protocol.items():
         for path, value in leaves(options):
             yield from _bad_option(protocol, path, value, list(hosts.values()), boundary)
+
+
+def _is_named(location: str, boundary: Boundary) -> bool:
+    """Return whether a URL has the protocol, and the server or bucket, that the user named."""
+    named = archive_of(boundary.named)
+    return bool(named) and location.split("/")[:3] == named.split("/")[:3]
 
 
 def listed_options(protocol: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,7 +277,7 @@ def _bad_listed(
 
 
 def _option(protocol: str, path: OptionPath) -> Option | None:
-    table = PROTOCOLS[protocol]
+    table = PROTOCOLS.get(protocol, {})
     if not all(isinstance(key, str) for key in path):
         return None
     return table.get(_dotted(path)) or table.get(_dotted((*path[:-1], "*")))
@@ -290,8 +298,8 @@ def _kind_of(option: Option) -> str:
 
 
 def _known(protocol: str, name: str) -> str:
-    known = PROTOCOLS[protocol]
-    return did_you_mean(name, known) or f"known: {', '.join(known)}"
+    known = PROTOCOLS.get(protocol, {})
+    return did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
 
 
 def _dotted(path: OptionPath) -> str:

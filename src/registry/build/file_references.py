@@ -14,7 +14,7 @@ from functools import partial
 
 from registry.base.digest import digest_of
 from registry.base.locations import archive_of, is_local, local_path, public_location
-from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.boundary import Boundary
 from registry.samples.messages import ChatMessage, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
 from registry.sources.filesystem import offline_error, source_errors
@@ -99,11 +99,9 @@ def _exists(url: str, pool: FilesystemPool, context: SourceContext | None) -> bo
 
 def resolver(location: str, pool: FilesystemPool) -> Resolve:
     """Return the resolver for the file of a dataset that the user names in a call."""
-    return (
-        local_resolver(location, UNBOUNDED)
-        if is_local(location)
-        else remote_resolver(location, pool)
-    )
+    if is_local(location):
+        return local_resolver(location, pool.boundary)
+    return remote_resolver(location, pool)
 
 
 def resolve_files(sample: Sample, resolve: Resolve) -> Sample:

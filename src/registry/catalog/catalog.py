@@ -13,7 +13,7 @@ from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
 from registry.catalog.discovery import PACKAGE
-from registry.catalog.permissions import boundary_of, permissions_of
+from registry.catalog.permissions import IncludeReach, boundary_of, permissions_of
 from registry.catalog.reader import (
     CatalogReader,
     LocatedProblem,
@@ -69,6 +69,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         *,
         keep: bool = True,
         rules_from: Path | None = None,
+        paths_from: Path | None = None,
         lenient: bool = False,
     ) -> Catalog:
         """Read the catalog of `root`, a `datasets.yaml` or a folder that contains one.
@@ -79,26 +80,29 @@ class Catalog(Mapping[str, DatasetSpec]):
             keep: Whether to cache it; False for a catalog in a temporary folder.
             rules_from: The index whose `trust`, `hosts`, `secrets`, `paths`, `limits` and
                 `validate` count, in place of its own: a review judges by those of the base.
+            paths_from: The index whose `paths` say where included files may be, if it is another.
             lenient: Give an invalid index as a catalog that has its problems and what can be read.
 
         Raises:
             ManifestError: the index is invalid or can't be read, unless `lenient`.
         """
         settings = Settings.from_environment(root=root)
+        rules = None if rules_from is None else permissions_of(valid_index(rules_from))
+        outside = rules if paths_from is None else permissions_of(valid_index(paths_from))
+        paths = None if outside is None else tuple(outside.get("paths", ()))
+        reach = IncludeReach(settings.allow_paths, paths)
         here = Path.cwd()
         display = cache(lambda file: display_path(Path(file), here))
         try:
             if keep and not lenient:
-                compiled = open_compiled(settings.index, settings.cache_dir)
+                compiled = open_compiled(settings.index, settings.cache_dir, reach)
             else:
-                compiled = compile_catalog(settings.index, lenient=lenient)
+                compiled = compile_catalog(settings.index, reach=reach, lenient=lenient)
         except ManifestError as error:
             located = map(LocatedProblem, error.problems)
             raise ManifestError(problem.displayed(display) for problem in located) from error
         entries, problems = CompiledEntries(compiled, display), compiled.problems(display)
-        permissions = compiled.permissions
-        if rules_from is not None:
-            permissions = permissions_of(valid_index(rules_from))
+        permissions = compiled.permissions if rules is None else rules
         return cls(
             settings.index,
             entries,
@@ -156,8 +160,12 @@ class Catalog(Mapping[str, DatasetSpec]):
         self.check_name(name)
         entries = list(self._with_ancestors(name))
         files = {entry.document.file for entry in entries}
-        files |= {layer.document.file for entry in entries if (layer := entry.defaults).document}
-        problems = [problem for problem in self.problems if problem.file in files]
+        indexes = {layer.document.file for entry in entries if (layer := entry.defaults).document}
+        problems = [
+            problem
+            for problem in self.problems
+            if problem.file in files or (problem.file in indexes and _is_about_defaults(problem))
+        ]
         parent = entries[-1].value.get("extends")
         if not problems and isinstance(parent, str) and parent not in self.entries:
             # It may be in a file, or a part of one, that can't be read.
@@ -188,7 +196,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         # Only the root index counts: an included package must not trust its own code.
         if spec.mapper is not None and spec.mapper not in self.boundary.trust:
             message = f"the mapper '{spec.mapper}' is not trusted, so its code is not run"
-            index = display_path(self.rules_from or self.index)
+            index = display_path(self.index) + (" of the base" if self.rules_from else "")
             hint = f"add '{spec.mapper}' under `trust` in {index}, if you have read it"
             entry = self.entries[spec.name]
             problem = entry.problem(("mapper",), message, hint, rule="untrusted-mapper")
@@ -257,6 +265,15 @@ class Catalog(Mapping[str, DatasetSpec]):
             raise ManifestError(problem.displayed(str) for problem in reader.problems)
         return replace(self, entries=reader.entries, content=None)
 
+    def _check_link(self, file: Path) -> None:
+        """Raise a ManifestError for a link that leads out of the catalog and of its own folder."""
+        refused = self.boundary.allowing([str(file.parent)]).refusal(str(file))
+        if refused is not None:
+            problem = Problem(
+                message=refused[0], file=str(file), path="", hint=refused[1], rule="outside-path"
+            )
+            raise ManifestError([problem])
+
     def _defaults(self) -> Layer:
         """Return the defaults of the root index."""
         return index_defaults(self.index_document())
@@ -278,8 +295,10 @@ class Catalog(Mapping[str, DatasetSpec]):
         new = [file for file in wanted if file.resolve() not in known]
         if not new:
             return self
-        reader = CatalogReader(read_uncached, self.entries)
+        allowed = Settings.from_environment(root=self.index).allow_paths
+        reader = CatalogReader(read_uncached, self.entries, IncludeReach(allowed))
         for file in new:
+            self._check_link(file)
             if file.name == INDEX_NAME:
                 reader.read_index(file.absolute(), lenient=True)
             else:
@@ -288,6 +307,11 @@ class Catalog(Mapping[str, DatasetSpec]):
                 )
         problems = (*self.problems, *(problem.displayed(str) for problem in reader.problems))
         return replace(self, entries=reader.entries, problems=problems, content=None)
+
+
+def _is_about_defaults(problem: Problem) -> bool:
+    """Return whether the defaults of an index may be wrong because of a problem in it."""
+    return problem.path == "$" or problem.path.startswith("$.defaults")
 
 
 def valid_index(path: Path) -> Document:

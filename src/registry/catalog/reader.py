@@ -12,10 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.file_state import FileState
-from registry.catalog.discovery import IndexFiles, find_included
-from registry.catalog.permissions import permissions_of
+from registry.boundary.boundary import Boundary
+from registry.catalog.discovery import GlobMatches, IndexFiles, find_included
+from registry.catalog.permissions import IncludeReach, permissions_of
 from registry.errors import ManifestError, Problem
 from registry.manifest.merge import Entry, Layer, index_defaults
+from registry.settings import most_manifests
 from registry.yamldoc.reader import Document, ParsedText, Positions, json_path
 
 if TYPE_CHECKING:
@@ -30,7 +32,9 @@ __all__ = [
     "parse_file",
 ]
 
-_HIDING = frozenset({"unreadable-file", "yaml-syntax", "yaml-limit", "include-nothing"})
+_HIDING = frozenset(
+    {"unreadable-file", "yaml-syntax", "yaml-limit", "include-nothing", "include-limit"}
+)
 
 
 class ParsedFile(Struct, frozen=True):
@@ -99,8 +103,19 @@ class LocatedProblem(Struct, frozen=True):
 class CatalogReader:
     """Collects datasets, problems and the files of each index, in the order of the indexes."""
 
-    def __init__(self, read: ReadFile, known: Mapping[str, Entry] | None = None) -> None:
-        """Start with the datasets in `known`, whose names are in use."""
+    def __init__(
+        self,
+        read: ReadFile,
+        known: Mapping[str, Entry] | None = None,
+        reach: IncludeReach | None = None,
+    ) -> None:
+        """Start with the datasets in `known`, whose names are in use.
+
+        Args:
+            read: Reads a file.
+            known: Datasets that are already read.
+            reach: Where included manifests may be, beside the folders of the indexes.
+        """
         self.entries: MutableMapping[str, Entry] = {}
         if known is not None:
             # A chain writes to its first mapping only.
@@ -109,6 +124,7 @@ class CatalogReader:
         self.permissions: dict[Path, dict[str, Any]] = {}
         self.indexes: list[IndexFiles] = []
         self._read = read
+        self._reach = reach or IncludeReach()
         self._files_read: set[str] = set()
         self._real_folders: dict[str, str] = {}
 
@@ -125,6 +141,7 @@ class CatalogReader:
         if path in self.permissions:
             return
         self.permissions[path] = {}  # an included index may include this one
+        self._files_read.add(os.path.realpath(path))  # `*.yaml` beside it is not about itself
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
         if parsed.problems and not lenient:
@@ -138,7 +155,9 @@ class CatalogReader:
         elif not any(patterns) and any(map(_hides_includes, problems)):
             problems = (_with_hint(problems[0], "until then no manifest is checked"), *problems[1:])
         self.problems.extend(map(LocatedProblem, problems))
-        included = find_included(patterns, path.parent)
+        root = next(iter(self.permissions))
+        boundary = self._reach.boundary(root, path, self.permissions[root])
+        included = find_included(patterns, path.parent, boundary)
         self.indexes.append(IndexFiles(str(path), state, patterns, included))
         defaults = index_defaults(document)
         self._add(document, path.parent, defaults)
@@ -146,24 +165,45 @@ class CatalogReader:
             if isinstance(found, str):
                 self.read_index(Path(found), lenient=True)
                 continue
+            limit = self._too_much(found)
+            if found is not None and limit:
+                self.problems.append(include_limit(document, number, limit))
+                continue
+            refused = found.outside if found else ""
             for file, file_state in found or ():
-                self.read_manifest(file, file_state, path.parent, defaults)
+                if boundary.admits(self._real_path(file)):
+                    self.read_manifest(file, file_state, path.parent, defaults)
+                else:
+                    refused = refused or str(file)
+            if refused:
+                self.problems.append(include_outside(document, number, refused, boundary))
+                continue
             if patterns[number] and (found is None or not found.names):
                 self.problems.append(include_nothing(document, number))
 
+    def _too_much(self, found: GlobMatches | None) -> str:
+        """Return which limit the matches of a glob exceed; "" if none."""
+        if found is None or found.limit:
+            return found.limit if found else ""
+        files = len(self._files_read) + len(found.names)
+        most = most_manifests()
+        return f"the catalog has more than {most:,} manifests" if files > most else ""
+
     def read_manifest(self, path: Path, state: FileState, folder: Path, defaults: Layer) -> None:
         """Read a manifest of the index in `folder`, unless it was read by this or another path."""
-        parent, name = os.path.split(path)
-        if name == ".." or os.path.islink(path):
-            real = os.path.realpath(path)
-        else:
-            # Thousands of files share a folder, so resolve its links only once.
-            if parent not in self._real_folders:
-                self._real_folders[parent] = os.path.realpath(parent)
-            real = os.path.join(self._real_folders[parent], name)
+        real = self._real_path(path)
         if real not in self._files_read:
             self._files_read.add(real)
             self.add_manifest(self._read(path, "manifest", state), folder, defaults)
+
+    def _real_path(self, path: Path) -> str:
+        parent, name = os.path.split(path)
+        if name == ".." or os.path.islink(path):
+            return os.path.realpath(path)
+        # Thousands of files share a folder, so resolve its links only once.
+        if parent not in self._real_folders:
+            self._real_folders[parent] = os.path.realpath(parent)
+        return os.path.join(self._real_folders[parent], name)
 
     def add_manifest(self, parsed: ParsedFile, folder: Path, defaults: Layer) -> None:
         """Add the datasets and problems of a manifest."""
@@ -204,6 +244,25 @@ def include_nothing(document: Document, number: int) -> LocatedProblem:
     message = f"'{document.value['include'][number]}' matches nothing"
     path = ("include", number)
     problem = document.problem(path, message, "check the spelling", rule="include-nothing")
+    return LocatedProblem(problem)
+
+
+def include_limit(document: Document, number: int, limit: str) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that takes too much work."""
+    message = f"'{document.value['include'][number]}' is not read: {limit}"
+    hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
+    problem = document.problem(("include", number), message, hint, rule="include-limit")
+    return LocatedProblem(problem)
+
+
+def include_outside(
+    document: Document, number: int, refused: str, boundary: Boundary
+) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that leads out of the catalog."""
+    message, hint = boundary.refusal(refused) or ("changed while it was read", "try again")
+    problem = document.problem(
+        ("include", number), f"'{refused}' {message}", hint, rule="outside-path"
+    )
     return LocatedProblem(problem)
 
 

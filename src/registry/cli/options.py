@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from registry.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli.output import print_line
+from registry.errors import RevisionError
 from registry.lockfile.models import Pin, read_lock
 from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import SourcePinner, source_pinner
@@ -17,6 +22,7 @@ from registry.settings import Settings
 __all__ = [
     "as_json",
     "choose",
+    "config_from",
     "frozen",
     "jobs",
     "locked",
@@ -25,17 +31,58 @@ __all__ = [
     "pin_of",
     "print_stray_problems",
     "root",
+    "rules_of",
     "settings_of",
     "source_pinner_of",
     "tags",
 ]
 
-root = click.option(
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _allow(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -> None:
+    """Add paths to REGISTRY_ALLOW_PATHS for this invocation, and for the processes it starts."""
+    if not paths:
+        return
+    name = "REGISTRY_ALLOW_PATHS"
+    before = os.environ.get(name)
+    for path in paths:
+        if os.pathsep in path:
+            raise click.BadParameter(f"'{path}' has a '{os.pathsep}'")
+    os.environ[name] = os.pathsep.join([*paths, *filter(None, [before])])
+
+    @context.call_on_close
+    def restore() -> None:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+_allow_path = click.option(
+    "--allow-path",
+    "allowed",
+    multiple=True,
+    metavar="PATH",
+    expose_value=False,
+    callback=_allow,
+    help="Let manifests read this file or folder, although it is outside the catalog's folder;"
+    " repeat it for several. Also: REGISTRY_ALLOW_PATHS.",
+)
+_root = click.option(
     "--root",
     metavar="PATH",
     help="The catalog: a folder with a datasets.yaml, or an index file. Default: REGISTRY_ROOT,"
     " else the nearest datasets.yaml in this folder or above it, else the built-in catalog.",
 )
+
+
+def root(command: Command) -> Command:
+    """Add the options that say which catalog is meant, and what it may read."""
+    return _root(_allow_path(command))
+
+
 # Flags default to None rather than False: then the environment variable of the setting counts.
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 offline = click.option("--offline", is_flag=True, default=None, help="Make no network request.")
@@ -66,6 +113,15 @@ tags = click.option(
     help="Only datasets with this tag; repeat it for datasets with all of several tags.",
 )
 
+config_from = click.option(
+    "--config-from",
+    metavar="BASE",
+    envvar="REGISTRY_CONFIG_FROM",
+    help="Judge by the index of BASE, a git revision or a folder with a datasets.yaml: by its"
+    " `trust`, `hosts`, `secrets`, `paths`, `limits` and `validate`, so that a change can't permit"
+    " or ignore anything for itself. Default: REGISTRY_CONFIG_FROM.",
+)
+
 
 def settings_of(root: str | None) -> Settings:
     """Return the settings of this invocation."""
@@ -82,6 +138,24 @@ def open_catalog(
     """Return the catalog, the cache and the settings of this invocation."""
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     return Catalog.open(settings.index), Cache(settings.cache_dir), settings
+
+
+@contextmanager
+def rules_of(base: str | None, index: Path) -> Iterator[Path | None]:
+    """Yield the index that `--config-from` names, or None."""
+    if not base:
+        yield None
+        return
+    from registry.diff.snapshots.rules import open_rules  # few invocations need git
+
+    try:
+        with open_rules(base, index) as rules:
+            if not rules.is_valid:
+                message = "its index is invalid, so it permits nothing, and default rules count"
+                print_line(f"warning: {rules.label}: {message}", err=True)
+            yield rules.index
+    except RevisionError as error:
+        raise click.BadParameter(str(error), param_hint="--config-from") from error
 
 
 def source_pinner_of(settings: Settings) -> SourcePinner:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from registry.base.digest import canonical_json
+from registry.diff.local_files import moved_files
 from registry.diff.models import CatalogDiff, DatasetChange, InheritedChange, KeyChange, Snapshot
 from registry.diff.reach import new_reach
 from registry.diff.renames import find_renamed
@@ -26,6 +28,8 @@ __all__ = ["compare"]
 
 Values = Mapping[str, Origin]
 """A dataset's resolved values by key."""
+Pair = tuple[Origin | None, Origin | None]
+"""A value before and after."""
 
 # Removed datasets break their users for certain; new ones matter more than documentation.
 _REPORT_ORDER: tuple[str, ...] = (
@@ -35,6 +39,8 @@ _REPORT_ORDER: tuple[str, ...] = (
     "renamed",
     ChangeClass.DOCUMENTATION,
 )
+_BYTES = "bytes."
+_LOCATION = re.compile(r"(source|join\.source|concat\[\d+\])\.path|pin\.sources\[\d+\]\.location")
 # Consequences of other changes come last.
 _KEY_ORDER: tuple[str, ...] = (*ChangeClass, "")
 
@@ -213,13 +219,16 @@ def _differences(old: Values, new: Values) -> list[_Difference]:
         for key in keys
         if is_reported(key) and not _are_equal(old.get(key), new.get(key))
     }
+    pairs, only_moved = _with_moves(pairs)
     kinds: dict[str, ChangeClass | Literal[""]] = {key: change_class(key) for key in pairs}
+    if only_moved:
+        kinds |= {key: ChangeClass.MOVED for key in kinds if _LOCATION.fullmatch(key)}
     if any("limit" in values and values["limit"].value is not None for values in (old, new)):
         # Under a limit, a different order selects different samples.
         kinds |= {key: ChangeClass.SUBSET for key in ("seed", "shuffle") if key in kinds}
     causes = {kind for key, kind in kinds.items() if not is_result(key)}
     results = [key for key in kinds if is_result(key)]
-    if causes - SAME_SAMPLES:
+    if causes - SAME_SAMPLES - {ChangeClass.MOVED}:
         kinds |= dict.fromkeys(results, "")
     elif "pin.ordered" in kinds and "pin.unordered" not in kinds:
         kinds |= dict.fromkeys(results, ChangeClass.ORDER)
@@ -230,6 +239,25 @@ def _differences(old: Values, new: Values) -> list[_Difference]:
         for key, pair in pairs.items()
         if kinds[key] or not is_digest(key)
     ]
+
+
+def _with_moves(pairs: Mapping[str, Pair]) -> tuple[dict[str, Pair], bool]:
+    """Return the pairs with one for each moved file, and whether no other file differs."""
+    files = {key: pair for key, pair in pairs.items() if key.startswith(_BYTES)}
+    old = {key: one.value for key, (one, _) in files.items() if one is not None}
+    new = {key: one.value for key, (_, one) in files.items() if one is not None}
+    moves = moved_files(old, new)
+    found = {key: pair for key, pair in pairs.items() if key not in {*moves, *moves.values()}}
+    for keys in moves.items():
+        name, old_name = (key.removeprefix(_BYTES) for key in keys)
+        after = files[keys[0]][1]
+        assert after is not None  # noqa: S101 (the new side has the file)
+        before, after = (
+            replace(after, key=f"moved.{name}", value=value, layer="same bytes", file="")
+            for value in (old_name, name)
+        )
+        found[f"moved.{name}"] = (before, after)
+    return found, bool(moves) and len(files) == 2 * len(moves)
 
 
 def _has_pin(values: Values) -> bool:

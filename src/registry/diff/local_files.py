@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from registry.base.locations import is_local, is_package, local_path
 from registry.boundary.boundary import Boundary
-from registry.boundary.paths import list_files
-from registry.errors import ReachError
+from registry.boundary.paths import fixed_folder, list_files
 from registry.manifest.models import DatasetSpec
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "digest_of_file",
     "files_of",
     "local_patterns",
+    "moved_files",
 ]
 
 # Git LFS commits this in place of a large file; it names the digest of the bytes. All of the file:
@@ -54,11 +55,14 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
 
 
 def files_of(pattern: str, boundary: Boundary) -> list[str]:
-    """Return the files that a path, folder or glob names, as far as they may be read."""
-    try:
-        return list_files(pattern, boundary)
-    except ReachError:
-        return []  # the dataset can't be opened, which is reported with its other problems
+    """Return the files that a path, folder or glob names; none that may not be read.
+
+    Raises:
+        ReachError: a file in a folder or glob is a link that leads outside.
+    """
+    if not boundary.contains(fixed_folder(pattern)):
+        return []  # not even listed
+    return list_files(pattern, boundary)
 
 
 def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
@@ -68,7 +72,7 @@ def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
         file.seek(0)
         own = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     pointer = _LFS_POINTER.fullmatch(start)
-    return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer is not None else "")
+    return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer else "")
 
 
 def common_digests(
@@ -87,3 +91,12 @@ def common_digests(
         for name, digest in head.items()
     }
     return old, new
+
+
+def moved_files(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
+    """Return new name → old name of the files that only one side has, with the same bytes."""
+    removed = defaultdict(list)
+    for name in sorted(old.keys() - new.keys(), reverse=True):
+        removed[old[name]].append(name)
+    added = sorted(new.keys() - old.keys())
+    return {name: removed[new[name]].pop() for name in added if removed[new[name]]}

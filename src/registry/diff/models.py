@@ -21,12 +21,24 @@ __all__ = [
     "InheritedChange",
     "KeyChange",
     "NewReach",
+    "Obstacle",
     "Reach",
     "SampleChange",
     "Snapshot",
 ]
 
 DatasetStatus = Literal["removed", "changed", "added", "renamed"]
+Obstacle = Literal[
+    "not cached",
+    "needs network",
+    "offline",
+    "too many new",
+    "package not installed",
+    "package changed",
+    "untrusted mapper",
+    "error",
+]
+"""Why samples were not compared."""
 ReachKind = Literal["mapper", "permission", "variable", "local path", "package", "host", "scheme"]
 
 REACH_KINDS: tuple[ReachKind, ...] = get_args(ReachKind)
@@ -143,6 +155,10 @@ class SampleChange:
     """What is questionable in more of the samples than before."""
     note: str = ""
     """Why samples were not compared, or what was built for the comparison."""
+    obstacle: Obstacle | Literal[""] = ""
+    """Why samples were not compared; empty if they were."""
+    command: str = ""
+    """The command that compares them."""
 
     @property
     def is_same(self) -> bool:

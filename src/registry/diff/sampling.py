@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
+from registry.base.threads import run_jobs
+from registry.diff.models import CatalogDiff, DatasetChange, Obstacle, SampleChange
 from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.diff.severity import SAME_SAMPLES
 from registry.diff.snapshots.packages import PACKAGE_KEY
-from registry.errors import AccessError, RegistryError
+from registry.errors import MissingDependencyError, OfflineError, RegistryError
 from registry.load import find_cached, load, sample_warnings
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
@@ -26,6 +28,20 @@ MAX_NEW_BUILDS = 20
 """New datasets that are built for a diff; if there are more, none is built."""
 
 
+_OBSTACLES: tuple[tuple[type[RegistryError], Obstacle], ...] = (
+    (OfflineError, "offline"),
+    (MissingDependencyError, "package not installed"),
+)
+"""Error → why it stops a comparison; any other is just an error."""
+_HINTS: dict[Obstacle, str] = {
+    "offline": "without --offline, ",
+    "package not installed": "once it is, ",
+    "package changed": "once both sides pin the installed one, ",
+    "untrusted mapper": "once the base trusts it, ",
+    "error": "once this is fixed, ",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class SamplingOptions:
     """How samples are obtained."""
@@ -33,11 +49,13 @@ class SamplingOptions:
     cache: Cache
     build: bool = False
     """Build what is not cached: changed datasets, and up to MAX_NEW_BUILDS new ones."""
-    hint: str = "see --build"
-    """How samples that are not built can be compared."""
+    command: str = "registry diff"
+    """The command line of this diff without its options, for hints."""
     offline: bool = False
     examples: int = 3
     """Examples of each kind of difference."""
+    jobs: int = 1
+    """Number of datasets to compare in parallel."""
     announce: Callable[[str], None] = lambda _: None
     """Called with a message before each build."""
 
@@ -46,49 +64,80 @@ def with_samples(
     diff: CatalogDiff, base: OpenSnapshot, head: OpenSnapshot, options: SamplingOptions
 ) -> CatalogDiff:
     """Return the diff with the differences in samples of its datasets."""
-    added_options = options
     added = sum(change.status == "added" for change in diff.changes)
-    if options.build and added > MAX_NEW_BUILDS:  # as when a whole catalog is included
-        hint = f"{added} datasets are new, and up to {MAX_NEW_BUILDS} are built; `sync` builds them"
-        added_options = replace(options, build=False, hint=hint)
-    changes = (
-        replace(change, samples=_sample_change(change, base, head, using))
-        for change in diff.changes
-        for using in [added_options if change.status == "added" else options]
+    # As when a whole catalog is included.
+    too_many = added if options.build and added > MAX_NEW_BUILDS else 0
+    compared = {change.name: change for change in diff.changes if _affects_samples(change)}
+    # Before the threads, which would extract the same files.
+    head.extract_siblings(compared)
+    base.extract_siblings(
+        change.old_name or name for name, change in compared.items() if change.status != "added"
     )
+
+    def compare(name: str, _: object) -> tuple[str, SampleChange]:
+        change = compared[name]
+        return name, _sample_change(change, base, head, options, too_many)
+
+    run = run_jobs(list(compared), compare, jobs=options.jobs, report=lambda *_: None)
+    samples = dict(run)
+    changes = (replace(change, samples=samples.get(change.name)) for change in diff.changes)
     return replace(diff, changes=tuple(changes))
 
 
+def _affects_samples(change: DatasetChange) -> bool:
+    if change.status == "added":
+        return True
+    return change.status != "removed" and not SAME_SAMPLES.issuperset(change.kinds)
+
+
 def _sample_change(
-    change: DatasetChange, base: OpenSnapshot, head: OpenSnapshot, options: SamplingOptions
-) -> SampleChange | None:
-    if change.status == "removed" or (
-        change.status != "added" and SAME_SAMPLES.issuperset(change.kinds)
-    ):
-        return None
+    change: DatasetChange,
+    base: OpenSnapshot,
+    head: OpenSnapshot,
+    options: SamplingOptions,
+    too_many: int,
+) -> SampleChange:
     datasets = {"head": _Dataset(change.name, head)}
     if change.status != "added":
         datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
+    found = _obstacle(datasets, base)
+    if found is not None:
+        return _uncompared(*found, options)
     try:
-        for label, dataset in datasets.items():
-            # Only the digest of the manifest that was pinned is known.
-            package = dataset.snapshot.snapshot.datasets[dataset.name].get(PACKAGE_KEY)
-            if package is not None and package.layer == "lock":
-                message = f"the {label} is pinned for another version of the package"
-                raise AccessError(f"{message} than the installed one")
-        # Code is not run if only the change under review trusts it. Checked before any dataset is
-        # opened, as opening one may import its mapper.
-        for dataset in datasets.values():
-            mapper = dataset.spec.mapper
-            if mapper is not None and mapper not in base.boundary.trust:
-                message = f"the base does not trust the mapper '{mapper}', so its code is not run"
-                raise AccessError(message)
-        return _compare(datasets, options)
+        return _compare(datasets, options, too_many if change.status == "added" else 0)
     except RegistryError as error:
         message = (str(error).splitlines() or [type(error).__name__])[0]
         for snapshot in (base, head):
             message = snapshot.checkout.strip_folders(message)
-        return SampleChange(note=f"not compared: {message}")
+        known = (one for kind, one in _OBSTACLES if isinstance(error, kind))
+        obstacle: Obstacle = next(known, "error")
+        return _uncompared(obstacle, message, options)
+
+
+def _obstacle(datasets: Mapping[str, _Dataset], base: OpenSnapshot) -> tuple[Obstacle, str] | None:
+    """Return why the samples must not be compared, if so, and a message."""
+    for label, dataset in datasets.items():
+        # Only the digest of the manifest that was pinned is known.
+        package = dataset.snapshot.snapshot.datasets[dataset.name].get(PACKAGE_KEY)
+        if package is not None and package.layer == "lock":
+            message = f"the {label} is pinned for another version of the package"
+            return "package changed", f"{message} than the installed one"
+    # Code is not run if only the change under review trusts it. Checked before any dataset is
+    # opened, as opening one may import its mapper.
+    for dataset in datasets.values():
+        mapper = dataset.spec.mapper
+        if mapper is not None and mapper not in base.boundary.trust:
+            message = f"the base does not trust the mapper '{mapper}', so its code is not run"
+            return "untrusted mapper", message
+    return None
+
+
+def _uncompared(
+    obstacle: Obstacle, message: str, options: SamplingOptions, command: str = ""
+) -> SampleChange:
+    command = command or f"{options.command} --build"
+    note = f"not compared: {message} ({_HINTS.get(obstacle, '')}`{command}` compares them)"
+    return SampleChange(note=note, obstacle=obstacle, command=command)
 
 
 @dataclass(frozen=True)
@@ -120,14 +169,13 @@ class _Dataset:
         return Samples(result.dataset, folder, self.spec.view.auto_id, warnings)
 
 
-def _compare(datasets: Mapping[str, _Dataset], options: SamplingOptions) -> SampleChange:
+def _compare(
+    datasets: Mapping[str, _Dataset], options: SamplingOptions, too_many: int
+) -> SampleChange:
     """Compare the samples of both snapshots, or describe those of one."""
-    for dataset in datasets.values():
-        dataset.snapshot.extract_siblings(dataset.name)
     missing = [label for label, one in datasets.items() if not one.is_cached(options.cache)]
-    if missing and not options.build:
-        note = f"not compared: {_predicate(missing, 'not cached')} ({options.hint})"
-        return SampleChange(note=note)
+    if missing and (too_many or not options.build):
+        return _missing(missing, datasets, options, too_many)
     samples, built = [], []
     for label, dataset in datasets.items():
         # Checked again, as the build for one snapshot may also serve the other.
@@ -140,6 +188,20 @@ def _compare(datasets: Mapping[str, _Dataset], options: SamplingOptions) -> Samp
     describe = compare_samples if len(samples) == 2 else new_samples
     change = describe(*samples, examples=options.examples)
     return replace(change, note=_predicate(built, "built for this") if built else "")
+
+
+def _missing(
+    missing: list[str], datasets: Mapping[str, _Dataset], options: SamplingOptions, too_many: int
+) -> SampleChange:
+    """Return why the samples of some snapshots, which are not cached, are not built either."""
+    message = _predicate(missing, "not cached")
+    if too_many:
+        message += f"; {too_many} datasets are new, and up to {MAX_NEW_BUILDS} are built"
+        sync = shlex.join(["registry", "sync", "--", datasets["head"].name])
+        return _uncompared("too many new", message, options, f"{sync}; {options.command}")
+    if any(datasets[label].spec.is_remote for label in missing):
+        return _uncompared("needs network", f"{message}, and a source is remote", options)
+    return _uncompared("not cached", message, options)
 
 
 def _predicate(labels: list[str], predicate: str) -> str:

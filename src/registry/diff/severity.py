@@ -28,6 +28,7 @@ class ChangeClass(StrEnum):
     METADATA = "metadata"
     SUBSET = "subset"
     ORDER = "order only"
+    MOVED = "moved file"
     SCORING = "scoring only"
     DOCUMENTATION = "documentation only"
 
@@ -53,6 +54,7 @@ _CLASS_OF_KEY = {
     "fields.id": ChangeClass.IDS,
     "fields.metadata": ChangeClass.METADATA,
     "mapper": ChangeClass.INPUTS,
+    "moved": ChangeClass.MOVED,
     "auto_id": ChangeClass.IDS,
     "explode": ChangeClass.SUBSET,
     "where": ChangeClass.SUBSET,

@@ -15,9 +15,11 @@ from registry.base.digest import digest_of
 from registry.base.file_state import FileState
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog
-from registry.errors import Problem
+from registry.errors import LockError, Problem
+from registry.lint.code_files import code_files, manifest_folders
 from registry.lint.data_files import data_states
 from registry.lint.runner import check, count_checked
+from registry.lockfile.file import read_bytes
 from registry.settings import lock_file_of
 
 __all__ = ["CheckResult", "check_catalog"]
@@ -53,7 +55,13 @@ def check_catalog(
     key = _key(catalog, select, ignore, locked)
     cached = read_best_effort(place)
     data = None if cached is None else json.loads(cached.splitlines()[0])
-    if data is not None and data["key"] == key and _are_unchanged(data["data"]):
+    root = str(catalog.index.parent)
+    if (
+        data is not None
+        and data["key"] == key
+        and _are_unchanged(data["data"])
+        and data["code"] == code_files(root, data["folders"])
+    ):
         return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
     patterns: set[tuple[str, str]] = set()
     problems = check(catalog, select=select, ignore=ignore, locked=locked, data=patterns)
@@ -62,7 +70,9 @@ def check_catalog(
     # A file may be edited again without a change of its state, if this happens right now.
     if not any(state.is_racy() for *_, found in states for _, state in found):
         rows = [problem.to_dict() for problem in problems]
-        body = {"key": key, "problems": rows, "datasets": result.datasets, "data": states}
+        folders = manifest_folders(catalog)
+        code = {"folders": folders, "code": code_files(root, folders)}
+        body = {"key": key, "problems": rows, "datasets": result.datasets, "data": states, **code}
         write_best_effort(place, compact_json(body))
     return result
 
@@ -80,9 +90,10 @@ def _are_unchanged(
 def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked: bool) -> str:
     """Return the digest of everything that determines what `check` finds."""
     try:
-        lock: str | None = hashlib.sha256(lock_file_of(catalog.index).read_bytes()).hexdigest()
-    except OSError as error:
-        lock = error.strerror
+        data = read_bytes(lock_file_of(catalog.index))
+        lock = "" if data is None else hashlib.sha256(data).hexdigest()
+    except LockError as error:
+        lock = str(error)
     # Messages have paths relative to the working directory, and `~` expands to the home folder.
     folders = [str(Path.cwd()), os.path.expanduser("~")]
     versions = {name: version(name) for name in _VALIDATORS}

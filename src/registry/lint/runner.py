@@ -10,6 +10,7 @@ from registry.base.gc import gc_paused
 from registry.catalog.catalog import Catalog, valid_index
 from registry.catalog.reader import may_hide_datasets
 from registry.errors import ManifestError, Problem
+from registry.lint.code_files import code_problems
 from registry.lint.data_files import data_patterns
 from registry.lint.layout_checks import layout_files
 from registry.lint.lock_checks import (
@@ -58,15 +59,17 @@ def check(
     wanted = files_under(paths)
     catalog = catalog.including(wanted)
     index = catalog.index_document()
-    rules = index if catalog.rules_from is None else valid_index(catalog.rules_from)
-    invalid = [one.path for one in catalog.problems if one.file == rules.file]
-    base, config_problems = configured(rules, invalid=invalid)
+    invalid = [one.path for one in catalog.problems if one.file == index.file]
+    base, config_problems = configured(index, invalid=invalid)
+    if catalog.rules_from is not None:
+        base = configured(valid_index(catalog.rules_from))[0]
     selection = selected(base, select=select, ignore=ignore)
     if locked:
         selection = selection.with_error("stale-lock")
     lock = read_lock_content(lock_file_of(catalog.index))
     data = set() if data is None else data
-    found = [*catalog.problems, *lock.problems, *_dataset_problems(catalog, lock, data)]
+    found = [*catalog.problems, *lock.problems, *code_problems(catalog)]
+    found += _dataset_problems(catalog, lock, data)
     if not catalog.problems:  # a broken file may contain the dataset of a pin
         found += orphaned_pins(lock, catalog.entries)
     if any(rule in selection for rule in _LAYOUT_RULES):  # else no file is read again
@@ -83,7 +86,7 @@ def check(
     files = _chosen({problem.file for problem in found} | {index.file} | entry_files, wanted)
     # An invalid configuration affects every result, so it is reported even if only other files are
     # checked.
-    reported = [] if rules.file in files else list(config_problems)
+    reported = [] if index.file in files else list(config_problems)
     for file in files:
         comments, complete = read_ignores(file), file not in blocked
         reported += selection.apply(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 
+from registry.base.local_files import open_regular
 from registry.errors import Problem
 from registry.lint.selection import Selection, invalid_name
 from registry.rules import RULES, Finding
+from registry.settings import lock_limit
 from registry.yamldoc.reader import DataPath
 
 __all__ = ["IgnoreComment", "apply_ignores", "parse_ignores", "read_ignores"]
@@ -54,7 +55,9 @@ class IgnoreComment:
 def read_ignores(file: str) -> list[IgnoreComment]:
     """Return the ignore comments of a file; an empty list if it is not valid YAML."""
     try:
-        return parse_ignores(Path(file).read_bytes().decode("utf-8-sig"), file=file)
+        with open_regular(file) as opened:
+            data = opened.read(lock_limit())  # no other file may be larger
+        return parse_ignores(data.decode("utf-8-sig"), file=file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return []  # the reader of manifests reports it
 

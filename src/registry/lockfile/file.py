@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import errno
-import os
-import stat
 from pathlib import Path
 
 from registry.base.fs import write_atomic
+from registry.base.local_files import open_regular
 from registry.errors import LockError, Problem
 from registry.settings import lock_limit
 
 __all__ = ["FIX", "lock_error", "read_bytes", "write_text"]
 
 FIX = "fix it, or remove the file and run `registry lock`"
-# A link could lead out of the catalog, and a pipe would block.
-_SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def read_bytes(path: Path, *, shown_as: str | None = None) -> bytes | None:
@@ -26,9 +23,7 @@ def read_bytes(path: Path, *, shown_as: str | None = None) -> bytes | None:
     """
     file, most = shown_as or str(path), lock_limit()
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _SAFELY)) as opened:
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise lock_error([Problem(message="is not a regular file", file=file)])
+        with open_regular(path, follow=False) as opened:
             data = opened.read(most + 1)
     except FileNotFoundError:
         return None

@@ -37,6 +37,9 @@ PIN_FORMAT = 1
 """Version of the computation of a pin's digests; a pin with another version is stale."""
 
 _RELOCK = "take either side, or leave it, and run `registry lock`"
+# Reporting the problems of a hostile file must not take minutes.
+_MAX_PROBLEMS = 100
+_MAX_PIN = 1 << 22
 
 # In Python's `re`, `$` alone also matches before a line break at the end.
 _END = r"$(?!\n)"
@@ -178,10 +181,17 @@ def _documents(text: str, file: str) -> tuple[Document, ...]:
     problems: list[Problem] = []
     # An empty text has no chunks, but is a document without the required keys.
     for number, chunk in enumerate(chunks(text) if text else [""]):
+        if len(chunk) > _MAX_PIN:
+            line = len(chunk) - len(chunk.lstrip("\n")) + 1
+            message = f"a pin is larger than {_MAX_PIN >> 20} MiB"
+            raise lock_error([Problem(message=message, file=file, line=line, column=1)])
         try:
             documents.append(_validated(parse_yaml(chunk, file=file), is_first=number == 0))
         except ManifestError as error:
-            problems.extend(error.problems)
+            problems.extend(error.problems[:_MAX_PROBLEMS])
+        if len(problems) >= _MAX_PROBLEMS:
+            problems.append(Problem(message="more problems, which are not listed", file=file))
+            break
     # The YAML reader finds duplicates within a chunk, but not in several chunks.
     seen: set[str] = set()
     for document in documents:
@@ -201,7 +211,7 @@ def _validated(document: Document, *, is_first: bool) -> Document:
     if not is_first:  # only the first chunk of a large file has the key `version`
         value = {"version": 1, **document.value}
         document = Document(value, document.file, document.positions)
-    problems = validate(document, "lock")
+    problems = validate(document, "lock", most=_MAX_PROBLEMS)
     if problems:
         raise ManifestError(problems)
     return document

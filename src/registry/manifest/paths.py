@@ -1,14 +1,20 @@
-"""Make the paths of sources absolute; in a manifest they are relative to the index's folder."""
+"""The paths of sources: absolute ones for those in a manifest, and those that may not be read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from registry.base.locations import archive_of, is_local, is_package, local_path
 from registry.manifest.source_models import source_model
+from registry.rules import Finding
 
-__all__ = ["with_absolute_paths", "without_nulls"]
+if TYPE_CHECKING:
+    from registry.manifest.merge import Merged
+    from registry.yamldoc.reader import DataPath
+
+__all__ = ["outside_path", "with_absolute_paths", "without_nulls"]
 
 
 def with_absolute_paths(
@@ -44,3 +50,66 @@ def _absolute_source(
 ) -> dict[str, Any]:
     model = source_model({"type": source.get("type", inherited.get("type"))})
     return {**source, **model.absolute_paths(source, inherited, folder)}
+
+
+def outside_path(merged: Merged) -> Iterator[Finding]:
+    """Report paths of local files that the catalog may not read."""
+    for path, own, keys in _sources(merged.value):
+        model = source_model(keys)
+        for key in (*model.local_keys(keys), *model.inner_keys(keys)):
+            place = (*(path if key in own else ("source",)), key)
+            # An argument of a call is in no file, and the user's own word.
+            if merged.layer(place).document is None:
+                continue
+            inner = key in model.inner_keys(keys)
+            for where, text in _texts(keys.get(key), place):
+                refused = _leaving(text) if inner else _refusal(text, merged)
+                if refused is not None:
+                    yield Finding(where, f"'{text}' {refused[0]}", refused[1])
+
+
+def _refusal(location: str, merged: Merged) -> tuple[str, str] | None:
+    if not is_local(location) or is_package(location):
+        return None
+    path = local_path(archive_of(location))
+    if any(sign in path for sign in "*?["):
+        from registry.boundary.paths import fixed_folder  # few paths are globs
+
+        path = fixed_folder(path)
+    return merged.boundary.refusal(path)
+
+
+def _leaving(path: str) -> tuple[str, str] | None:
+    """Return why a path may lead out of a folder or repository, as `datasets` reads it."""
+    from registry.boundary.folders import leaves_folder  # few sources name inner files
+
+    if not is_local(path):  # `refused-protocol` reports a URL
+        return None
+    if leaves_folder(path):
+        return "leads out of the dataset's folder", "write a path relative to that folder"
+    return None
+
+
+def _sources(
+    value: Mapping[str, Any],
+) -> Iterator[tuple[DataPath, Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield each source: its path, its own keys, and its keys with inherited ones."""
+    source = value.get("source") or {}
+    yield ("source",), source, source
+    for index, part in enumerate(value.get("concat") or ()):
+        yield ("concat", index), part, {**source, **part}
+    joined = (value.get("join") or {}).get("source") or {}
+    yield ("join", "source"), joined, joined
+
+
+def _texts(value: Any, path: DataPath) -> Iterator[tuple[DataPath, str]]:
+    """Yield the strings in a path, a list of paths, or a mapping to paths."""
+    items: Any = ()
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for key, item in items:
+        yield from _texts(item, (*path, key))

@@ -140,6 +140,16 @@ class Source:
         return {}
 
     @classmethod
+    def local_keys(cls, keys: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return which of the keys of a manifest have paths of local files, or URLs."""
+        return ()
+
+    @classmethod
+    def inner_keys(cls, keys: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return which of the keys of a manifest have paths within the folder or repository."""
+        return ()
+
+    @classmethod
     def normalized(cls, keys: dict[str, Any]) -> dict[str, Any]:
         """Return the keys of a manifest with short forms expanded."""
         return keys

@@ -87,6 +87,11 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
         return {"path": _map_paths(keys["path"], lambda path: _absolute(path, folder))}
 
     @classmethod
+    def local_keys(cls, keys: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return `path`."""
+        return ("path",)
+
+    @classmethod
     def normalized(cls, keys: dict[str, Any]) -> dict[str, Any]:
         """Return the keys with a single `path` as a list."""
         return {**keys, "path": [keys["path"]]} if isinstance(keys.get("path"), str) else keys
@@ -237,6 +242,19 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
         if not isinstance(path, str) or path in GENERIC_BUILDERS or is_folder(path):
             return None
         return Repository(path, keys.get("revision"))
+
+    @classmethod
+    def local_keys(cls, keys: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return `data_files` for a builder, and `path` for a folder."""
+        path = keys.get("path")
+        if path in GENERIC_BUILDERS:
+            return ("data_files",)
+        return ("path",) if isinstance(path, str) and is_folder(path) else ()
+
+    @classmethod
+    def inner_keys(cls, keys: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the keys that select files of a folder or repository."""
+        return () if keys.get("path") in GENERIC_BUILDERS else ("data_dir", "data_files")
 
     @classmethod
     def absolute_paths(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from registry.base.names import name_fault
 from registry.errors import Problem, did_you_mean, shorten
 from registry.manifest.schema import (
     SCHEMAS,
@@ -53,31 +55,51 @@ _NAMED = {"lock": "pin", "manifest": "dataset"}
 """For each schema, the definition of the values under `datasets`, whose keys are names."""
 
 
-def validate(document: Document, name: SchemaName) -> list[Problem]:
-    """Return all violations of a schema in a document, sorted by position."""
-    problems = [error.at(document) for error in schema_errors(document.value, name)]
+def validate(document: Document, name: SchemaName, *, most: int | None = None) -> list[Problem]:
+    """Return all violations of a schema in a document, or at most `most`, sorted by position."""
+    problems = [error.at(document) for error in schema_errors(document.value, name, most=most)]
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
 
 
-def schema_errors(value: Any, name: SchemaName, definition: str = "") -> list[Finding]:
+def schema_errors(
+    value: Any, name: SchemaName, definition: str = "", *, most: int | None = None
+) -> list[Finding]:
     """Return the violations of a schema, or of one definition under its `$defs`, by a value."""
     # jsonschema is the reference and reports why a value is invalid, but takes 100 times as long,
     # plus 0.1 s to import. Most files are valid and never need it.
     if is_surely_valid(value, name, definition):
         return []
+    if name == "lock" and not definition:
+        value = _without_valid_pins(value)
     too_deep = Finding((), "nested too deeply to be checked", rule="yaml-limit")
     if _is_deeper(value, _MAX_LEVELS):
         return [too_deep]
     try:
-        found = [
-            reported
-            for error in _validation_errors(value, name, definition)
-            for reported in _report(error)
-        ]
+        reported = chain.from_iterable(map(_report, _validation_errors(value, name, definition)))
+        # A key may violate two parts of a schema in the same way; report it once.
+        return list(islice(_distinct(reported), most))
     except RecursionError:
         return [too_deep]
-    # A key may violate two parts of a schema in the same way; report it once.
-    return list(dict.fromkeys(found))
+
+
+def _without_valid_pins(lock: Any) -> Any:
+    """Return a lock with its invalid pins only, as jsonschema would take minutes for all."""
+    if not isinstance(lock, dict) or not isinstance(lock.get("datasets"), dict):
+        return lock
+    suspects = {
+        name: pin
+        for name, pin in lock["datasets"].items()
+        if not is_surely_valid({"version": 1, "datasets": {name: pin}}, "lock", "")
+    }
+    return {**lock, "datasets": suspects}
+
+
+def _distinct(findings: Iterable[Finding]) -> Iterator[Finding]:
+    seen: set[Finding] = set()
+    for finding in findings:
+        if finding not in seen:
+            seen.add(finding)
+            yield finding
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
@@ -174,8 +196,8 @@ def _counted(limit: int, keyword: str) -> str:
 def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[Finding]:
     invalid = _invalid_names(error)
     for key in invalid:
-        hint = "use lower-case letters, digits, '.', '-' and '_'"
-        yield Finding((*path, key), f"'{key}' is not a valid dataset name", hint, "bad-name")
+        message = f"{shorten(key)} is not a valid dataset name"
+        yield Finding((*path, key), message, name_fault(key), "bad-name")
     schema: Any = error.schema
     instance: Any = error.instance
     known = schema.get("properties", {})

@@ -41,7 +41,6 @@ __all__ = [
     "filesystem",
     "missing_error",
     "offline_error",
-    "open_local",
     "open_location",
     "option_errors",
     "source_errors",
@@ -152,21 +151,16 @@ def open_location(
         part: Only the start of the file will be read, so request little at a time.
     """
     with source_errors(location):
-        if is_local(location):
+        if is_local(location) and boundary.is_open:  # also a pipe, such as /dev/stdin
             file = cast("IO[bytes]", open(local_path(location), "rb"))  # noqa: SIM115
+        elif is_local(location):
+            file = cast("IO[bytes]", boundary.open_location(location))
         else:
             how = _IN_PARTS.get(protocol_of(location), {}) if part else {}
             files = filesystem(location, options, boundary)
             file = cast("IO[bytes]", files.open(location, "rb", **how))
         with file:
             yield file
-
-
-@contextlib.contextmanager
-def open_local(location: str, boundary: Boundary) -> Iterator[IO[bytes]]:
-    """Open a local location for reading bytes."""
-    with source_errors(location), boundary.open_location(location) as file:
-        yield file
 
 
 @contextlib.contextmanager

@@ -188,7 +188,9 @@ def test_nothing_is_built_without_the_option(run: Run, repository: Path) -> None
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
     code, out, err = run("diff", "HEAD")
     assert (code, err) == (1, "")
-    assert "samples: not compared: base and head are not cached (see --build)" in out
+    assert (
+        "samples: not compared: base and head are not cached (`registry diff HEAD --build`" in out
+    )
 
 
 def test_builds_are_announced(run: Run, repository: Path) -> None:
@@ -212,7 +214,7 @@ def test_many_new_datasets_are_not_built(
     _, out, err = run("diff", "HEAD", "--build")
     assert "samples: 1 → 3: 2 added" in out, "what has changed is built"
     assert len(re.findall(r"  samples: 3; head is built for this", out)) == built
-    hint = f"not cached ({added} datasets are new, and up to 20 are built; `sync` builds them)"
+    hint = f"not cached; {added} datasets are new, and up to 20 are built (`registry sync "
     assert out.count(hint) == added - built
     assert err.count("building new-") == built
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from registry.boundary.boundary import UNBOUNDED
+from registry.base.locations import is_local, local_path
+from registry.base.names import name_fault
+from registry.boundary.paths import allow_location
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
@@ -18,14 +21,13 @@ from registry.cli.output import print_sample, print_warnings
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.lint.fixes.schema_comment import schema_reference
 from registry.load import SourceContext, inspect_source, load
+from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import infer_source_keys
 from registry.scaffold.infer import infer_fields, manifest_text
 from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
 
 __all__ = ["command"]
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 @click.command(
@@ -60,7 +62,11 @@ def command(
     source = _source(path, config, split, revision, file, catalog.index.parent)
     target = _target(catalog, name)
     # The source is the user's own word.
-    context = SourceContext(boundary=UNBOUNDED, cache=cache, offline=settings.offline)
+    boundary = catalog.boundary
+    paths = spec_of_source(source, catalog.index.parent).paths()
+    for location in paths:
+        boundary = allow_location(boundary, location)
+    context = SourceContext(boundary=boundary, cache=cache, offline=settings.offline)
     pinned, records = inspect_source(source, catalog.index.parent, context)
     if not records:
         raise DecodeError("the source has no records", file=str(source["path"]))
@@ -71,9 +77,10 @@ def command(
     text = manifest_text(name, source, mapping, samples=len(records), schema=schema)
     # Loaded before it is written, so that `add` never leaves a manifest that doesn't work.
     extended = catalog.with_manifest(parse_yaml(text, file=display_path(target)))
-    spec = extended[name]
-    opened = load(spec, cache, boundary=UNBOUNDED, offline=settings.offline)
+    spec = replace(extended, boundary=boundary)[name]
+    opened = load(spec, cache, boundary=boundary, offline=settings.offline)
     warnings = quality_warnings(spec, opened.entry.meta)
+    _warn_outside(paths, catalog)
     if dry_run:
         print(text, end="")
         print_warnings(name, warnings)
@@ -92,10 +99,17 @@ def command(
     return CLEAN
 
 
+def _warn_outside(paths: Sequence[str], catalog: Catalog) -> None:
+    """Say that a file can't be read by the new manifest yet, because only the call allowed it."""
+    for path in paths:
+        refused = catalog.boundary.refusal(local_path(path)) if is_local(path) else None
+        if refused is not None:
+            print(f"warning: {path} {refused[0]} without --file ({refused[1]})", file=sys.stderr)
+
+
 def _target(catalog: Catalog, name: str) -> Path:
     """Return the file to write: one that an `include` of the index matches."""
-    if not _NAME.fullmatch(name):
-        hint = "use lower-case letters, digits, '.', '-' and '_'"
+    if hint := name_fault(name):
         raise click.UsageError(f"'{name}' is not a valid dataset name ({hint})")
     if name in catalog.entries:
         where = catalog.entries[name].document.file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from registry.cli.formats.diff import FORMATS
 from registry.cli.output import print_line
 from registry.cli.streams import unescaped
 from registry.diff.compare import compare
+from registry.diff.models import CatalogDiff
 from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
 from registry.diff.review.snapshots import reviewed_state
-from registry.diff.review.state import write_state
+from registry.diff.review.state import ReviewedState, write_state
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
 from registry.diff.summary import abbreviate
@@ -81,10 +83,12 @@ def _parse_classes(
 )
 @click.option(
     "--out",
+    "state_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the reviewed state, which `registry sync --reviewed FILE` accepts alone.",
 )
+@options.jobs
 @options.as_json
 @options.offline
 @options.root
@@ -95,7 +99,8 @@ def command(
     examples: int,
     form: str,
     classes: frozenset[str] | None,
-    out: Path | None,
+    state_file: Path | None,
+    jobs: int,
     as_json: bool,
     offline: bool | None,
     root: str | None,
@@ -111,31 +116,52 @@ def command(
     sampling = SamplingOptions(
         cache=Cache(settings.cache_dir),
         build=build,
+        command=_command_line(base, head, root),
         offline=settings.offline,
         examples=examples,
+        jobs=jobs,
         announce=lambda text: print_line(text, err=True),
     )
     try:
         with open_snapshots(base, head, settings.index) as (old, new):
             keys = compare(old.snapshot, new.snapshot)
             diff = with_samples(keys, old, new, sampling)
-            state = None if out is None else reviewed_state(old, new, sampling.cache)
+            state = None if state_file is None else reviewed_state(old, new, sampling.cache)
     except RevisionError as error:
         print_line(f"error: {error}", err=True)
         return UNREADABLE
+    _print(diff, "json" if as_json else form)
+    if state_file is not None and state is not None:
+        _write(state_file, state, diff)
+    return _exit_code(diff, classes)
+
+
+def _command_line(base: str | None, head: str | None, root: str | None) -> str:
+    """Return the command line of this diff, without the options that say how."""
+    words = ["registry", "diff", *filter(None, (base, head))]
+    return shlex.join([*words, *(["--root", root] if root else [])])
+
+
+def _print(diff: CatalogDiff, form: str) -> None:
     terminal = sys.stdout.isatty()
     # On a terminal some text is colored; what comes from the catalogs is escaped.
     out = unescaped(sys.stdout) if terminal else sys.stdout
-    for line in FORMATS["json" if as_json else form](diff, terminal):
+    for line in FORMATS[form](diff, terminal):
         print(line, file=out)
+
+
+def _write(file: Path, state: ReviewedState, diff: CatalogDiff) -> None:
+    if diff.is_complete:
+        written = write_state(file, state)
+        print_line(f"wrote the reviewed state {written.digest} to {file}", err=True)
+    else:
+        print_line(f"error: {file}: not written, as a part of a side could not be read", err=True)
+
+
+def _exit_code(diff: CatalogDiff, classes: frozenset[str] | None) -> int:
+    """Return the exit code; say which of the classes that must not change did."""
     if not diff.is_complete:
-        if out is not None:
-            text = f"{out} is not written, as the diff is incomplete: see the problems above"
-            print(f"error: {text}", file=sys.stderr)
         return UNREADABLE
-    if out is not None and state is not None:
-        written = write_state(out, state)
-        print(f"wrote the reviewed state {written.digest} to {out}", file=sys.stderr)
     if classes is None:
         return CLEAN if diff.is_clean else PROBLEMS
     found = violations(diff, classes)

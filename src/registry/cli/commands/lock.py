@@ -17,6 +17,7 @@ from registry.errors import LockError, count_text
 from registry.lockfile.file import read_bytes, write_text
 from registry.lockfile.merge import merge_locks
 from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
+from registry.settings import Settings
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
 from registry.workflows.lock_check import check_lock, is_as_written
 from registry.workflows.pin_check import Difference, summary_of
@@ -30,7 +31,8 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
 
 @click.command(
     "lock",
-    epilog="\b\nExample: registry lock demo-mcq\nregistry lock --check",
+    epilog="\b\nExample: registry lock demo-mcq\nregistry lock --check\n"
+    "registry lock --check --config-from origin/main",
 )
 @click.argument("names", nargs=-1, metavar="[NAMES]...")
 @click.option(
@@ -52,6 +54,7 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
     metavar="BASE OURS THEIRS",
     help="Merge three lockfiles into OURS, as a merge driver of git: --merge %O %A %B.",
 )
+@options.config_from
 @options.jobs
 @options.offline
 @options.as_json
@@ -61,6 +64,7 @@ def command(
     upgrades: tuple[str, ...],
     check: bool,
     merged: tuple[Path, Path, Path] | None,
+    config_from: str | None,
     jobs: int,
     offline: bool | None,
     as_json: bool,
@@ -77,12 +81,17 @@ def command(
         if names or upgrades or check:
             raise click.UsageError("--merge takes no other arguments than its three files")
         return _merge(*merged)
+    if check:
+        settings = Settings.from_environment(root=root, offline=offline)
+        with options.rules_of(config_from, settings.index) as rules:
+            catalog = Catalog.open(settings.index, rules_from=rules)
+            for name in names:
+                catalog.check_name(name)
+            return _check(catalog, settings, names, jobs=jobs, as_json=as_json)
     catalog, cache, settings = options.open_catalog(root, offline=offline)
     single = [name for name in upgrades if name != _ALL]
     for name in (*names, *single):
         catalog.check_name(name)
-    if check:
-        return _check(catalog, cache, settings.lock_file, names, jobs=jobs, as_json=as_json)
     if settings.index.parent == Path(registry.__file__).parent:
         hint = "create a datasets.yaml with `version: 1` and `include: [package:registry]`"
         raise LockError(f"the built-in catalog is read-only ({hint})")
@@ -141,7 +150,7 @@ def _print(
 ) -> None:
     for one in results:
         if one.note:
-            print(f"{one.name}: merge conflict: {one.note}")
+            print_line(f"{one.name}: merge conflict: {one.note}")
         if one.status in _VERBS and one.pin is not None:
             print_line(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
         elif one.status == "moved":
@@ -186,9 +195,10 @@ def _merge(base: Path, ours: Path, theirs: Path) -> int:
 
 
 def _check(
-    catalog: Catalog, cache: Cache, path: Path, names: Sequence[str], *, jobs: int, as_json: bool
+    catalog: Catalog, settings: Settings, names: Sequence[str], *, jobs: int, as_json: bool
 ) -> int:
     """Print the differences between the lockfile and what it was made of."""
+    cache, path = Cache(settings.cache_dir), settings.lock_file
     shown = display_path(path)
     lock = read_lock(path, shown_as=shown)
     with bars(as_json=as_json) as report:

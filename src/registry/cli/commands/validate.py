@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,6 +32,7 @@ Example: registry validate registry/demo.yaml
 registry validate --select secrets,unpinned-revision
 registry validate --fix registry
 registry validate --format sarif > problems.sarif
+registry validate --strict --config-from origin/main
 
 \b
 Ignore a problem with a comment at the end of its line, or above it:
@@ -77,6 +79,7 @@ def _rules_option(
     help=f"Output format: {', '.join(FORMATS)}; github and sarif are for code hosts.",
 )
 @options.locked
+@options.config_from
 @options.as_json
 @click.option("--rules", "list_rules", is_flag=True, help="List the rules and exit.")
 @options.root
@@ -88,6 +91,7 @@ def command(
     fixing: bool,
     format_name: str,
     locked: bool | None,
+    config_from: str | None,
     as_json: bool,
     list_rules: bool,
     root: str | None,
@@ -102,19 +106,17 @@ def command(
         _print_rules(as_json=format_name == "json")
         return CLEAN
     settings = Settings.from_environment(root=root, locked=locked)
-    catalog = _open(settings)
-    if fixing:
-        # To stderr if stdout is for a program.
-        _apply_fixes(catalog, paths, to_stderr=format_name != "text")
-        catalog = _open(settings)
-    locked = settings.locked
-    if paths:
-        problems = check(catalog, paths, select=select, ignore=ignore, locked=locked)
-        result = CheckResult(problems, count_checked(catalog, paths))
-    else:
-        result = check_catalog(
-            catalog, settings.cache_dir, select=select, ignore=ignore, locked=locked
-        )
+    with options.rules_of(config_from, settings.index) as rules:
+        catalog = _open(settings, rules)
+        if fixing:
+            # To stderr if stdout is for a program.
+            _apply_fixes(catalog, paths, to_stderr=format_name != "text")
+            catalog = _open(settings, rules)
+        chosen: dict[str, Any] = {"select": select, "ignore": ignore, "locked": settings.locked}
+        if paths:
+            result = CheckResult(check(catalog, paths, **chosen), count_checked(catalog, paths))
+        else:
+            result = check_catalog(catalog, settings.cache_dir, **chosen)
     # Annotations are commands for GitHub; their values are escaped.
     out = unescaped(sys.stdout) if format_name == "github" else sys.stdout
     for line in FORMATS[format_name](result.problems):
@@ -125,12 +127,12 @@ def command(
     return PROBLEMS if failed else CLEAN
 
 
-def _open(settings: Settings) -> Catalog:
+def _open(settings: Settings, rules: Path | None) -> Catalog:
     """Open the catalog, in spite of problems in its index."""
     try:
-        return Catalog.open(settings.index)
+        return Catalog.open(settings.index, rules_from=rules)
     except ManifestError:
-        return Catalog.open(settings.index, lenient=True)
+        return Catalog.open(settings.index, rules_from=rules, lenient=True)
 
 
 def _apply_fixes(catalog: Catalog, paths: Sequence[Path], *, to_stderr: bool) -> None:

@@ -22,7 +22,7 @@ _CLASS_OF_FIELD = {
 }
 _ANY_FIELD = frozenset({ChangeClass.INPUTS, *_CLASS_OF_FIELD.values()})
 # New bytes, code and tables may change any field, whatever class their own key has.
-_OPAQUE = ("bytes", "pin", "source", "concat", "join", "mapper")
+_OPAQUE = ("bytes", "package", "pin", "source", "concat", "join", "mapper")
 
 
 def parse_classes(text: str) -> frozenset[str]:
@@ -52,6 +52,8 @@ def violations(diff: CatalogDiff, classes: frozenset[str]) -> dict[str, list[str
 
 def _words(change: DatasetChange) -> set[str]:
     words = {_WORDS[kind] for kind in _classes(change)}
+    if change.status == "renamed":
+        words.add("removed")  # for all who use the old name
     return words if change.status == "changed" else {*words, change.status}
 
 
@@ -74,5 +76,5 @@ def _classes(change: DatasetChange) -> Iterator[ChangeClass]:
 
 
 def _keys(change: DatasetChange) -> Iterator[str]:
-    yield from (one.key for one in change.keys)
+    yield from (one.key for one in change.keys if one.kind != ChangeClass.MOVED)
     yield from (one.key for one in change.inherited)

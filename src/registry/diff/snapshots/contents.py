@@ -21,7 +21,7 @@ from registry.diff.local_files import (
     files_of,
     local_patterns,
 )
-from registry.errors import LockError, ManifestError, Problem
+from registry.errors import LockError, ManifestError, Problem, ReachError
 from registry.lockfile.models import Lock, lock_of, read_documents
 from registry.lockfile.provenance import pin_provenance
 from registry.manifest.models import DatasetSpec
@@ -79,7 +79,7 @@ def read_contents(checkout: Checkout, rules: Path | None = None) -> Contents:
     problems: list[Problem] = []
     try:
         # A temporary checkout is read once, so caching its catalog would only fill the disk.
-        catalog = Catalog.open(checkout.index, keep=checkout.mirror is None)
+        catalog = Catalog.open(checkout.index, keep=checkout.mirror is None, paths_from=rules)
     except ManifestError as error:
         problems += error.problems
         return Contents(checkout, problems=_portable(problems, checkout))
@@ -132,9 +132,16 @@ def _digests(
     problems = []
     for name, spec in specs.items():
         found[name] = {}
-        for file in (file for one in local_patterns(spec) for file in files_of(one, boundary)):
+        try:
+            files = [file for one in local_patterns(spec) for file in files_of(one, boundary)]
+        except ReachError as error:
+            problems.append(Problem(message=str(error), path=""))
+            continue
+        for file in files:
             try:
                 found[name][str(checkout.relative(file))] = digest(file)
+            except ReachError as error:
+                problems.append(Problem(message=str(error), path=""))
             except OSError as error:
                 problems.append(Problem(message=f"can't be read: {error.strerror}", file=file))
     return found, problems
@@ -158,7 +165,7 @@ def _link_allowed(checkout: Checkout, rules: Path) -> None:
     """Let a temporary checkout reach what its catalog may read outside of the repository."""
     if checkout.mirror is None:
         return
-    folder = checkout.strip_mirror(str(checkout.folder))
+    folder = str(checkout.folder).removeprefix(str(checkout.mirror))
     paths = permissions_of(valid_index(rules)).get("paths", ())
     for path in (*paths, *Settings.from_environment(root=checkout.index).allow_paths):
         real = os.path.normpath(os.path.join(folder, os.path.expanduser(path)))

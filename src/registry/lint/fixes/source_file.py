@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from registry.base.fs import write_atomic
+from registry.base.local_files import open_regular
 from registry.errors import ManifestError, Problem
 from registry.yamldoc.reader import Document, parse_yaml
 
@@ -53,7 +54,8 @@ def read_manifest_file(
     path: Path, document: Document, root: Path, *, is_index: bool
 ) -> ManifestFile:
     """Read the text of a file that has already been parsed."""
-    text = path.read_bytes().removeprefix(codecs.BOM_UTF8).decode("utf-8")
+    with open_regular(path) as opened:
+        text = opened.read().removeprefix(codecs.BOM_UTF8).decode("utf-8")
     return ManifestFile(path, text, document, root, is_index)
 
 

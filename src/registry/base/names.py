@@ -1,0 +1,26 @@
+"""Names of datasets: they become names of files, on every platform."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["NAME_PATTERN", "name_fault"]
+
+_DEVICES = r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[.]|$)"
+
+NAME_PATTERN = rf"^(?!{_DEVICES})[a-z0-9](?:[a-z0-9._-]{{0,126}}[a-z0-9_-])?$(?!\n)"
+"""A valid name, as in the schemas. Without capital letters no two names differ only by case, which
+many file systems ignore; Windows reserves names of devices, and drops a dot at the end."""
+
+
+def name_fault(name: str) -> str:
+    """Return what is wrong with the name of a dataset; "" if it is valid."""
+    if re.search(NAME_PATTERN, name):
+        return ""
+    if re.match(_DEVICES, name, re.IGNORECASE):
+        return "Windows reserves it for a device"
+    if len(name) > 128:
+        return "use at most 128 characters"
+    if name.endswith("."):
+        return "it must not end with a dot"
+    return "use lower-case letters, digits, '.', '-' and '_'"

@@ -1,0 +1,62 @@
+"""Names of datasets can be names of files on every platform."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from registry.base.names import NAME_PATTERN, name_fault
+from registry.manifest.schema import read_schema
+
+VALID = [
+    "a",
+    "0",
+    "mmlu-small",
+    "mmlu_small",
+    "a.b",
+    "a..b",
+    "console",
+    "com",
+    "com10",
+    "a-",
+    "x" * 128,
+]
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_valid_names(name: str) -> None:
+    assert name_fault(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("con", "Windows reserves it for a device"),
+        ("CON", "Windows reserves it for a device"),
+        ("nul.csv", "Windows reserves it for a device"),
+        ("aux.tar.gz", "Windows reserves it for a device"),
+        ("com1", "Windows reserves it for a device"),
+        ("lpt9.", "Windows reserves it for a device"),
+        ("a.", "it must not end with a dot"),
+        ("x" * 129, "use at most 128 characters"),
+        ("MMLU", "use lower-case letters, digits, '.', '-' and '_'"),
+        ("a b", "use lower-case letters, digits, '.', '-' and '_'"),
+        ("a\n", "use lower-case letters, digits, '.', '-' and '_'"),
+        ("../a", "use lower-case letters, digits, '.', '-' and '_'"),
+        (".a", "use lower-case letters, digits, '.', '-' and '_'"),
+        ("-a", "use lower-case letters, digits, '.', '-' and '_'"),
+        ("", "use lower-case letters, digits, '.', '-' and '_'"),
+        ("ａ", "use lower-case letters, digits, '.', '-' and '_'"),
+    ],
+)
+def test_invalid_names(name: str, fault: str) -> None:
+    assert name_fault(name) == fault
+
+
+def test_schemas_have_the_same_pattern() -> None:
+    for patterns in (
+        read_schema("manifest")["$defs"]["datasets"]["patternProperties"],
+        read_schema("lock")["properties"]["datasets"]["patternProperties"],
+    ):
+        assert list(patterns) == [NAME_PATTERN], json.dumps(NAME_PATTERN)

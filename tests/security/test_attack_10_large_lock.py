@@ -1,0 +1,138 @@
+"""A lockfile that was made to exhaust time or memory, or that is no file, ends soon."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from registry.lockfile.models import Lock, LockedSource, Pin, lock_text
+
+SECONDS, MEGABYTES = 10, 500
+
+
+def pin(number: int) -> Pin:
+    digest = f"sha256:{number:064x}"
+    return Pin(
+        spec=digest,
+        sources=(LockedSource(location="data.csv", size=1, sha256=f"{number:064x}"),),
+        samples=number,
+        columns=("q", "a"),
+        ordered=digest,
+        unordered=digest,
+        format=1,
+    )
+
+
+ONE = lock_text(Lock({"qa": pin(1)}))
+
+
+def many(count: int) -> str:
+    return lock_text(Lock({f"data-{number:06}": pin(number) for number in range(count)}))
+
+
+HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
+    "46 MiB": (lambda: ONE + "# x\n" * (46 << 18), "larger than 8 MiB (REGISTRY_MAX_LOCK_MIB sets"),
+    "hundreds of thousands of keys": (
+        lambda: ONE + "".join(f"    {number}: 1\n" for number in range(400_000)),
+        "a pin is larger than 4 MiB",
+    ),
+    "unknown keys": (
+        lambda: ONE + "".join(f"    k{number}: 1\n" for number in range(40_000)),
+        "more problems, which are not listed",
+    ),
+    "invalid names": (
+        lambda: ONE + "".join(f"  N{number}: 1\n" for number in range(500_000)),
+        "more problems, which are not listed",
+    ),
+    "one problem here and there": (
+        lambda: "format: 0".join(many(17_000).split("format: 1", 30)),
+        "$.datasets.data-000000.format: must be 1 or more",
+    ),
+    "brackets": (lambda: ONE + "    x: " + "[" * 1_000_000 + "\n", "nested deeper than 64 levels"),
+    "aliases": (
+        lambda: ONE + "    x: &a [1, 2, 3]\n" + "    y: *a\n" * 100_000,
+        "more than 32 aliases",
+    ),
+    "conflicts": (
+        lambda: ONE + "<<<<<<< a\n=======\n>>>>>>> b\n" * 200_000,
+        "unresolved merge conflict",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_lock_is_an_error_soon(tmp_path: Path, kind: str) -> None:
+    text, message = HOSTILE[kind]
+    (tmp_path / "datasets.yaml").write_text("version: 1\n")
+    (tmp_path / "datasets.lock").write_text(text())
+    for arguments in (["validate"], ["lock", "--check"]):
+        done, seconds = run(tmp_path, arguments)
+        assert done.returncode == 1, done
+        assert message in done.stdout + done.stderr
+        assert "datasets.lock" in done.stdout + done.stderr
+        assert seconds < SECONDS
+
+
+def test_the_largest_lock_is_read(tmp_path: Path) -> None:
+    (tmp_path / "datasets.yaml").write_text("version: 1\n")
+    (tmp_path / "datasets.lock").write_text(many(17_000))
+    done, seconds = run(tmp_path, ["lock", "--check", "--json"])
+    assert done.stdout.count("is pinned but in no manifest") == 17_000
+    assert seconds < SECONDS
+
+
+def run(folder: Path, arguments: list[str]) -> tuple[subprocess.CompletedProcess[str], float]:
+    """Run the command line with limited memory; return its result and CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-I", "-m", "registry", *arguments]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=6 * SECONDS,
+        preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20)
+        ),
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def link(path: Path) -> None:
+    outside = path.parent.parent / "outside"
+    outside.write_text("SECRET\n")
+    path.symlink_to(outside)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (link, "a symbolic link, which is not followed"),
+        (lambda path: path.symlink_to("/dev/zero"), "a symbolic link, which is not followed"),
+        (os.mkfifo, "a device, pipe or socket"),
+        (Path.mkdir, "Is a directory"),
+    ],
+)
+def test_what_is_no_file_is_not_read(
+    tmp_path: Path, make: Callable[[Path], None], message: str
+) -> None:
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    (folder / "datasets.yaml").write_text("version: 1\n")
+    make(folder / "datasets.lock")
+    for arguments in (["validate"], ["lock", "--check"], ["lock"], ["sync"]):
+        start = time.monotonic()
+        done, _ = run(folder, arguments)
+        assert done.returncode == 1, (arguments, done)
+        assert message in done.stdout + done.stderr
+        assert "SECRET" not in done.stdout + done.stderr
+        assert time.monotonic() - start < 3 * SECONDS

@@ -1,0 +1,135 @@
+"""Row 10: a change is judged by the rules of its base, not by those that it brings along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.security.pull_request import PullRequest
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+QA = """\
+datasets:
+  qa:
+    description: Questions.
+    source: {type: csv, path: qa.csv}
+    fields: {input: q, target: a}
+"""
+FILES = {"datasets.yaml": INDEX, "m/qa.yaml": QA, "qa.csv": "q,a\nOne?,1\n"}
+# A warning, with `--strict` a failure.
+BAD = QA.replace("    description: Questions.\n", "")
+HEAD = {"m/qa.yaml": BAD}
+SILENT = f"{INDEX}validate: {{ignore: [all]}}\n"
+
+
+def pull_request(tmp_path: Path, *, base: str = INDEX, head: str = SILENT) -> PullRequest:
+    return PullRequest.make(
+        tmp_path, {**FILES, "datasets.yaml": base}, {**HEAD, "datasets.yaml": head}
+    )
+
+
+def test_change_does_not_ignore_its_own_problems(tmp_path: Path) -> None:
+    request = pull_request(tmp_path)
+    assert request.run("validate", "--strict").code == 0, "this is how the attack worked"
+    done = request.run("validate", "--strict", "--config-from", "main")
+    assert done.code == 1
+    assert "[missing-description]" in done.out
+
+
+@pytest.mark.parametrize("name", ["m/qa.yaml", "m"])
+def test_named_files_are_judged_by_the_base(tmp_path: Path, name: str) -> None:
+    done = pull_request(tmp_path).run("validate", name, "--strict", "--config-from", "main")
+    assert done.code == 1
+
+
+def test_base_may_ignore_problems(tmp_path: Path) -> None:
+    request = pull_request(tmp_path, base=SILENT, head=INDEX)
+    assert request.run("validate", "--strict", "--config-from", "main").code == 0
+
+
+def test_severity_is_that_of_the_base(tmp_path: Path) -> None:
+    strict = f"{INDEX}validate: {{severity: {{description: error}}}}\n"
+    request = pull_request(tmp_path, base=strict, head=INDEX)
+    assert request.run("validate").code == 0
+    assert request.run("validate", "--config-from", "main").code == 1
+
+
+def test_environment_names_the_base_for_hooks(tmp_path: Path) -> None:
+    request = pull_request(tmp_path)
+    request.environment["REGISTRY_CONFIG_FROM"] = "main"
+    assert request.run("validate", "--strict").code == 1
+    assert request.run("lock").code == 0, "a lockfile is written with one's own rules"
+    assert request.run("lock", "--check").code == 0
+
+
+def test_base_can_be_a_folder(tmp_path: Path) -> None:
+    request = pull_request(tmp_path)
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "datasets.yaml").write_text(INDEX)
+    assert request.run("validate", "--strict", "--config-from", str(base)).code == 1
+
+
+def test_base_without_an_index_ignores_nothing(tmp_path: Path) -> None:
+    request = PullRequest.make(
+        tmp_path, {"README.md": "x"}, {**FILES, **HEAD, "datasets.yaml": SILENT}
+    )
+    done = request.run("validate", "--strict", "--config-from", "main")
+    assert (done.code, done.err) == (1, "")
+
+
+def test_base_with_an_invalid_index_ignores_nothing(tmp_path: Path) -> None:
+    request = pull_request(tmp_path, base="version: [")
+    done = request.run("validate", "--strict", "--config-from", "main")
+    assert done.code == 1
+    assert done.err.startswith("warning: main (")
+    assert "its index is invalid, so it permits nothing" in done.err
+    assert "registry-rules" not in done.out + done.err
+
+
+@pytest.mark.parametrize("verb", [["validate"], ["lock", "--check"]])
+@pytest.mark.parametrize("base", ["mian", "main..topic", "--x", "./nowhere"])
+def test_base_that_does_not_exist_is_a_usage_error(
+    tmp_path: Path, verb: list[str], base: str
+) -> None:
+    done = pull_request(tmp_path).run(*verb, f"--config-from={base}")
+    assert done.code == 2
+    assert "Invalid value for --config-from" in done.err
+
+
+MAPPED = """\
+datasets:
+  qa:
+    description: Questions.
+    source: {type: csv, path: qa.csv}
+    mapper: evil:map_record
+"""
+TRUSTING = f"{INDEX}trust: ['evil:map_record']\n"
+EVIL = "import pathlib\npathlib.Path('ran').touch()\ndef map_record(record): return record\n"
+
+
+def test_change_does_not_trust_its_own_code(tmp_path: Path) -> None:
+    head = {"datasets.yaml": TRUSTING, "m/qa.yaml": MAPPED, "evil.py": EVIL}
+    request = PullRequest.make(tmp_path, FILES, head)
+    assert request.run("validate").code == 0
+    for verb in (["validate"], ["lock", "--check"]):
+        done = request.run(*verb, "--config-from", "main")
+        assert done.code == 1
+        if verb == ["validate"]:
+            assert "'evil:map_record' is not trusted" in done.out
+            assert "under `trust` in datasets.yaml of the base" in done.out
+    assert request.run("diff", "main", "--build").code == 1
+    assert not (request.folder / "ran").exists()
+
+
+def test_diff_always_judges_by_its_base(tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    (outer / "secret.csv").write_text("q,a\nplanted-secret,1\n")
+    manifest = QA.replace("path: qa.csv", "path: ../outer/secret.csv")
+    head = {"datasets.yaml": f"{INDEX}paths: [../outer]\n", "m/qa.yaml": manifest}
+    done = PullRequest.make(tmp_path, FILES, head).run("diff", "main", "--build")
+    assert done.code in (1, 4)
+    assert "not compared: " in done.out
+    assert "planted-secret" not in done.out + done.err

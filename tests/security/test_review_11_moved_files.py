@@ -1,0 +1,103 @@
+"""Row 11: a moved file is no new data, and no report names a temporary folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.security.pull_request import PullRequest
+
+RECORDS = "q,a\nOne?,1\nTwo?,2\n"
+FILES = {
+    "evals/datasets.yaml": "version: 1\ninclude: [m/*.yaml]\npaths: [../../shared]\n",
+    "evals/m/qa.yaml": (
+        "datasets:\n"
+        "  qa: {source: {type: csv, path: data/a.csv}, fields: {input: q, target: a}}\n"
+        "  outer: {source: {type: csv, path: ../../shared/x.csv}, fields: {input: q, target: a}}\n"
+    ),
+    "evals/data/a.csv": RECORDS,
+}
+EDIT = {"evals/m/qa.yaml": FILES["evals/m/qa.yaml"].replace("data/a.csv", "data/b.csv")}
+FORMATS = ["text", "markdown", "json"]
+
+
+def make(tmp_path: Path, head: dict[str, str | None]) -> PullRequest:
+    """Make a change of a catalog that also reads a file beside the repository."""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "x.csv").write_text(RECORDS)
+    return PullRequest.make(tmp_path, FILES, head)
+
+
+def test_moved_file_with_the_same_bytes_is_named_so(tmp_path: Path) -> None:
+    request = make(tmp_path, {**EDIT, "evals/data/b.csv": RECORDS, "evals/data/a.csv": None})
+    done = request.run("diff", "--root", "evals", "--build")
+    assert done.code == 1
+    assert "1 dataset changed: 1 moved file" in done.out
+    assert "~ qa: moved file  evals/m/qa.yaml:2" in done.out
+    assert "  moved.data/b.csv: data/a.csv → data/b.csv  same bytes" in done.out.splitlines()
+    assert "samples: no difference in 2" in done.out
+    assert "source bytes" not in done.out
+
+
+def test_moved_file_with_other_bytes_is_new_data(tmp_path: Path) -> None:
+    head = {**EDIT, "evals/data/b.csv": RECORDS.replace("2", "3"), "evals/data/a.csv": None}
+    done = make(tmp_path, head).run("diff", "--root", "evals")
+    assert done.code == 1
+    assert "~ qa: source bytes" in done.out
+    assert "moved" not in done.out
+
+
+def test_moved_file_can_be_forbidden(tmp_path: Path) -> None:
+    request = make(tmp_path, {**EDIT, "evals/data/b.csv": RECORDS, "evals/data/a.csv": None})
+    for classes, code in {"moved": 1, "source,inputs,targets": 0}.items():
+        assert request.run("diff", "--root", "evals", "--fail-on", classes).code == code
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_path_out_of_the_repository_is_no_difference(tmp_path: Path, form: str) -> None:
+    request = make(tmp_path, {"README.md": "x"})
+    done = request.run("diff", "main", "topic", "--root", "evals", "--format", form)
+    assert (done.code, done.err) == (0, "")
+    assert "registry-diff" not in done.out
+
+
+def test_file_out_of_the_repository_is_read_by_both_sides(tmp_path: Path) -> None:
+    edited = FILES["evals/m/qa.yaml"].replace("x.csv}, f", "x.csv}, limit: 1, f")
+    request = make(tmp_path, {"evals/m/qa.yaml": edited})
+    done = request.run("diff", "main", "topic", "--root", "evals", "--build")
+    assert done.code == 1
+    assert "samples: 2 → 1" in done.out
+    assert "registry-diff" not in done.out + done.err
+
+
+# What goes wrong on a side quotes the path of a file.
+BROKEN: dict[str, dict[str, str | None]] = {
+    "a syntax error": {"evals/m/qa.yaml": "datasets: [\n"},
+    "an invalid value": {"evals/m/qa.yaml": "datasets: {qa: {source: {type: csv, path: [1]}}}\n"},
+    "a missing file": {"evals/data/a.csv": None},
+    "invalid records": {"evals/data/a.csv": 'q,a\n"1'},
+    "an invalid lockfile": {"evals/datasets.lock": "version: ["},
+    "an invalid index": {"evals/datasets.yaml": "version: ["},
+    "a path out of the catalog": {
+        "evals/m/qa.yaml": FILES["evals/m/qa.yaml"].replace("data/a.csv", "../../../x/a.csv")
+    },
+    "a path out of the machine": {
+        "evals/m/qa.yaml": FILES["evals/m/qa.yaml"].replace("data/a.csv", f"{'../' * 40}x/a.csv")
+    },
+    "a link": {"evals/datasets.yaml": None},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_no_message_names_a_temporary_folder(tmp_path: Path, name: str) -> None:
+    request = make(tmp_path, BROKEN[name])
+    if name == "a link":
+        os.symlink(tmp_path / "shared" / "x.csv", request.folder / "evals" / "datasets.yaml")
+        request.repository.commit()
+    request.push({"evals/m/more.yaml": "datasets: {}\n"})
+    for sides in (["topic~1", "topic"], ["topic", "main"]):
+        done = request.run("diff", *sides, "--root", "evals", "--build", "--format", "json")
+        assert done.code in (0, 1, 4), done.err
+        assert "registry-diff" not in done.out + done.err
