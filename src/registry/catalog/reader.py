@@ -177,21 +177,33 @@ class CatalogReader:
             if found is not None and limit:
                 self.problems.append(include_limit(document, number, limit))
                 continue
-            refused = found.outside if found else ""
-            for position, (file, file_state) in enumerate(found or ()):
-                if time.process_time() > self._deadline:
-                    self.is_stopped = True
-                    self.problems.append(unread(document, number, after=position))
-                    break
-                if boundary.admits(self._real_path(file)):
-                    self.read_manifest(file, file_state, path.parent, defaults)
-                else:
-                    refused = refused or str(file)
-            if refused:
-                self.problems.append(include_outside(document, number, refused, boundary))
-                continue
-            if patterns[number] and (found is None or not found.names):
+            if found is not None and (found.names or found.outside):
+                self._read_matches(found, document, number, folder=path.parent, boundary=boundary)
+            elif patterns[number]:
                 self.problems.append(include_nothing(document, number))
+
+    def _read_matches(
+        self,
+        found: GlobMatches,
+        document: Document,
+        number: int,
+        *,
+        folder: Path,
+        boundary: Boundary,
+    ) -> None:
+        """Read the manifests that a glob of an index matches, as far as they may be read."""
+        defaults, refused = index_defaults(document), found.outside
+        for position, (file, state) in enumerate(found):
+            if time.process_time() > self._deadline:
+                self.is_stopped = True
+                self.problems.append(unread(document, number, after=position))
+                break
+            if boundary.admits(self._real_path(file)):
+                self.read_manifest(file, state, folder, defaults)
+            else:
+                refused = refused or str(file)
+        if refused:
+            self.problems.append(include_outside(document, number, refused, boundary))
 
     def _too_much(self, found: GlobMatches | None) -> str:
         """Return which limit the matches of a glob exceed; "" if none."""
