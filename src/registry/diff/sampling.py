@@ -231,9 +231,10 @@ def _compare(
         too_many: The number of new datasets, if that is why this one is not built.
         builds: The sides whose samples are built for this dataset.
     """
-    missing = [label for label, one in datasets.items() if not one.is_cached(options.cache)]
-    if missing and (too_many or not options.build):
-        return _missing(missing, datasets, options, too_many)
+    if too_many or not options.build:
+        missing = [label for label, one in datasets.items() if not one.is_cached(options.cache)]
+        if missing:
+            return _missing(missing, datasets, options, too_many)
     samples = []
     for label, dataset in datasets.items():
         if label in builds:
