@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,12 +14,12 @@ from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.diff.severity import SAME_SAMPLES
 from registry.diff.snapshots.packages import PACKAGE_KEY
 from registry.errors import MissingDependencyError, OfflineError, RegistryError
-from registry.load import find_cached, load, sample_warnings
+from registry.load import find_samples, load, sample_warnings
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 
 if TYPE_CHECKING:
-    from registry.cache import Cache
+    from registry.cache import Cache, CacheEntry
     from registry.diff.snapshot import OpenSnapshot
 
 __all__ = ["MAX_NEW_BUILDS", "SamplingOptions", "with_samples"]
@@ -74,14 +74,44 @@ def with_samples(
         change.old_name or name for name, change in compared.items() if change.status != "added"
     )
 
+    builds = _planned_builds(compared, base, head, options)
+
     def compare(name: str, _: object) -> tuple[str, SampleChange]:
         change = compared[name]
-        return name, _sample_change(change, base, head, options, too_many)
+        return name, _sample_change(change, base, head, options, too_many, builds.get(name, ()))
 
     run = run_jobs(list(compared), compare, jobs=options.jobs, report=lambda *_: None)
     samples = dict(run)
     changes = (replace(change, samples=samples.get(change.name)) for change in diff.changes)
     return replace(diff, changes=tuple(changes))
+
+
+def _planned_builds(
+    changes: Mapping[str, DatasetChange],
+    base: OpenSnapshot,
+    head: OpenSnapshot,
+    options: SamplingOptions,
+) -> dict[str, list[str]]:
+    """Return for each dataset the sides whose samples are built for it.
+
+    Samples that several datasets share are built for the first, whichever job comes first.
+    """
+
+    def probe(name: str, _: object) -> tuple[str, dict[str, tuple[str, bool]]]:
+        datasets = _datasets(changes[name], base, head)
+        if _obstacle(datasets, base) is not None:
+            return name, {}
+        return name, {label: one.probe(options.cache) for label, one in datasets.items()}
+
+    names = list(changes) if options.build else []
+    probed = dict(run_jobs(names, probe, jobs=options.jobs, report=lambda *_: None))
+    builds, planned = dict[str, list[str]](), set[str]()
+    for name in names:
+        for label, (fingerprint, is_cached) in probed[name].items():
+            if not (is_cached or fingerprint in planned):
+                builds.setdefault(name, []).append(label)
+            planned |= {fingerprint} - {""}  # "": only a request can tell
+    return builds
 
 
 def _affects_samples(change: DatasetChange) -> bool:
@@ -96,15 +126,14 @@ def _sample_change(
     head: OpenSnapshot,
     options: SamplingOptions,
     too_many: int,
+    builds: Sequence[str],
 ) -> SampleChange:
-    datasets = {"head": _Dataset(change.name, head)}
-    if change.status != "added":
-        datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
+    datasets = _datasets(change, base, head)
     found = _obstacle(datasets, base)
     if found is not None:
         return _uncompared(*found, options)
     try:
-        return _compare(datasets, options, too_many if change.status == "added" else 0)
+        return _compare(datasets, options, too_many if change.status == "added" else 0, builds)
     except RegistryError as error:
         message = (str(error).splitlines() or [type(error).__name__])[0]
         for snapshot in (base, head):
@@ -112,6 +141,14 @@ def _sample_change(
         known = (one for kind, one in _OBSTACLES if isinstance(error, kind))
         obstacle: Obstacle = next(known, "error")
         return _uncompared(obstacle, message, options)
+
+
+def _datasets(change: DatasetChange, base: OpenSnapshot, head: OpenSnapshot) -> dict[str, _Dataset]:
+    """Return the sides of a dataset by `base` and `head`; a new one has no base."""
+    datasets = {"head": _Dataset(change.name, head)}
+    if change.status == "added":
+        return datasets
+    return {"base": _Dataset(change.old_name or change.name, base), **datasets}
 
 
 def _obstacle(datasets: Mapping[str, _Dataset], base: OpenSnapshot) -> tuple[Obstacle, str] | None:
@@ -157,7 +194,18 @@ class _Dataset:
         return pin_sources(self.spec, self.snapshot.lock.pins.get(self.name))
 
     def is_cached(self, cache: Cache) -> bool:
-        return find_cached(self.spec, cache, self.lock, boundary=self.snapshot.boundary) is not None
+        return self._find(cache)[1] is not None
+
+    def probe(self, cache: Cache) -> tuple[str, bool]:
+        """Return the fingerprint of the samples, "" if unknown, and whether they are cached."""
+        try:
+            fingerprint, entry = self._find(cache)
+        except RegistryError:  # reported when they are opened
+            return "", False
+        return fingerprint, entry is not None
+
+    def _find(self, cache: Cache) -> tuple[str, CacheEntry | None]:
+        return find_samples(self.spec, cache, self.lock, boundary=self.snapshot.boundary)
 
     def open(self, cache: Cache, *, offline: bool) -> Samples:
         result = load(
@@ -170,24 +218,33 @@ class _Dataset:
 
 
 def _compare(
-    datasets: Mapping[str, _Dataset], options: SamplingOptions, too_many: int
+    datasets: Mapping[str, _Dataset],
+    options: SamplingOptions,
+    too_many: int,
+    builds: Sequence[str],
 ) -> SampleChange:
-    """Compare the samples of both snapshots, or describe those of one."""
-    missing = [label for label, one in datasets.items() if not one.is_cached(options.cache)]
-    if missing and (too_many or not options.build):
-        return _missing(missing, datasets, options, too_many)
-    samples, built = [], []
+    """Compare the samples of both snapshots, or describe those of one.
+
+    Args:
+        datasets: Both sides of a dataset, or the head of a new one.
+        options: How samples are obtained.
+        too_many: The number of new datasets, if that is why this one is not built.
+        builds: The sides whose samples are built for this dataset.
+    """
+    if too_many or not options.build:
+        missing = [label for label, one in datasets.items() if not one.is_cached(options.cache)]
+        if missing:
+            return _missing(missing, datasets, options, too_many)
+    samples = []
     for label, dataset in datasets.items():
-        # Checked again, as the build for one snapshot may also serve the other.
-        cached = dataset.is_cached(options.cache)
-        if not cached:
-            built.append(label)
+        if label in builds:
             options.announce(f"building {dataset.name} of {dataset.snapshot.snapshot.label}")
         # Cached samples are opened without a request, even if their source has changed.
+        cached = dataset.is_cached(options.cache)
         samples.append(dataset.open(options.cache, offline=cached or options.offline))
     describe = compare_samples if len(samples) == 2 else new_samples
     change = describe(*samples, examples=options.examples)
-    return replace(change, note=_predicate(built, "built for this") if built else "")
+    return replace(change, note=_predicate(builds, "built for this") if builds else "")
 
 
 def _missing(
@@ -204,5 +261,5 @@ def _missing(
     return _uncompared("not cached", message, options)
 
 
-def _predicate(labels: list[str], predicate: str) -> str:
+def _predicate(labels: Sequence[str], predicate: str) -> str:
     return f"{' and '.join(labels)} {'is' if len(labels) == 1 else 'are'} {predicate}"
