@@ -174,6 +174,14 @@ CASES = [
     ),
     one("missing-data", f"source: {{type: csv, {MARK}path: gone.csv}}", ".source.path"),
     located("bad-location", "package:p/inner/../x"),
+    located("outside-path", "/proc/self/environ"),
+    located("outside-path", "zip://x.csv::../x.zip"),
+    Case(
+        "outside-path",
+        "datasets: {}\n",
+        "$.include[1]",
+        index=f"version: 1\ninclude: [m.yaml, {MARK}../*/m.yaml]\n",
+    ),
     located("plain-http", "http://h/x.json"),
     located("refused-protocol", "simplecache::https://h/x.json"),
     located("refused-protocol", "zip://x.json::reference://h/x.zip"),
@@ -343,6 +351,7 @@ def marks(files: Mapping[str, str]) -> list[tuple[str, int, int]]:
 NEIGHBOURS = {
     "missing-data": ("gone.csv", "x.csv"),
     "bad-location": ("inner/../x", "inner/x"),
+    "outside-path": ("/proc/self/environ", "inner/x"),
     "unreadable-file": ("\udcff", "ÿ"),
     "yaml-syntax": ("{a: b, ]", "{}"),
     "yaml-limit": ("*a, " * 32, "*a, " * 20),

@@ -30,6 +30,7 @@ from registry.catalog.cached_files import (
     may_contain_secret,
 )
 from registry.catalog.catalog import Catalog, read_uncached
+from registry.catalog.permissions import IncludeReach
 from registry.catalog.reader import CatalogReader
 from registry.lint.result_cache import check_catalog
 from registry.lint.runner import check
@@ -251,7 +252,7 @@ def test_recently_changed_file_is_read_again(
     Catalog.open()
     compiled = load_compiled(best_effort_path(root / "datasets.yaml", cache_dir, "catalog"))
     assert compiled is not None
-    assert compiled.is_current() != racy
+    assert compiled.is_current(IncludeReach()) != racy
     assert [one.path for one in compiled.records() if one.racy] == (
         [str(root / "m/a.yaml")] if racy else []
     )
@@ -577,7 +578,7 @@ def test_built_in_catalog_is_the_same_cold_and_warm() -> None:
     specs = {name: cold[name] for name in cold}
     reader = CatalogReader(read_uncached)
     reader.read_index(builtin_root())
-    direct = Catalog(builtin_root(), reader.entries)
+    direct = Catalog(builtin_root(), reader.entries, boundary=cold.boundary)
     warm = Catalog.open(builtin_root())
     assert len(specs) > 200
     assert {name: warm[name] for name in warm} == specs

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from registry.base.file_state import ABSENT, FileState
+from registry.boundary.boundary import UNBOUNDED
 from registry.catalog.discovery import GlobMatches, find_included, list_files, listing_digest
 from registry.settings import builtin_root
 
@@ -37,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def matches_of(pattern: str, root: Path) -> GlobMatches:
-    (matches,) = find_included([pattern], root)
+    (matches,) = find_included([pattern], root, UNBOUNDED)
     assert isinstance(matches, GlobMatches)
     return matches
 
@@ -80,7 +81,7 @@ def test_states_are_found_in_an_unlistable_folder(
 
 
 def test_built_in_catalog_is_found_by_its_name() -> None:
-    assert find_included(["package:registry"], Path()) == [str(builtin_root())]
+    assert find_included(["package:registry"], Path(), UNBOUNDED) == [str(builtin_root())]
 
 
 def test_index_of_a_package_is_found_without_importing_it(
@@ -95,14 +96,16 @@ def test_index_of_a_package_is_found_without_importing_it(
     patterns = [
         f"package:{name}" for name in ("ships_an_index", "ships_none", "json", "a b", "__main__")
     ]
-    assert find_included(patterns, Path()) == [str(index), None, None, None, None]
+    assert find_included(patterns, Path(), UNBOUNDED) == [str(index), None, None, None, None]
 
 
 # --- the digest ---
 
 
 def digest(root: Path, *patterns: str) -> str:
-    return listing_digest([list_files(str(root / "a.yaml"), patterns or ["s/*.yaml", "*.yml"])])
+    return listing_digest(
+        [list_files(str(root / "a.yaml"), patterns or ["s/*.yaml", "*.yml"], UNBOUNDED)]
+    )
 
 
 def test_digest_is_stable_without_changes(root: Path) -> None:

@@ -24,7 +24,7 @@ def relative(path: str) -> str:
     return os.path.relpath(path, FOLDER) if path.startswith("/near/") else path
 
 
-S3 = {"client_kwargs": {"endpoint_url": "https://me@Minio.example.org:9000/x"}}
+S3 = {"client_kwargs": {"endpoint_url": "https://Minio.example.org:9000/x"}}
 KEY = {"key": {"env": "QA_KEY"}, "more": [{"env": "QA_LIST"}]}
 SOURCES: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
     "a file of the catalog": ({}, set()),
@@ -38,7 +38,7 @@ SOURCES: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
         {("local path", "/catalog-of-others/a.csv")},
     ),
     "a URL": (
-        {"path": ["https://user@Data.Example.org:8443/a.csv?sig=x"]},
+        {"path": ["https://Data.Example.org:8443/a.csv?sig=x"]},
         {("scheme", "https"), ("host", "data.example.org:8443")},
     ),
     "a member of a remote archive": (
@@ -52,11 +52,27 @@ SOURCES: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
             ("scheme", "s3"),
             ("host", "s3://bucket"),
             ("host", "minio.example.org:9000"),
-            ("variable", "QA_KEY to s3://bucket"),
             ("variable", "QA_KEY to minio.example.org:9000"),
-            ("variable", "QA_LIST to s3://bucket"),
             ("variable", "QA_LIST to minio.example.org:9000"),
         },
+    ),
+    "a bucket of the provider": (
+        {"path": ["s3://bucket/a.csv"], "fs_options": KEY},
+        {
+            ("scheme", "s3"),
+            ("host", "s3://bucket"),
+            ("host", "s3.amazonaws.com"),
+            ("variable", "QA_KEY to s3.amazonaws.com"),
+            ("variable", "QA_LIST to s3.amazonaws.com"),
+        },
+    ),
+    "a password, which is not shown": (
+        {"path": ["https://me:secret@h.example/a.csv"]},
+        {("scheme", "https"), ("host", "…@h.example")},
+    ),
+    "a host that is not plain": (
+        {"path": ["https://\u0435xample.org\\@good.example/a.csv"]},
+        {("scheme", "https"), ("host", "…@good.example")},
     ),
     "a repository": (
         {"type": "hf", "path": "org/name", "split": "test"},

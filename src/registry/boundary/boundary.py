@@ -49,15 +49,16 @@ class Boundary(Struct, frozen=True, kw_only=True):
 
     def contains(self, path: str) -> bool:
         """Return whether a path, with all links in it followed, may be read."""
-        return self._admits(_real_path(path))
+        return self.admits(_real_path(path))
 
-    def _admits(self, real: str) -> bool:
+    def admits(self, real: str) -> bool:
+        """Return whether a real path, without links, may be read."""
         return self.is_open or any(_is_below(real, folder) for folder in self.folders)
 
     def refusal(self, path: str) -> tuple[str, str] | None:
         """Return why a path may not be read, and what to do about it; None if it may be read."""
         real = _real_path(path)
-        return None if self._admits(real) else self._refusal(path, real)
+        return None if self.admits(real) else self._refusal(path, real)
 
     def _refusal(self, path: str, real: str) -> tuple[str, str]:
         if "\0" in path:
@@ -78,7 +79,7 @@ class Boundary(Struct, frozen=True, kw_only=True):
         for number, sign in enumerate(path + os.sep):
             if sign == os.sep and number:
                 target = os.path.realpath(path[:number])
-                if self._admits(target):
+                if self.admits(target):
                     known = target
                 elif known:
                     return target
@@ -91,7 +92,7 @@ class Boundary(Struct, frozen=True, kw_only=True):
             ReachError: it may not be read.
         """
         real = _real_path(path)
-        if not self._admits(real):
+        if not self.admits(real):
             message, hint = self._refusal(path, real)
             raise ReachError(f"{path}: {message} ({hint})")
         return real

@@ -31,6 +31,7 @@ from registry.catalog.cached_files import (
 )
 from registry.catalog.code_version import package_version_key
 from registry.catalog.discovery import list_files, listing_digest
+from registry.catalog.permissions import IncludeReach
 from registry.catalog.reader import CatalogReader, LocatedProblem
 from registry.errors import Problem
 from registry.manifest.merge import Entry, Layer, index_defaults
@@ -48,12 +49,15 @@ __all__ = [
 ]
 
 
-def open_compiled(index: Path, cache_dir: Path, *, deadline: float = math.inf) -> CompiledCatalog:
+def open_compiled(
+    index: Path, cache_dir: Path, reach: IncludeReach, *, deadline: float = math.inf
+) -> CompiledCatalog:
     """Return the compiled catalog of an index, from the cache if no file has changed.
 
     Args:
         index: The index.
         cache_dir: The folder of the cache.
+        reach: Where included manifests may be.
         deadline: As for `compile_catalog`.
 
     Raises:
@@ -61,9 +65,9 @@ def open_compiled(index: Path, cache_dir: Path, *, deadline: float = math.inf) -
     """
     path = best_effort_path(index, cache_dir, "catalog")
     cached = load_compiled(path)
-    if cached is not None and cached.is_current():
+    if cached is not None and cached.is_current(reach):
         return cached
-    compiled = compile_catalog(index, cached, deadline=deadline)
+    compiled = compile_catalog(index, cached, reach=reach, deadline=deadline)
     if cached is None or not cached.data.startswith(compiled.data):
         write_best_effort(path, compiled.data)
     return compiled
@@ -94,12 +98,17 @@ class CompiledCatalog(Struct, frozen=True):
     secret_documents: Mapping[int, Document] = {}
     """Documents that may contain secrets, by row; they are not written to the cache."""
 
-    def is_current(self) -> bool:
-        """Return whether no file has changed since it was read."""
-        if self.header["racy"]:
+    def is_current(self, reach: IncludeReach) -> bool:
+        """Return whether no file has changed since it was read, with the same reach."""
+        header = self.header
+        if header["racy"] or header["reach"] != reach.to_json():
             return False
-        indexes = [list_files(path, patterns) for path, patterns, _ in self.header["indexes"]]
-        return bool(self.header["listing"] == listing_digest(indexes))
+        root, permissions = self.indexes[0], header["permissions"]
+        indexes = [
+            list_files(path, patterns, reach.boundary(root, Path(path), permissions))
+            for path, patterns, _ in header["indexes"]
+        ]
+        return bool(header["listing"] == listing_digest(indexes))
 
     @property
     def permissions(self) -> dict[str, Any]:
@@ -178,6 +187,7 @@ def compile_catalog(
     index: Path,
     earlier: CompiledCatalog | None = None,
     *,
+    reach: IncludeReach | None = None,
     lenient: bool = False,
     deadline: float = math.inf,
 ) -> CompiledCatalog:
@@ -186,6 +196,7 @@ def compile_catalog(
     Args:
         index: The index.
         earlier: The same catalog as it was before.
+        reach: Where included manifests may be.
         lenient: Collect the problems of an invalid index.
         deadline: The processor time of this process at which no further manifest is read.
 
@@ -193,7 +204,8 @@ def compile_catalog(
         ManifestError: the index is invalid or can't be read.
     """
     files = CachedFiles(earlier.records() if earlier else ())
-    reader = CatalogReader(files, deadline=deadline)
+    reach = reach or IncludeReach()
+    reader = CatalogReader(files, reach=reach, deadline=deadline)
     reader.read_index(index, lenient=lenient)
     secret = {
         row: document_from(record, record.path)
@@ -204,7 +216,11 @@ def compile_catalog(
         (record.without_content() if row in secret else record).to_bytes()
         for row, record in enumerate(files.read.values())
     ]
-    header = {**_header(index, reader, files), "offsets": [0, *accumulate(map(len, lines))]}
+    header = {
+        **_header(index, reader, files),
+        "reach": reach.to_json(),
+        "offsets": [0, *accumulate(map(len, lines))],
+    }
     # A problem may quote a secret, so problems in these files are not written to the cache either.
     unquoted = {document.file for document in secret.values()}
     problems = [problem for problem in header["problems"] if problem[0]["file"] not in unquoted]

@@ -14,7 +14,7 @@ from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
 from registry.catalog.discovery import PACKAGE
-from registry.catalog.permissions import boundary_of, permissions_of
+from registry.catalog.permissions import IncludeReach, boundary_of, permissions_of
 from registry.catalog.reader import (
     CatalogReader,
     LocatedProblem,
@@ -70,6 +70,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         *,
         keep: bool = True,
         rules_from: Path | None = None,
+        paths_from: Path | None = None,
         lenient: bool = False,
         deadline: float = math.inf,
     ) -> Catalog:
@@ -81,6 +82,7 @@ class Catalog(Mapping[str, DatasetSpec]):
             keep: Whether to cache it; False for a catalog in a temporary folder.
             rules_from: The index whose `trust`, `hosts`, `secrets`, `paths`, `limits` and
                 `validate` count, in place of its own: a review judges by those of the base.
+            paths_from: The index whose `paths` say where included files may be, if it is another.
             lenient: Give an invalid index as a catalog that has its problems and what can be read.
             deadline: The processor time of this process at which no further manifest is read.
 
@@ -88,20 +90,26 @@ class Catalog(Mapping[str, DatasetSpec]):
             ManifestError: the index is invalid or can't be read, unless `lenient`.
         """
         settings = Settings.from_environment(root=root)
+        rules = None if rules_from is None else permissions_of(valid_index(rules_from))
+        outside = rules if paths_from is None else permissions_of(valid_index(paths_from))
+        paths = None if outside is None else tuple(outside.get("paths", ()))
+        reach = IncludeReach(settings.allow_paths, paths)
         here = Path.cwd()
         display = cache(lambda file: display_path(Path(file), here))
         try:
             if keep and not lenient:
-                compiled = open_compiled(settings.index, settings.cache_dir, deadline=deadline)
+                compiled = open_compiled(
+                    settings.index, settings.cache_dir, reach, deadline=deadline
+                )
             else:
-                compiled = compile_catalog(settings.index, lenient=lenient, deadline=deadline)
+                compiled = compile_catalog(
+                    settings.index, reach=reach, lenient=lenient, deadline=deadline
+                )
         except ManifestError as error:
             located = map(LocatedProblem, error.problems)
             raise ManifestError(problem.displayed(display) for problem in located) from error
         entries, problems = CompiledEntries(compiled, display), compiled.problems(display)
-        permissions = compiled.permissions
-        if rules_from is not None:
-            permissions = permissions_of(valid_index(rules_from))
+        permissions = compiled.permissions if rules is None else rules
         return cls(
             settings.index,
             entries,
@@ -264,6 +272,15 @@ class Catalog(Mapping[str, DatasetSpec]):
             raise ManifestError(problem.displayed(str) for problem in reader.problems)
         return replace(self, entries=reader.entries, content=None)
 
+    def _check_link(self, file: Path) -> None:
+        """Raise a ManifestError for a link that leads out of the catalog and of its own folder."""
+        refused = self.boundary.allowing([str(file.parent)]).refusal(str(file))
+        if refused is not None:
+            problem = Problem(
+                message=refused[0], file=str(file), path="", hint=refused[1], rule="outside-path"
+            )
+            raise ManifestError([problem])
+
     def _defaults(self) -> Layer:
         """Return the defaults of the root index."""
         return index_defaults(self.index_document())
@@ -285,8 +302,10 @@ class Catalog(Mapping[str, DatasetSpec]):
         new = [file for file in wanted if file.resolve() not in known]
         if not new:
             return self
-        reader = CatalogReader(read_uncached, self.entries)
+        allowed = Settings.from_environment(root=self.index).allow_paths
+        reader = CatalogReader(read_uncached, self.entries, IncludeReach(allowed))
         for file in new:
+            self._check_link(file)
             if file.name == INDEX_NAME:
                 reader.read_index(file.absolute(), lenient=True)
             else:

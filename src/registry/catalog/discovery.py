@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from registry.base.file_state import ABSENT, INODE_MASK, FileState
 from registry.base.packages import PACKAGE, package_folders
-from registry.catalog.globs import GlobLimitError, match_glob
+from registry.boundary.boundary import Boundary
+from registry.catalog.globs import EntryCount, GlobLimitError, match_glob
 from registry.settings import INDEX_NAME, builtin_root, most_manifests
 
 __all__ = ["PACKAGE", "GlobMatches", "IndexFiles", "find_included", "list_files", "listing_digest"]
@@ -33,6 +34,8 @@ class GlobMatches(Struct, frozen=True):
     """Their states, flattened: an array of ints is hashed as one block of bytes."""
     limit: str = ""
     """Why they are not listed, if that takes too much work."""
+    outside: str = ""
+    """A folder that is not listed, because it is outside the catalog."""
 
     def __iter__(self) -> Iterator[tuple[Path, FileState]]:
         folder, numbers = Path(self.folder), iter(self.states)
@@ -51,18 +54,21 @@ class IndexFiles(Struct, frozen=True):
     """For each pattern: matching files, the index of a package, or None for a missing package."""
 
 
-def list_files(path: str, patterns: Sequence[str]) -> IndexFiles:
+def list_files(path: str, patterns: Sequence[str], boundary: Boundary) -> IndexFiles:
     """List the files of an index whose `include` is known."""
-    included = find_included(patterns, Path(path).parent)
+    included = find_included(patterns, Path(path).parent, boundary)
     return IndexFiles(path, FileState.or_absent(path), patterns, included)
 
 
-def find_included(patterns: Iterable[str], folder: Path) -> list[GlobMatches | str | None]:
-    """Return what each `include` of an index in `folder` matches."""
+def find_included(
+    patterns: Iterable[str], folder: Path, boundary: Boundary
+) -> list[GlobMatches | str | None]:
+    """Return what each `include` of an index in `folder` matches, inside the boundary."""
+    entries = EntryCount(_ENTRIES_PER_FILE * most_manifests())
     return [
         _find_package_index(pattern.removeprefix(PACKAGE))
         if pattern.startswith(PACKAGE)
-        else _glob(pattern, folder)
+        else _glob(pattern, folder, boundary, entries)
         for pattern in patterns
     ]
 
@@ -84,17 +90,25 @@ def listing_digest(indexes: Iterable[IndexFiles]) -> str:
     return hashed.hexdigest()
 
 
-def _glob(pattern: str, folder: Path) -> GlobMatches:
+def _glob(pattern: str, folder: Path, boundary: Boundary, entries: EntryCount) -> GlobMatches:
     """Return the matches of a glob, sorted by path, with their states."""
     parent, last = os.path.split(pattern)
     base = str(folder)
     if "\0" not in pattern and last != "**" and glob.has_magic(last) and not glob.has_magic(parent):
         base, pattern = str(folder / parent), last  # names of one folder are shorter
+    refused: list[str] = []
+
+    def may_list(path: str) -> bool:
+        if not boundary.contains(path):
+            refused.append(path)
+        return not refused
+
     try:
-        names = match_glob(pattern, base, most=_ENTRIES_PER_FILE * most_manifests())
+        names = match_glob(pattern, base, entries, may_list=may_list)
     except GlobLimitError as error:
         return GlobMatches(str(folder), (), array("q"), str(error))
-    return GlobMatches(base, names, _states(base, names))
+    outside = refused[0] if refused else ""
+    return GlobMatches(base, names, _states(base, names), outside=outside)
 
 
 def _states(folder: str, names: Sequence[str]) -> array[int]:

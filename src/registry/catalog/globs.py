@@ -9,14 +9,38 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-__all__ = ["GlobLimitError", "match_glob"]
+__all__ = ["EntryCount", "GlobLimitError", "match_glob"]
 
 
 class GlobLimitError(Exception):
     """A glob takes too much work; the message says which limit it exceeds."""
 
 
-def match_glob(pattern: str, folder: str, *, most: int) -> list[str]:
+class EntryCount:
+    """Counts the entries of folders that the globs of an index list together."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._listed = 0
+
+    def add(self, entries: int) -> None:
+        """Count entries.
+
+        Raises:
+            GlobLimitError: there are too many.
+        """
+        self._listed += entries
+        if self._listed > self._most:
+            raise GlobLimitError(f"lists more than {self._most:,} files and folders")
+
+
+def match_glob(
+    pattern: str,
+    folder: str,
+    entries: EntryCount,
+    *,
+    may_list: Callable[[str], bool] = lambda _: True,
+) -> list[str]:
     """Return what `glob.glob` finds with `recursive=True`, relative to `folder` and sorted.
 
     That function has no limits: with two links to `.` in a folder, `**` would take forever.
@@ -24,7 +48,8 @@ def match_glob(pattern: str, folder: str, *, most: int) -> list[str]:
     Args:
         pattern: The glob.
         folder: The folder that it is relative to.
-        most: How many entries of folders may be listed.
+        entries: Counts the entries of folders that are listed.
+        may_list: Whether a folder may be listed; else nothing in it matches.
 
     Raises:
         GlobLimitError: it has more than one `**`, or lists too many entries.
@@ -35,19 +60,19 @@ def match_glob(pattern: str, folder: str, *, most: int) -> list[str]:
     if parts.count("**") > 1:
         raise GlobLimitError("more than one `**`")
     start = "/" if pattern.startswith("/") else ""
-    found = set(_Walk(folder, most).matches(start, parts))
+    found = set(_Walk(folder, entries, may_list).matches(start, parts))
     if pattern.endswith("/"):
         found = {path for path in found if os.path.isdir(os.path.join(folder, path))}
     return sorted(found)
 
 
 class _Walk:
-    """Counts the entries of the folders that a glob lists."""
+    """Lists the folders that a glob leads to."""
 
-    def __init__(self, folder: str, most: int) -> None:
+    def __init__(self, folder: str, entries: EntryCount, may_list: Callable[[str], bool]) -> None:
         self._folder = folder
-        self._most = most
-        self._listed = 0
+        self._entries = entries
+        self._may_list = may_list
 
     def matches(self, base: str, parts: list[str]) -> Iterator[str]:
         """Yield what the parts of a glob match below `base`, which is relative to the folder."""
@@ -85,28 +110,27 @@ class _Walk:
 
     def _names(self, base: str, pattern: str) -> Iterator[str]:
         """Return the names in a folder that match the last part of a glob."""
+        folder = os.path.join(self._folder, base) or "."
         try:
-            names = os.listdir(os.path.join(self._folder, base) or ".")
+            names = os.listdir(folder) if self._may_list(folder) else []
         except OSError:
             return iter(())
-        self._count(len(names))
+        self._entries.add(len(names))
         return filter(_matcher(pattern), names)
 
     def _list(self, base: str) -> Iterator[os.DirEntry[str]]:
         """Yield the entries of a folder; nothing if it can't be listed."""
+        folder = os.path.join(self._folder, base) or "."
+        if not self._may_list(folder):
+            return
         try:
-            entries = os.scandir(os.path.join(self._folder, base) or ".")
+            entries = os.scandir(folder)
         except OSError:
             return
         with entries:
             for entry in entries:
-                self._count(1)
+                self._entries.add(1)
                 yield entry
-
-    def _count(self, entries: int) -> None:
-        self._listed += entries
-        if self._listed > self._most:
-            raise GlobLimitError(f"lists more than {self._most:,} files and folders")
 
 
 @cache

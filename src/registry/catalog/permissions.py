@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from registry.boundary.boundary import Boundary
 from registry.boundary.limits import Limits
 
 if TYPE_CHECKING:
     from registry.yamldoc.reader import Document
 
-__all__ = ["boundary_of", "permissions_of"]
+__all__ = ["IncludeReach", "boundary_of", "permissions_of"]
 
 _KEYS = ("trust", "hosts", "secrets", "paths", "limits")
 
@@ -45,3 +47,27 @@ def boundary_of(
         limits=Limits.of(permissions.get("limits", {})),
     )
     return closed.allowing([*folders, *own, *allow_paths])
+
+
+class IncludeReach(Struct, frozen=True):
+    """Where included manifests may be, beside the folders of the root index and of their own."""
+
+    allowed: tuple[str, ...] = ()
+    """Absolute paths that the user allows."""
+    paths: tuple[str, ...] | None = None
+    """`paths` of the index that a review judges by; None means those of the root index."""
+
+    def to_json(self) -> list[list[str] | None]:
+        """Return it as JSON data."""
+        return [list(self.allowed), None if self.paths is None else list(self.paths)]
+
+    def boundary(self, root: Path, index: Path, permissions: Mapping[str, Any]) -> Boundary:
+        """Return what the `include` of an index may reach.
+
+        Args:
+            root: The root index.
+            index: The index.
+            permissions: Those of the root index.
+        """
+        paths = permissions.get("paths", ()) if self.paths is None else self.paths
+        return boundary_of({"paths": paths}, [root, index], self.allowed)

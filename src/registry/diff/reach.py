@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from registry.base.locations import (
+    archive_of,
     is_local,
     is_package,
     local_path,
@@ -15,15 +16,17 @@ from registry.base.locations import (
     split_member,
 )
 from registry.base.packages import PACKAGE
+from registry.boundary.hosts import HUB, host_of
+from registry.boundary.secrets import leaves, variable_of
 from registry.diff.models import REACH_KINDS, NewReach, Reach, Snapshot
+from registry.errors import ReachError
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of
 from registry.manifest.source import Source
 
-__all__ = ["index_reach", "new_reach", "reach_of"]
+__all__ = ["index_reach", "new_reach", "reach_of", "reads_files"]
 
-_WEB = ("http", "https")
-_HUB = "huggingface.co"
+_WITHOUT_BUCKETS = ("http", "https", "hf")
 _LISTS = ("trust", "hosts", "paths")
 """Permissions of the index that are lists; the others are mappings."""
 
@@ -53,35 +56,39 @@ def reach_of(spec: DatasetSpec, relative: Callable[[str], str]) -> frozenset[Rea
 
     Args:
         spec: The dataset.
-        relative: Returns a path relative to the catalog's folder, if a name on all machines.
+        relative: Returns a path relative to the catalog's folder, if it is a name on all machines.
     """
     found: set[Reach] = set()
     for source in spec.all_sources:
         found.update(_of_source(source, str(spec.folder), relative))
     if spec.mapper is not None:
         found.add(Reach("mapper", spec.mapper))
-    else:
-        # An operation may read the file that a constant names.
-        fields = data_of(spec.fields)
-        texts = (text for text in _constants(fields) if _looks_outside(text))
-        found.update(Reach("local path", text) for text in texts if _reads_files(fields))
+    elif reads_files(spec):
+        texts = filter(_looks_outside, _constants(data_of(spec.fields)))
+        found.update(Reach("local path", text) for text in texts)
     return frozenset(found)
 
 
+def reads_files(spec: DatasetSpec) -> bool:
+    """Return whether fields of a dataset may read or name more files than its source has."""
+    fields = data_of(spec.fields)
+    return fields.get("files") is not None or "data_uri" in set(_texts(fields))
+
+
 def _of_source(source: Source, folder: str, relative: Callable[[str], str]) -> Iterator[Reach]:
-    hosts = set[str]()
+    options = [value for _, value in leaves(source.fs_options)]
+    hosts = {_host(path, source.fs_options) for path in source.paths()}
+    hosts |= {_host(text, {}) for text in options if isinstance(text, str) and "://" in text}
     if source.repository is not None:
         yield Reach("scheme", "hf")
-        hosts.add(_HUB)
+        hosts.add(HUB)
     for path in source.paths():
         yield from _of_location(path, folder, relative)
-        hosts |= _host(path)
-    for text in _texts(source.fs_options):
-        hosts |= _host(text)
+    hosts.discard("")
     yield from (Reach("host", host) for host in hosts)
     # The same variable for another host is another reach: that host receives its value.
     receivers = [f" to {host}" for host in hosts] or [""]
-    for variable in _variables(source.fs_options):
+    for variable in filter(None, map(variable_of, options)):
         yield from (Reach("variable", f"{variable}{receiver}") for receiver in receivers)
 
 
@@ -90,30 +97,32 @@ def _of_location(path: str, folder: str, relative: Callable[[str], str]) -> Iter
     while (parts := split_member(archive)) is not None:
         protocol, _, archive = parts
         yield Reach("scheme", protocol)
+    protocol = protocol_of(archive)
     if is_package(archive):
         yield Reach("package", archive.removeprefix(PACKAGE).partition("/")[0])
-    elif not is_local(archive):
-        yield Reach("scheme", protocol_of(archive))
-    else:
+    elif is_local(archive):
         absolute = local_path(archive)
-        if not absolute.startswith(folder.rstrip(os.sep) + os.sep) and absolute != folder:
+        if not f"{absolute}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep):
             yield Reach("local path", relative(absolute))
+    else:
+        yield Reach("scheme", protocol)
+        if protocol not in _WITHOUT_BUCKETS:  # a bucket belongs to someone, as a host does
+            yield Reach("host", f"{protocol}://{_authority(archive)}")
 
 
-def _host(location: str) -> set[str]:
-    """Return the host of a URL, or a bucket with its scheme; nothing for anything else."""
-    while (parts := split_member(location)) is not None:
-        location = parts[2]
-    scheme, mark, rest = location.partition("://")
-    if not mark or is_local(location):
-        return set()
-    if scheme == "hf":
-        return {_HUB}
+def _host(location: str, options: Mapping[str, Any]) -> str:
+    """Return the host of a URL; "" for a path."""
     try:
-        host = urlsplit(location).netloc.rpartition("@")[2].lower()
-    except ValueError:  # not a URL that could be opened
-        host = rest.partition("/")[0].lower()
-    return {host if scheme in _WEB else f"{scheme}://{host}"}
+        return host_of(location, options)
+    except ReachError:  # nothing is read from it, but that a change names it is shown
+        return _authority(archive_of(location))
+
+
+def _authority(url: str) -> str:
+    """Return the bucket of a URL, or a host that is not named plainly; without a password."""
+    authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
+    _, mark, host = authority.rpartition("@")
+    return f"…@{host}" if mark else host
 
 
 # --- the index ---
@@ -160,19 +169,6 @@ def _texts(value: Any) -> Iterator[str]:
                 yield from _texts(item)
 
 
-def _variables(value: Any) -> Iterator[str]:
-    """Yield the variables in `{env: NAME}` anywhere in JSON data."""
-    match value:
-        case {"env": str(name)}:
-            yield name
-        case Mapping():
-            for item in value.values():
-                yield from _variables(item)
-        case list() | tuple():
-            for item in value:
-                yield from _variables(item)
-
-
 def _constants(value: Any) -> Iterator[str]:
     """Yield the texts of `const` and `template` anywhere in the expressions of fields."""
     match value:
@@ -182,7 +178,3 @@ def _constants(value: Any) -> Iterator[str]:
         case list() | tuple():
             for item in value:
                 yield from _constants(item)
-
-
-def _reads_files(fields: Mapping[str, Any]) -> bool:
-    return fields.get("files") is not None or "data_uri" in set(_texts(fields))

@@ -81,7 +81,11 @@ def _refusal(location: str, merged: Merged) -> tuple[str, str] | None:
 
 def _leaving(path: str) -> tuple[str, str] | None:
     """Return why a path may lead out of a folder or repository, as `datasets` reads it."""
-    if "://" in path or path.startswith(("/", "~", "\\")) or ".." in path.split("/"):
+    from registry.boundary.folders import leaves_folder  # few sources name inner files
+
+    if not is_local(path):  # `refused-protocol` reports a URL
+        return None
+    if leaves_folder(path):
         return "leads out of the dataset's folder", "write a path relative to that folder"
     return None
 

@@ -23,7 +23,7 @@ from registry.errors import SourceError
 from registry.sources.filesystem import (
     missing_error,
     offline_error,
-    open_local,
+    open_location,
     option_errors,
 )
 from registry.sources.filesystem_pool import FilesystemPool
@@ -99,7 +99,7 @@ def expand_or_recall(
 def _opener(location: str, *, pool: FilesystemPool, context: SourceContext) -> OpenArchive:
     """Return how to open an archive; a remote one is downloaded to the blobs."""
     if is_local(location):
-        return partial(open_local, location, context.boundary)
+        return partial(open_location, location, {}, context.boundary)
     from registry.sources.remote_files import pin_remote
 
     blob = context.cache.blob(pin_remote(location, pool, context).sha256)

@@ -170,7 +170,7 @@ def hub_facts(
 
     pinned = pin(replace(source, revision=commit), context)
     with hub_errors(source), quiet(datasets), context.cache.temporary() as work:
-        builder, missing = _builder(source, commit, work)
+        builder, missing = _builder(source, commit, work, context)
         missing = missing or _missing_split(source, builder)
         if missing is not None:
             return SourceFacts(revision=commit, missing=missing)
@@ -184,23 +184,27 @@ def hub_facts(
         return SourceFacts(revision=commit, rows=_row_count(builder, source, footers), pin=pinned)
 
 
-def _builder(source: HfSource, commit: str, work: Path) -> tuple[Any, Missing | None]:
+def _builder(
+    source: HfSource, commit: str, work: Path, context: SourceContext
+) -> tuple[Any, Missing | None]:
     """Return the builder of `datasets`, or the configuration that is missing."""
     import datasets
 
-    how: dict[str, Any] = {
-        "data_dir": source.data_dir,
-        "data_files": source.data_files,
-        "revision": commit,
-        "cache_dir": str(work),
-    }
+    from registry.sources.hub_download import builder_of
+
     try:
-        return datasets.load_dataset_builder(source.path, name=source.name, **how), None
+        return builder_of(source, context, commit, str(work)), None
     except ValueError as error:
         # "BuilderConfig 'x' not found", "Config name is missing"
         if "onfig" not in str(error):
             raise
-    names = datasets.get_dataset_config_names(source.path, **how)
+    names = datasets.get_dataset_config_names(
+        source.path,
+        data_dir=source.data_dir,
+        data_files=source.data_files,
+        revision=commit,
+        cache_dir=str(work),
+    )
     return None, Missing("configuration", source.name, tuple(names))
 
 

@@ -41,7 +41,6 @@ __all__ = [
     "filesystem",
     "missing_error",
     "offline_error",
-    "open_local",
     "open_location",
     "option_errors",
     "source_errors",
@@ -162,13 +161,6 @@ def open_location(
             file = cast("IO[bytes]", files.open(location, "rb", **how))
         with file:
             yield file
-
-
-@contextlib.contextmanager
-def open_local(location: str, boundary: Boundary) -> Iterator[IO[bytes]]:
-    """Open a local location for reading bytes."""
-    with source_errors(location), boundary.open_location(location) as file:
-        yield file
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
+from registry.boundary.folders import check_folder
 from registry.boundary.paths import list_files
 from registry.errors import DigestMismatchError, SourceError
 from registry.manifest.source import Repository, is_commit
@@ -90,6 +91,7 @@ def pin_hub(source: HfSource, context: SourceContext, **extra: Any) -> SourcePin
 
 def _pin_folder(path: str, context: SourceContext) -> SourcePin:
     """Pin all files in a folder, because `datasets` chooses among them."""
+    check_folder(path, context.boundary)
     found = list_files(path, context.boundary)
     if not found:
         raise missing_error(path, "the folder has no files")

@@ -11,13 +11,14 @@ import contextlib
 import importlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.base.locations import public_location
 from registry.decode.stream import SourceBytes
-from registry.errors import MissingDependencyError, SourceError
-from registry.manifest.source_models import data_file_list
+from registry.errors import MissingDependencyError, ReachError, SourceError
+from registry.manifest.source_models import GENERIC_BUILDERS, data_file_list
 from registry.progress import Progress
 from registry.sources.filesystem import offline_error
 from registry.sources.hub_api import hub_errors, request_commit
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from registry.cache import CacheEntry
     from registry.manifest.source_models import HfSource
 
-__all__ = ["fetch_hub", "fetch_hub_part", "parquet_batches", "quiet"]
+__all__ = ["builder_of", "fetch_hub", "fetch_hub_part", "parquet_batches", "quiet"]
 
 _BATCH_ROWS = 4096
 _PART_BYTES = 1 << 20
@@ -58,27 +59,23 @@ def fetch_hub_part(
     entry = _known(part, context)
     if entry is None:
         with context.cache.temporary() as work, context.cache.temporary() as result:
-            written = _write_first(source, pinned, rows, work, result / "records.arrow")
+            path = result / "records.arrow"
+            written = _write_first(source, pinned, rows, context, work, path)
             meta = {"rows": written, "source": source.path, "revision": pinned.revision}
             entry = context.cache.publish(result, "records", part.digest, meta)
     return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
 
 
-def _write_first(source: HfSource, pinned: SourcePin, rows: int, work: Path, path: Path) -> int:
+def _write_first(
+    source: HfSource, pinned: SourcePin, rows: int, context: SourceContext, work: Path, path: Path
+) -> int:
     """Write the first rows of a repository's Parquet files, with the types of `datasets`."""
     import datasets
     import pyarrow as pa
     from datasets.table import table_cast
 
     with hub_errors(source, pinned), quiet(datasets):
-        builder = datasets.load_dataset_builder(
-            source.path,
-            name=source.name,
-            data_dir=source.data_dir,
-            data_files=source.data_files,
-            revision=pinned.revision,
-            cache_dir=str(work),
-        )
+        builder = builder_of(source, context, pinned.revision, str(work))
         if not type(builder).__module__.endswith(".parquet"):
             # `datasets` infers the types of JSON and CSV from all rows.
             raise UnknownDigestError(source.path)
@@ -93,6 +90,39 @@ def _write_first(source: HfSource, pinned: SourcePin, rows: int, work: Path, pat
                 if left == 0:
                     break
     return rows - left
+
+
+def builder_of(
+    source: HfSource,
+    context: SourceContext,
+    revision: str | None,
+    work: str,
+    **changed: Any,
+) -> Any:
+    """Return the builder of `datasets`, which has listed the files but read none.
+
+    Raises:
+        ReachError: a file is outside the repository or folder: the card of a repository may name
+            any file of this machine.
+    """
+    import datasets
+
+    given = {"data_dir": source.data_dir, "data_files": source.data_files, **changed}
+    builder = datasets.load_dataset_builder(
+        source.path, name=source.name, revision=revision, cache_dir=work, **given
+    )
+    if context.boundary.is_open or source.path in GENERIC_BUILDERS:
+        return builder
+    inside = f"hf://datasets/{source.path}@".casefold()
+    for location in chain.from_iterable((builder.config.data_files or {}).values()):
+        is_own = source.repository is not None and location.casefold().startswith(inside)
+        is_local_file = source.repository is None and context.boundary.contains(location)
+        if not (is_own or is_local_file):
+            raise ReachError(
+                f"{source.path}: its card names the file {public_location(location)}, which is not"
+                " its own, so it is not read (name the files under `data_files`)"
+            )
+    return builder
 
 
 def parquet_batches(locations: Iterable[str], rows: int = _BATCH_ROWS) -> Iterator[Any]:
@@ -144,15 +174,21 @@ def _load(
         message = f"{source.path}: reading the Hub needs the package `datasets`"
         raise MissingDependencyError(message) from error
     with hub_errors(source, pinned), quiet(datasets):
-        loaded = datasets.load_dataset(
-            source.path,
-            name=source.name,
-            split=source.split,
-            data_dir=source.data_dir,
-            data_files=_local_data_files(source, pinned, context),
-            revision=pinned.revision,
-            **{"cache_dir": str(work), **extra},
-        )
+        files = _local_data_files(source, pinned, context)
+        if extra:  # of a loader's call, whose arguments `load_dataset` tells apart
+            loaded = datasets.load_dataset(
+                source.path,
+                name=source.name,
+                split=source.split,
+                data_dir=source.data_dir,
+                data_files=files,
+                revision=pinned.revision,
+                **{"cache_dir": str(work), **extra},
+            )
+        else:
+            builder = builder_of(source, context, pinned.revision, str(work), data_files=files)
+            builder.download_and_prepare()
+            loaded = builder.as_dataset(split=source.split)
     if not isinstance(loaded, datasets.Dataset):
         raise SourceError(f"{source.path}: a stream can't be cached (omit `streaming`)")
     return loaded

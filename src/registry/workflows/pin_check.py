@@ -73,10 +73,10 @@ class PinCheck:
         """Note fields that are not checked."""
         self.unchecked += [Unchecked(name, reason) for name in fields]
 
-    def compare(self, key: str, pinned: object, found: object) -> None:
+    def compare(self, key: str, pinned: object, found: object, hint: str = "") -> None:
         """Compare a field."""
         if pinned != found:
-            self.differs(f"{key} is {shorten(pinned)} in its pin, but {shorten(found)}")
+            self.differs(f"{key} is {shorten(pinned)} in its pin, but {shorten(found)}", hint)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON data."""

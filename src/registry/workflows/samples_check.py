@@ -76,8 +76,11 @@ class SamplesCheck:
             self._compare_columns(None)
             return
         columns = self._compare_columns(known.get("columns"))
-        for name in SAMPLES:
-            self.check.compare(name, getattr(self.pin, name), known[name])
+        name = self.spec.name
+        hint = f"`registry lock --upgrade {name}` pins these, `registry sync --refresh {name}`"
+        for key in SAMPLES:
+            found = known[key]
+            self.check.compare(key, getattr(self.pin, key), found, f"{hint} builds them again")
         entry = self.context.cache.find("samples", fingerprint)
         if entry is not None and columns is not None:
             state = FileState.of(entry.folder / "samples.arrow")

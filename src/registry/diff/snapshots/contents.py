@@ -79,7 +79,7 @@ def read_contents(checkout: Checkout, rules: Path | None = None) -> Contents:
     problems: list[Problem] = []
     try:
         # A temporary checkout is read once, so caching its catalog would only fill the disk.
-        catalog = Catalog.open(checkout.index, keep=checkout.mirror is None)
+        catalog = Catalog.open(checkout.index, keep=checkout.mirror is None, paths_from=rules)
     except ManifestError as error:
         problems += error.problems
         return Contents(checkout, problems=_portable(problems, checkout))
