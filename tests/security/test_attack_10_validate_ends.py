@@ -138,7 +138,7 @@ def one_bad_key() -> str:
 
 
 def many_syntax_errors() -> str:
-    return "datasets:\n" + "".join(f"  d{n}: [\n" for n in range(60_000))
+    return "datasets:\n" + "".join(f"  d{n}: }}\n" for n in range(60_000))
 
 
 def chain(length: int) -> str:
@@ -181,12 +181,12 @@ def long_pattern() -> str:
 
 
 CATALOGS: dict[str, tuple[Make, str]] = {
-    "device": (index_with("/dev/zero"), "outside"),
+    "device": (index_with("/dev/zero"), "outside-path"),
     "devices": (index_with("/dev/*"), ""),
     "device by a link": (device, ""),
     "standard input": (standard_input, ""),
-    "machine": (index_with("'/usr/**/**/**/*.nothing'"), "include"),
-    "whole machine": (index_with("'/**/*.yaml'"), "include"),
+    "machine": (index_with("'/usr/**/**/**/*.nothing'"), "include-limit"),
+    "whole machine": (index_with("'/**/*.yaml'"), "outside-path"),
     "process": (index_with("'/proc/*/fd/*'"), ""),
     "pipe as manifest": (fifo, "pipe"),
     "pipe as index": (fifo_as_index, "pipe"),
