@@ -82,7 +82,9 @@ def check(
     # checked.
     reported = [] if index.file in files else list(config_problems)
     for file in files:
-        comments, complete = read_ignores(file), file not in blocked
+        # It may be a link that leads out of the catalog.
+        unread = any(problem.rule == "unreadable-file" for problem in by_file[file])
+        comments, complete = [] if unread else read_ignores(file), file not in blocked
         reported += selection.apply(
             apply_ignores(by_file[file], comments, selection=selection, complete=complete)
         )
