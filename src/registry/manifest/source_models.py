@@ -340,4 +340,7 @@ def _map_paths(value: Any, change: Callable[[str], Any]) -> Any:
 def _absolute(path: str, folder: Path) -> str:
     if not is_local(path) or is_package(path):
         return path
-    return change_archive(path, lambda file: os.path.normpath(folder / os.path.expanduser(file)))
+    return change_archive(
+        path,
+        lambda file: os.path.normpath(folder / os.path.expanduser(file.removeprefix("file://"))),
+    )
