@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from registry import cache as module
-from registry.base.fs import write_atomic
+from registry.base.fs import write_cached
 from registry.cache import Cache, CacheEntry, EntryKind
 from registry.errors import CacheError
 
@@ -102,13 +102,13 @@ def test_known_digest_is_not_computed_again(cache: Cache, monkeypatch: pytest.Mo
 
 def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[set[str]] = []
-    write = write_atomic
+    write = write_cached
 
     def note(path: Path, content: Any) -> None:
         seen.append(set(os.listdir(path.parent)))
         write(path, content)
 
-    monkeypatch.setattr(module, "write_atomic", note)
+    monkeypatch.setattr(module, "write_cached", note)
     publish(cache)
     assert seen == [{"file"}]
 
@@ -250,13 +250,13 @@ def test_damaged_source_state_counts_as_missing(cache: Cache, content: bytes) ->
 def test_read_only_cache_stores_nothing(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(module, "write_atomic", raising(number))
+    monkeypatch.setattr(module, "write_cached", raising(number))
     cache.remember("sha256:1", {"x": 1})
     assert cache.recall("sha256:1") is None
 
 
 def test_full_disk_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "write_atomic", raising(errno.ENOSPC))
+    monkeypatch.setattr(module, "write_cached", raising(errno.ENOSPC))
     with pytest.raises(CacheError, match=r"^can't write to the cache: .*No space left"):
         cache.remember("sha256:1", {"x": 1})
 

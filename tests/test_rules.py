@@ -172,6 +172,7 @@ CASES = [
         f"source: {{type: csv, path: x, fieldnames: [q]}}, fields: {{input: q, target: [{MARK}a]}}",
         ".fields.target[0]",
     ),
+    one("missing-data", f"source: {{type: csv, {MARK}path: gone.csv}}", ".source.path"),
     located("bad-location", "package:p/inner/../x"),
     located("outside-path", "/proc/self/environ"),
     located("outside-path", "zip://x.csv::../x.zip"),
@@ -326,6 +327,9 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Found:
     ) -> list[Problem]:
         for old in filter(Path.is_file, tmp_path.iterdir()):
             old.unlink()
+        for name in ("x", "x.csv", "x.json", "y.csv"):  # data that says nothing about columns
+            (tmp_path / name).write_text("", encoding="utf-8")
+        (tmp_path / "data").mkdir(exist_ok=True)
         for name, text in files.items():
             data = text.replace(MARK, "").encode("utf-8", "surrogateescape")
             (tmp_path / name).write_bytes(data)
@@ -345,6 +349,7 @@ def marks(files: Mapping[str, str]) -> list[tuple[str, int, int]]:
 
 
 NEIGHBOURS = {
+    "missing-data": ("gone.csv", "x.csv"),
     "bad-location": ("inner/../x", "inner/x"),
     "outside-path": ("/proc/self/environ", "inner/x"),
     "unreadable-file": ("\udcff", "ÿ"),

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from registry.base.cache_access import make_folder
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
 from registry.base.conversion import convert
 from registry.base.fs import (
@@ -34,8 +34,9 @@ from registry.base.fs import (
     is_read_only,
     lock,
     publish_folder,
+    sync_cached,
     temporary_folder,
-    write_atomic,
+    write_cached,
 )
 from registry.errors import CacheError
 
@@ -199,7 +200,7 @@ class Cache(Struct, frozen=True):
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
         text = json.dumps(full_meta, indent=1, sort_keys=True).encode()
         # Last, so that a folder with it always has all of its files.
-        write_atomic(folder / _META, lambda file: file.write(text))
+        write_cached(folder / _META, lambda file: file.write(text))
         if replace:
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
@@ -219,7 +220,7 @@ class Cache(Struct, frozen=True):
         # A unique name, as an entry may be damaged more than once.
         target = self._versioned / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             folder.rename(target)
 
     def blob(self, sha256: str) -> Path:
@@ -229,10 +230,9 @@ class Cache(Struct, frozen=True):
     def store_blob(self, path: Path, sha256: str) -> Path:
         """Move a finished file to the blobs; return its path there."""
         target = self.blob(sha256)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         # Synced before the rename, so that a crash can't leave the name without the bytes.
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+        sync_cached(path)
         path.replace(target)
         return target
 
@@ -250,7 +250,7 @@ class Cache(Struct, frozen=True):
         """Store the state of a source; a read-only cache is ignored, a full disk is an error."""
         text = json.dumps(data, sort_keys=True).encode()
         try:
-            write_atomic(self._source_state(key), lambda file: file.write(text))
+            write_cached(self._source_state(key), lambda file: file.write(text))
         except OSError as error:
             if not is_read_only(error):
                 raise CacheError(f"can't write to the cache: {error}") from error

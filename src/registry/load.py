@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
+from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.build.plan import plan
@@ -176,7 +177,8 @@ def load(
         boundary: What it may reach.
         offline: Make no request.
         refresh: Build again, even if the samples are cached.
-        verify: Compare the digest of cached samples; otherwise only their size is compared.
+        verify: Compare the digest of cached samples, and samples that were changed since they
+            were compared with their pin; otherwise only their size is compared.
         full: Build all samples even if the first ones are enough for the view.
         lock: What the lockfile pins. The samples are compared with it too, once per entry.
         report: Called with the progress of a build.
@@ -200,7 +202,7 @@ def load(
         # read in part.
         result = execute(plan(spec, context, verify=verify, full=True), spec, context)
     if lock is not None and lock.samples is not None:
-        _check_samples(result, lock.samples, cache)
+        _check_samples(result, lock.samples, cache, verify=verify)
     return result
 
 
@@ -266,7 +268,8 @@ def inspect_source(
 
 def remember_pinned(result: LoadResult, pin: Pin, cache: Cache) -> None:
     """Remember that the samples of an entry match a pin, so that `load` need not compare them."""
-    cache.remember(_pinned_key(result, pin), {"pinned": True})
+    state = FileState.of(result.entry.folder / "samples.arrow")
+    cache.remember(_pinned_key(result, pin), {"pinned": True, "state": state})
 
 
 class CachedSamples(Struct, frozen=True, kw_only=True):
@@ -347,9 +350,16 @@ def _pinned_sources(
     return replace(lock, samples=None) if lock is not None and unmodified != spec else lock
 
 
-def _check_samples(result: LoadResult, pin: Pin, cache: Cache) -> None:
-    """Compare the samples with their pin, once per entry and pin because it reads all of them."""
-    if result.cached and cache.recall(_pinned_key(result, pin), "pinned"):
+def _check_samples(result: LoadResult, pin: Pin, cache: Cache, *, verify: bool) -> None:
+    """Compare the samples with their pin, once per entry and pin because it reads all of them.
+
+    With `verify` they are compared again if their file is not the one that was compared.
+    """
+    known = cache.recall(_pinned_key(result, pin), "pinned") if result.cached else None
+    if known and verify:
+        state = FileState.of(result.entry.folder / "samples.arrow")
+        known = known if known.get("state") == list(state) else None
+    if known:
         return
     number, ordered = samples_digest(result.dataset)
     if (number, ordered) != (pin.samples, pin.ordered):

@@ -125,11 +125,13 @@ _LOCKFILE = Check("read", "lint.lock_checks")
 _SELECTION = Check("read", "lint.selection")
 _COMMENTS = Check("read", "lint.suppressions")
 _CODE = Check("read", "lint.code_files")
+_CHECKS = Check("read", "lint.dataset_checks")
 _TEXT = Check("text", "lint.layout_checks")
 _DOCUMENT = Check("document", "lint.layout_checks")
 _KEYS = Check("merged", "manifest.checks")
 _PATHS = Check("merged", "manifest.paths")
 _SOURCES = Check("merged", "manifest.source_checks")
+_MISSING_DATA = Check("spec", "lint.missing_data")
 _COLUMNS = Check("spec", "lint.column_checks")
 _PINNED_COLUMNS = Check("lock", "lint.column_checks", "unknown_pinned_column")
 _COMPILED = Check("spec", "lint.field_checks", "uncompilable_expression")
@@ -155,6 +157,7 @@ _TABLE = (
     _blocking("catalog", "unknown-parent", "`extends` names a dataset that is not in the catalog.", _RESOLVE),
     _blocking("catalog", "extends-cycle", "Datasets that extend each other can't be resolved.", _RESOLVE),
     _blocking("catalog", "extends-depth", "Nobody follows a long chain, and resolving all of them takes too long.", _RESOLVE),
+    _blocking("catalog", "check-limit", "A catalog must not keep a reviewer's machine busy.", _CHECKS),
     _blocking("code", "python-in-catalog", "Python would import it in place of another module, where somebody only reviews.", _CODE),
     _blocking("order", "unseeded-shuffle", "Without a seed the order is different on every run.", _SCHEMA, _KEYS),
     _blocking("order", "seed-without-shuffle", "The seed has no effect, although its author expects one.", _KEYS),
@@ -170,6 +173,7 @@ _TABLE = (
     _blocking("fields", "mapper-and-fields", "Both define how a record becomes a sample.", _KEYS),
     _blocking("fields", "untrusted-mapper", "A function runs only if the root index lists it under `trust`.", _TRUST),
     _advisory("fields", "unknown-column", "Without the column a field is silently empty, and a condition compares nothing.", _COLUMNS, _PINNED_COLUMNS, severity="error"),
+    _advisory("sources", "missing-data", "A dataset without its files can't be opened.", _MISSING_DATA, severity="error"),
     _blocking("sources", "bad-location", "No file can have this location.", _SOURCES),
     _advisory("sources", "plain-http", "Anyone on the network path can read and change the data.", _SOURCES),
     _advisory("sources", "unpinned-revision", "The next commit may change the samples at any time.", _SOURCES, fixable=True),

@@ -467,11 +467,11 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def as_nobody() -> list[str]:
-    """Return the command prefix that runs a program as a different user."""
+def as_nobody(group: str = NOBODY) -> list[str]:
+    """Return the command prefix that runs a program as a different user, of a group."""
     if os.geteuid() != 0:
         pytest.skip("only root can run a program as another user")
-    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups"]
     if shutil.which(prefix[0]) is None:
         pytest.skip("there is no setpriv")
     check = in_python("import registry, pyarrow", prefix=prefix)
@@ -499,7 +499,8 @@ def test_cache_of_a_different_user_serves_a_warm_load(
     racy: bool,
     view: dict[str, Any],
 ) -> None:
-    prefix = as_nobody()
+    prefix = as_nobody(str(os.getgid()))
+    monkeypatch.setenv("REGISTRY_CACHE_GROUP", "1")
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(open_folder / "cache"))
     shared = shutil.copytree(root, open_folder / "catalog")
     if racy:
@@ -594,7 +595,7 @@ def test_full_disk_is_a_cache_error_and_preserves_old_entries(
     monkeypatch: pytest.MonkeyPatch,
     remote: bool,
 ) -> None:
-    small = mount("-t", "tmpfs", "-o", "size=1m", "tmpfs", at=tmp_path / "small")
+    small = mount("-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", at=tmp_path / "small")
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(small))
     old = one_dataset({"type": "json", "path": https.put("/old.jsonl", jsonl(), etag="1")})
     get_dataset("data", root=old)

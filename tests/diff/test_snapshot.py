@@ -114,8 +114,8 @@ def test_only_data_of_datasets_is_extracted_until_siblings_are_needed(
         top = old.checkout.top
         assert (top / "data" / "qa.jsonl").exists()
         assert not (top / "data" / "image.png").exists()
-        old.extract_siblings("qa")
-        new.extract_siblings("qa")
+        old.extract_siblings(["qa"])
+        new.extract_siblings(["qa"])
         assert (top / "data" / "image.png").read_text() == "image"
         assert not (top / "other").exists()
     assert not top.exists(), "the files of a revision are temporary"

@@ -138,7 +138,7 @@ def test_files_that_must_not_or_can_not_be_read_are_left_to_the_build(
     catalog.mkdir()
     (catalog / "cut.csv").write_text('q,a\n"x', encoding="utf-8")
     (catalog / "bad.jsonl").write_text("{", encoding="utf-8")
-    (catalog / "d.csv.gz").write_bytes(gzip.compress(b"q,a\nx,1\n"))
+    (catalog / "d.csv.gz").write_bytes(gzip.compress(b"q,a\nx,1\n")[:20])
     (catalog / "link.csv").symlink_to(tmp_path / written(tmp_path, "outside.csv"))
     for path in ("../outside.csv", "link.csv", "cut.csv", "d.csv.gz", "gone.csv", "/dev/null"):
         source = f"source: {{type: csv, path: {path}}}"

@@ -25,6 +25,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "catalog"
     (folder / "m").mkdir(parents=True)
     write(folder / "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\n")
+    write(folder / "x.csv", "")
     write(folder / "m/a.yaml", DATASET.format("a", "seed: 3"))
     write(folder / "m/b.yaml", DATASET.format("b", "limit: 3"))
     monkeypatch.chdir(folder)

@@ -64,6 +64,7 @@ def test_valid_keys_are_checked_beside_invalid_ones(
         "  other: {source: {type: csv, path: x}, seed: 2}\n"
     )
     (tmp_path / "m.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "x").write_text("", encoding="utf-8")
     found = check(Catalog.open(tmp_path), ignore=["description"])
     messages = [f"{one.path.removeprefix('$.datasets.')}: {one.message}" for one in found]
     assert messages == [
@@ -88,6 +89,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "m/b.yml": "not: a manifest\n",
         "m/c.yaml": f"datasets: {{c: {BAD_SEED}, e: {{extends: c, seed: null}}}}\n",
         "new.yaml": f"datasets: {{new: {BAD_SEED}}}\n",
+        "x": "",
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")

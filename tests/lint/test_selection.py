@@ -81,7 +81,11 @@ def test_unknown_name_in_the_index_is_reported_at_its_place(config: str, problem
         ([], [], DEFAULT - {"plain-http"}),
         ([], ["missing-license"], DEFAULT - {"plain-http", "missing-license"}),
         (["plain-http"], [], ALWAYS | {"plain-http"}),
-        (["sources"], ["plain-http"], ALWAYS | {"bad-location", "unpinned-revision"}),
+        (
+            ["sources"],
+            ["plain-http"],
+            ALWAYS | {"missing-data", "bad-location", "unpinned-revision"},
+        ),
         (["secrets"], [], ALWAYS | {"literal-secret", "secret-in-url"}),
         (["all"], [], set(RULES)),
     ],

@@ -36,7 +36,7 @@ class Payload:
     def __init__(self, mark: Path) -> None:
         self.mark = mark
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return os.mkdir, (str(self.mark),)
 
 

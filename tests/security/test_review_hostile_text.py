@@ -35,7 +35,7 @@ def hostile_files() -> dict[str, str | None]:
         ),
         "data/qa.csv": None,
         f"data/{FILE}": f"q,a\n{edited}",
-        "datasets.yaml": f"{INDEX}hosts: [{quoted(HOSTILE_LINE)}, {quoted(HOSTILE)}]\n",
+        "datasets.yaml": f"{INDEX}paths: [{quoted(HOSTILE_LINE)}, {quoted(HOSTILE)}]\n",
     }
 
 

@@ -9,7 +9,12 @@ import pytest
 
 from tests.security.pull_request import PullRequest
 
-INDEX = "version: 1\ninclude: [m/*.yaml]\nsecrets: {QA_KEY: [minio.example.org]}\n"
+INDEX = """\
+version: 1
+include: [m/*.yaml]
+hosts: [minio.example.org]
+secrets: {QA_KEY: [minio.example.org]}
+"""
 QUIZ = """\
 datasets:
   quiz:
@@ -51,7 +56,8 @@ CASES: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     ),
     "permissions": (
         "{type: csv, path: qa.csv}",
-        f"{INDEX}trust: ['ours.m:f']\nhosts: [10.0.0.1]\npaths: [../secrets]\n",
+        INDEX.replace("hosts: [", "hosts: [10.0.0.1, ")
+        + "trust: ['ours.m:f']\npaths: [../secrets]\n",
         [
             {"kind": "permission", "name": "hosts: 10.0.0.1", "datasets": []},
             {"kind": "permission", "name": "paths: ../secrets", "datasets": []},

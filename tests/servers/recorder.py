@@ -31,6 +31,8 @@ class Recorder:
     pages: dict[str, bytes | None] = field(default_factory=dict)
     """Path → body; None is answered with 404."""
     body: bytes = b"q,a\n1,2\n"
+    status: int = 200
+    """That of answers with a body."""
     received: list[Received] = field(default_factory=list)
     """Every request so far."""
     _server: ThreadingHTTPServer | None = None
@@ -59,7 +61,7 @@ class Recorder:
                 target = recorder.redirects.get(self.path)
                 page = recorder.pages.get(self.path, recorder.body)
                 body = b"" if target or page is None else page
-                self.send_response(302 if target else 404 if page is None else 200)
+                self.send_response(302 if target else 404 if page is None else recorder.status)
                 if target is not None:
                     self.send_header("Location", target)
                 self.send_header("Set-Cookie", "server=cookie")

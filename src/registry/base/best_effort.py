@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from registry.base.cache_format import versioned_folder
-from registry.base.fs import write_atomic
+from registry.base.fs import write_cached
 
 __all__ = ["best_effort_path", "hashed_path", "read_best_effort", "write_best_effort"]
 
@@ -46,4 +46,4 @@ def write_best_effort(path: Path, body: bytes) -> None:
     """Write complete lines and their checksum; a full disk or a read-only cache is ignored."""
     data = b"%s%08x" % (body, zlib.crc32(body))
     with contextlib.suppress(OSError):
-        write_atomic(path, lambda file: file.write(data))
+        write_cached(path, lambda file: file.write(data))

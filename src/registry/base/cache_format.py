@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from registry.base.cache_access import refuse_unsafe_cache
+
 __all__ = ["CACHE_FORMAT", "versioned_folder"]
 
 CACHE_FORMAT = 1
@@ -11,5 +13,11 @@ CACHE_FORMAT = 1
 
 
 def versioned_folder(cache_dir: Path) -> Path:
-    """Return the folder of this version's files in the cache."""
+    """Return the folder of this version's files in the cache.
+
+    Raises:
+        CacheError: others may have written to the cache.
+    """
+    # Here, because everything in the cache is found by this path.
+    refuse_unsafe_cache(cache_dir)
     return cache_dir / f"v{CACHE_FORMAT}"

@@ -11,6 +11,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from registry.base.cache_access import create_file, file_mode, make_folder, set_file_mode
 from registry.errors import CacheError
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ __all__ = [
     "is_read_only",
     "lock",
     "publish_folder",
+    "sync_cached",
     "temporary_folder",
     "write_atomic",
+    "write_cached",
 ]
 
 _CHUNK = 1 << 20
@@ -55,7 +58,7 @@ class HashedFile(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self._file = path.open("xb", buffering=0)
+        self._file = create_file(path)
         self._digest = hashlib.sha256()
 
     def writable(self) -> bool:
@@ -97,7 +100,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
     folder = parent / uuid.uuid4().hex
     try:
-        folder.mkdir(parents=True, mode=0o755)
+        make_folder(folder)
     except OSError as error:
         raise CacheError(
             f"can't write to the cache: {error} (REGISTRY_CACHE_DIR sets another folder)"
@@ -115,10 +118,22 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a temporary file beside `path`, sync it and rename it to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # "x" never opens an existing file, such as a symbolic link of another user.
+    _replace(path, write, lambda temporary: temporary.open("xb"))
+
+
+def write_cached(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file of the cache as `write_atomic` does; only its user, or group, has access."""
+    make_folder(path.parent)
+    _replace(path, write, create_file)
+
+
+def _replace(
+    path: Path, write: Callable[[BinaryIO], object], create: Callable[[Path], BinaryIO]
+) -> None:
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        # "x" never opens an existing file, such as a symbolic link of another user.
-        with temporary.open("xb") as file:
+        with create(temporary) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -131,16 +146,22 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
 def publish_folder(folder: Path, target: Path) -> None:
     """Move a finished `folder` to `target`, unless another process published it first."""
     for path in folder.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+        sync_cached(path)
     _sync_folder(folder)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     try:
         folder.rename(target)
     except OSError as error:
         if error.errno not in _TAKEN:
             raise
     _sync_folder(target.parent)
+
+
+def sync_cached(path: Path) -> None:
+    """Make a file of the cache durable, and accessible to its user, or group, only."""
+    with path.open("rb") as file:
+        set_file_mode(file, path)
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
@@ -161,11 +182,13 @@ def lock(path: Path) -> Iterator[None]:
     """
     from filelock import FileLock
 
-    file_lock = FileLock(path)
+    file_lock = None
     with contextlib.suppress(OSError, NotImplementedError):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        file_lock = FileLock(path, mode=file_mode(path))
         file_lock.acquire()
     try:
         yield
     finally:
-        file_lock.release()
+        if file_lock is not None:
+            file_lock.release()

@@ -101,7 +101,7 @@ def local_path(location: str) -> str:
 
 
 def public_location(location: str) -> str:
-    """Return a location for messages and pins: a URL without user, password and query.
+    """Return a location for messages and pins: a URL without user, password, query and fragment.
 
     A query stays if it only says which file and how, as those of Google Drive do. `?` starts a
     query only with http(s); in an S3 key it is an ordinary character.
@@ -113,11 +113,16 @@ def _public(location: str) -> str:
     if is_local(location):
         return location
     scheme, _, rest = location.partition("://")
+    rest, marked, fragment = rest.partition("#") if scheme in _WEB else (rest, "", "")
+    rest, asked, query = rest.partition("?") if scheme in _WEB else (rest, "", "")
     host, slash, path = rest.partition("/")
-    path, mark, query = path.partition("?") if scheme in _WEB else (path, "", "")
-    if mark and not {one.partition("=")[0] for one in query.split("&")} <= _PUBLIC_PARAMETERS:
+    if asked and not {one.partition("=")[0] for one in query.split("&")} <= _PUBLIC_PARAMETERS:
         query = "…"
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}{mark}{query}"
+    if fragment and query != "…":
+        fragment = "…"
+    else:
+        marked = fragment = ""
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}{asked}{query}{marked}{fragment}"
 
 
 def has_secret(location: str) -> bool:

@@ -26,8 +26,6 @@ from registry.build.subsample import select
 from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError, MappingError, SourceError
 from registry.mapping.missing_columns import UnseenColumns
-from registry.mapping.named_columns import mapped_columns
-from registry.mapping.unread_columns import UnreadColumns
 from registry.progress import Progress, Report
 from registry.sources.source_type import reader_of
 from registry.store.quality import QualityCounter, unused_columns
@@ -113,7 +111,7 @@ def _build_once(
     json_keys: JsonKeys,
 ) -> BuildResult:
     pipeline = compile_pipeline(spec, pins, context, json_keys=json_keys, limit=limit)
-    state = PipelineState(unread=UnreadColumns.of(spec), unseen=UnseenColumns(mapped_columns(spec)))
+    state = PipelineState.of(spec, context.boundary.limits)
     batches = _mapped_batches(spec, pins, context, pipeline, state, limit)
     check = partial(check_columns, spec, pins, context, rows=limit)
     with _checked_columns(spec, state.unseen, check, limit):
@@ -211,6 +209,9 @@ def _write(
     with SampleWriter(path, schema, watch) as writer:
         for batch in chain([] if first is None else [first], remaining):
             writer.write(batch)
+            if writer.rows > state.limits.records:
+                message = state.limits.message("records", "its records give", "samples")
+                raise MappingError(message, dataset=state.dataset)
             report(Progress("map", writer.rows))
     report(Progress("map", writer.rows, writer.rows))
     repeated = detector.repeated(SampleFile(path, writer.batches))

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from registry.base.locations import is_local
+from registry.boundary.limits import UNLIMITED, Limits
 from registry.build.file_references import Resolve, remote_resolver
 from registry.build.transforms import LookupRow, Transform, compile_transforms
-from registry.errors import ManifestError, Problem
+from registry.errors import DecodeError, ManifestError, Problem
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns
+from registry.mapping.named_columns import mapped_columns
 from registry.mapping.unread_columns import UnreadColumns
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
+    from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
     from registry.samples.sample import RecordToSample
@@ -70,8 +75,32 @@ class PipelineState:
     """Columns that the manifest names, and that no record has had so far."""
     unread: UnreadColumns = field(default_factory=UnreadColumns)
     """Columns that the manifest doesn't read although a field has their name."""
+    dataset: str = ""
+    """Name in messages."""
+    limits: Limits = UNLIMITED
+    """How many records there may be."""
+    deadline: float = math.inf
+    """Time of the monotonic clock at which the build ends with an error."""
     files: list[tuple[int, str]] = field(default_factory=list)
     """Location of each file so far, with the number of its first record."""
+
+    @classmethod
+    def of(cls, spec: DatasetSpec, limits: Limits) -> PipelineState:
+        """Return the state before the first file of a dataset."""
+        unread, unseen = UnreadColumns.of(spec), UnseenColumns(mapped_columns(spec))
+        deadline = time.monotonic() + limits.seconds
+        return cls(
+            unread=unread, unseen=unseen, dataset=spec.name, limits=limits, deadline=deadline
+        )
+
+    def check(self, file: SourceBytes) -> None:
+        """Raise a DecodeError if the records so far are too many, or took too long."""
+        if self.next_record - 1 > self.limits.records:
+            message = self.limits.message("records", "the dataset has", "records")
+            raise DecodeError(message, file=file.location)
+        if time.monotonic() > self.deadline:
+            what = f"record {self.next_record - 1:,} is not mapped after"
+            raise DecodeError(self.limits.message("seconds", what, "s"), file=file.location)
 
 
 def compile_pipeline(

@@ -62,7 +62,8 @@ def preview_samples(
     spec: DatasetSpec, pins: Pins, context: SourceContext, count: int
 ) -> tuple[list[Sample], dict[str, Any]]:
     """Return the first samples, and what the `meta.json` of a build of only these would say."""
-    iterator = samples_in_order(spec, pins, context, state := PipelineState())
+    state = PipelineState.of(spec, context.boundary.limits)
+    iterator = samples_in_order(spec, pins, context, state)
     pairs = list(islice(iterator, count))
     if not pairs and count and spec.expect.samples != 0:
         check_not_empty(spec, pins, context)
@@ -76,7 +77,7 @@ def map_first_records(
 
     Unlike `preview_samples` it maps no further records where `where` drops the first ones.
     """
-    state = PipelineState()
+    state = PipelineState.of(spec, context.boundary.limits)
     pairs = list(samples_in_order(spec, pins, context, state, records=records))
     return [sample for _, sample in pairs], _meta_of(pairs, state, records)
 

@@ -17,6 +17,7 @@ from registry.build.transforms import Numbered, with_columns
 from registry.errors import MappingError, RegistryError
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.map_records import map_records, map_values
+from registry.mapping.sizes import size_of
 from registry.samples.sample import Sample
 from registry.sources.source_type import reader_of
 from registry.store.schema import (
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["map_file_samples", "row_pipeline"]
 
+_CHUNK_BYTES = 1 << 25
+"""Samples that are larger together are not mapped at a time, however few they are."""
 _IN_ORDER = itemgetter(*FIELDS)
 _Item = TypeVar("_Item")
 _Fields = Mapping[str, Any]
@@ -67,7 +70,7 @@ def row_pipeline(
     error = None
     while error is None:
         with gc_paused():  # until the records of the chunk are gone
-            chunk, error = _take(samples, pipeline.chunk_rows)
+            chunk, error = _take_samples(samples, pipeline, state)
             batches, mapping_error = _batches(chunk, pipeline, state)
         yield from batches
         if mapping_error is not None:  # of an earlier record than the error that ended the chunk
@@ -109,10 +112,36 @@ def _transformed(
         for record in records:
             number = state.next_record
             state.next_record += 1
+            state.check(file)
             state.unread.add_record(record)
             yield number, with_columns(record, source.columns)
 
     return pipeline.transform(numbered(), state.unseen)
+
+
+def _take_samples(
+    samples: Iterator[tuple[int, _Fields]], pipeline: Pipeline, state: PipelineState
+) -> tuple[list[tuple[int, _Fields]], RegistryError | None]:
+    """Return the next samples, fewer if they are large, and the error that ended them."""
+    taken: list[tuple[int, _Fields]] = []
+    size, most = 0, state.limits.sample_bytes
+    try:
+        for number, fields in samples:
+            own = sum(
+                len(value) if type(value) is str else size_of(value)
+                for value in fields.values()
+                if value is not None
+            )
+            if own > most:
+                message = state.limits.message("sample_bytes", "the sample has", "bytes")
+                raise MappingError(message, dataset=pipeline.dataset, record=number)
+            taken.append((number, fields))
+            size += own
+            if len(taken) == pipeline.chunk_rows or size > _CHUNK_BYTES:
+                break
+    except RegistryError as error:
+        return taken, error
+    return taken, None
 
 
 def _take(items: Iterator[_Item], count: int) -> tuple[list[_Item], RegistryError | None]:

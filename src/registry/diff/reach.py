@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from registry.base.locations import (
+    archive_of,
     is_local,
     is_package,
     local_path,
@@ -15,15 +16,22 @@ from registry.base.locations import (
     split_member,
 )
 from registry.base.packages import PACKAGE
+from registry.boundary.hosts import HUB, host_of
+from registry.boundary.secrets import leaves, variable_of
 from registry.diff.models import REACH_KINDS, NewReach, Reach, Snapshot
+from registry.errors import ReachError
 from registry.manifest.models import DatasetSpec
-from registry.manifest.serialize import data_of
 from registry.manifest.source import Source
 
-__all__ = ["index_reach", "new_reach", "reach_of"]
+__all__ = ["index_reach", "new_reach", "reach_of", "reads_files"]
 
-_WEB = ("http", "https")
-_HUB = "huggingface.co"
+_WITHOUT_BUCKETS = ("http", "https", "hf")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_DATA_URI = "data_uri"
+"""The operation that reads the file that its input names."""
+_FILES = ("files", "sandbox", "setup")
+"""Fields whose values name files that an evaluation reads."""
+_MEDIA = ("image", "audio", "video", "document")
 _LISTS = ("trust", "hosts", "paths")
 """Permissions of the index that are lists; the others are mappings."""
 
@@ -53,7 +61,7 @@ def reach_of(spec: DatasetSpec, relative: Callable[[str], str]) -> frozenset[Rea
 
     Args:
         spec: The dataset.
-        relative: Returns a path relative to the catalog's folder, if a name on all machines.
+        relative: Returns a path relative to the catalog's folder, if it is a name on all machines.
     """
     found: set[Reach] = set()
     for source in spec.all_sources:
@@ -61,27 +69,50 @@ def reach_of(spec: DatasetSpec, relative: Callable[[str], str]) -> frozenset[Rea
     if spec.mapper is not None:
         found.add(Reach("mapper", spec.mapper))
     else:
-        # An operation may read the file that a constant names.
-        fields = data_of(spec.fields)
-        texts = (text for text in _constants(fields) if _looks_outside(text))
-        found.update(Reach("local path", text) for text in texts if _reads_files(fields))
+        for text in _named_files(_fields(spec)):
+            found.update(_of_constant(text))
     return frozenset(found)
 
 
+def reads_files(spec: DatasetSpec) -> bool:
+    """Return whether fields of a dataset may read or name more files than its source has."""
+    fields = _fields(spec)
+    return "files" in fields or any(_DATA_URI in _texts(field) for field in fields.values())
+
+
+def _fields(spec: DatasetSpec) -> dict[str, Any]:
+    """Return the expressions in the manifest."""
+    return {name: getattr(spec.fields, name) for name in spec.fields.named}
+
+
+def _named_files(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the constants in expressions that are URLs, or that name a file where one is read."""
+    for name, field in fields.items():
+        yield from _constants(field, name in _FILES or _DATA_URI in _texts(field))
+
+
+def _of_constant(text: str) -> Iterator[Reach]:
+    if _looks_outside(text):
+        yield Reach("local path", text)
+    elif "://" in text and not is_local(text):
+        yield Reach("scheme", protocol_of(text))
+        yield Reach("host", _host(text, {}))
+
+
 def _of_source(source: Source, folder: str, relative: Callable[[str], str]) -> Iterator[Reach]:
-    hosts = set[str]()
+    options = [value for _, value in leaves(source.fs_options)]
+    hosts = {_host(path, source.fs_options) for path in source.paths()}
+    hosts |= {_host(text, {}) for text in options if isinstance(text, str) and "://" in text}
     if source.repository is not None:
         yield Reach("scheme", "hf")
-        hosts.add(_HUB)
+        hosts.add(HUB)
     for path in source.paths():
         yield from _of_location(path, folder, relative)
-        hosts |= _host(path)
-    for text in _texts(source.fs_options):
-        hosts |= _host(text)
+    hosts.discard("")
     yield from (Reach("host", host) for host in hosts)
     # The same variable for another host is another reach: that host receives its value.
     receivers = [f" to {host}" for host in hosts] or [""]
-    for variable in _variables(source.fs_options):
+    for variable in filter(None, map(variable_of, options)):
         yield from (Reach("variable", f"{variable}{receiver}") for receiver in receivers)
 
 
@@ -90,30 +121,32 @@ def _of_location(path: str, folder: str, relative: Callable[[str], str]) -> Iter
     while (parts := split_member(archive)) is not None:
         protocol, _, archive = parts
         yield Reach("scheme", protocol)
+    protocol = protocol_of(archive)
     if is_package(archive):
         yield Reach("package", archive.removeprefix(PACKAGE).partition("/")[0])
-    elif not is_local(archive):
-        yield Reach("scheme", protocol_of(archive))
-    else:
+    elif is_local(archive):
         absolute = local_path(archive)
-        if not absolute.startswith(folder.rstrip(os.sep) + os.sep) and absolute != folder:
+        if not f"{absolute}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep):
             yield Reach("local path", relative(absolute))
+    else:
+        yield Reach("scheme", protocol)
+        if protocol not in _WITHOUT_BUCKETS:  # a bucket belongs to someone, as a host does
+            yield Reach("host", f"{protocol}://{_authority(archive)}")
 
 
-def _host(location: str) -> set[str]:
-    """Return the host of a URL, or a bucket with its scheme; nothing for anything else."""
-    while (parts := split_member(location)) is not None:
-        location = parts[2]
-    scheme, mark, rest = location.partition("://")
-    if not mark or is_local(location):
-        return set()
-    if scheme == "hf":
-        return {_HUB}
+def _host(location: str, options: Mapping[str, Any]) -> str:
+    """Return the host of a URL; "" for a path."""
     try:
-        host = urlsplit(location).netloc.rpartition("@")[2].lower()
-    except ValueError:  # not a URL that could be opened
-        host = rest.partition("/")[0].lower()
-    return {host if scheme in _WEB else f"{scheme}://{host}"}
+        return host_of(location, options)
+    except ReachError:  # nothing is read from it, but that a change names it is shown
+        return _authority(archive_of(location))
+
+
+def _authority(url: str) -> str:
+    """Return the bucket of a URL, or a host that is not named plainly; without a password."""
+    authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
+    _, mark, host = authority.rpartition("@")
+    return f"…@{host}" if mark else host
 
 
 # --- the index ---
@@ -160,29 +193,20 @@ def _texts(value: Any) -> Iterator[str]:
                 yield from _texts(item)
 
 
-def _variables(value: Any) -> Iterator[str]:
-    """Yield the variables in `{env: NAME}` anywhere in JSON data."""
-    match value:
-        case {"env": str(name)}:
-            yield name
-        case Mapping():
-            for item in value.values():
-                yield from _variables(item)
-        case list() | tuple():
-            for item in value:
-                yield from _variables(item)
+def _constants(value: Any, reads: bool) -> Iterator[str]:
+    """Yield the texts of `const` and `template` anywhere in an expression that are URLs.
 
-
-def _constants(value: Any) -> Iterator[str]:
-    """Yield the texts of `const` and `template` anywhere in the expressions of fields."""
+    Args:
+        value: The expression.
+        reads: Whether it is for a file, so that all its texts count.
+    """
     match value:
         case Mapping():
             for key, item in value.items():
-                yield from _texts(item) if key in ("const", "template") else _constants(item)
+                if key in ("const", "template"):
+                    yield from (text for text in _texts(item) if reads or _URL.match(text))
+                elif key != "key":  # the name of a file in the sandbox
+                    yield from _constants(item, reads or key in _MEDIA)
         case list() | tuple():
             for item in value:
-                yield from _constants(item)
-
-
-def _reads_files(fields: Mapping[str, Any]) -> bool:
-    return fields.get("files") is not None or "data_uri" in set(_texts(fields))
+                yield from _constants(item, reads)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from registry.base.threads import run_jobs
 from registry.diff.models import CatalogDiff, DatasetChange, Obstacle, SampleChange
 from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.diff.severity import SAME_SAMPLES
@@ -53,6 +54,8 @@ class SamplingOptions:
     offline: bool = False
     examples: int = 3
     """Examples of each kind of difference."""
+    jobs: int = 1
+    """Number of datasets to compare in parallel."""
     announce: Callable[[str], None] = lambda _: None
     """Called with a message before each build."""
 
@@ -64,11 +67,27 @@ def with_samples(
     added = sum(change.status == "added" for change in diff.changes)
     # As when a whole catalog is included.
     too_many = added if options.build and added > MAX_NEW_BUILDS else 0
-    changes = (
-        replace(change, samples=_sample_change(change, base, head, options, too_many))
-        for change in diff.changes
+    compared = {change.name: change for change in diff.changes if _affects_samples(change)}
+    # Before the threads, which would extract the same files.
+    head.extract_siblings(compared)
+    base.extract_siblings(
+        change.old_name or name for name, change in compared.items() if change.status != "added"
     )
+
+    def compare(name: str, _: object) -> tuple[str, SampleChange]:
+        change = compared[name]
+        return name, _sample_change(change, base, head, options, too_many)
+
+    run = run_jobs(list(compared), compare, jobs=options.jobs, report=lambda *_: None)
+    samples = dict(run)
+    changes = (replace(change, samples=samples.get(change.name)) for change in diff.changes)
     return replace(diff, changes=tuple(changes))
+
+
+def _affects_samples(change: DatasetChange) -> bool:
+    if change.status == "added":
+        return True
+    return change.status != "removed" and not SAME_SAMPLES.issuperset(change.kinds)
 
 
 def _sample_change(
@@ -77,11 +96,7 @@ def _sample_change(
     head: OpenSnapshot,
     options: SamplingOptions,
     too_many: int,
-) -> SampleChange | None:
-    if change.status == "removed" or (
-        change.status != "added" and SAME_SAMPLES.issuperset(change.kinds)
-    ):
-        return None
+) -> SampleChange:
     datasets = {"head": _Dataset(change.name, head)}
     if change.status != "added":
         datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
@@ -158,8 +173,6 @@ def _compare(
     datasets: Mapping[str, _Dataset], options: SamplingOptions, too_many: int
 ) -> SampleChange:
     """Compare the samples of both snapshots, or describe those of one."""
-    for dataset in datasets.values():
-        dataset.snapshot.extract_siblings(dataset.name)
     missing = [label for label, one in datasets.items() if not one.is_cached(options.cache)]
     if missing and (too_many or not options.build):
         return _missing(missing, datasets, options, too_many)

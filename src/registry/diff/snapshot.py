@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from registry.boundary.boundary import Boundary
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
-from registry.diff.git.tree import matching
+from registry.diff.git.tree import files_below
 from registry.diff.local_files import common_digests, local_patterns
 from registry.diff.models import Snapshot
 from registry.diff.reach import index_reach, reach_of
@@ -44,15 +45,20 @@ class OpenSnapshot:
     boundary: Boundary = field(default_factory=Boundary)
     """What the datasets may reach."""
 
-    def extract_siblings(self, name: str) -> None:
-        """Extract all files beside a dataset's data, as its samples may refer to them."""
+    def extract_siblings(self, names: Iterable[str]) -> None:
+        """Extract all files beside the data of datasets, as their samples may refer to them."""
         tree, top = self.checkout.tree, self.checkout.top
         if tree is None:
             return
-        for folder in {os.path.dirname(path) for path in local_patterns(self.specs[name])}:
-            is_glob = any(sign in folder for sign in "*?[")
-            if Path(folder).is_relative_to(top) and not is_glob:
-                tree.copy(matching(tree, os.path.relpath(folder, top)), top)
+        patterns = {path for name in names for path in local_patterns(self.specs[name])}
+        inside = {Path(os.path.dirname(path)) for path in patterns}
+        folders = {
+            folder.relative_to(top).as_posix()
+            for folder in inside
+            if folder.is_relative_to(top) and not re.search(r"[*?\[]", str(folder))
+        }
+        # All at once, as each copy starts a process of git.
+        tree.copy(files_below(tree, folders), top)
 
 
 @contextmanager

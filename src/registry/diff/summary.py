@@ -73,12 +73,12 @@ def reach_remark(diff: CatalogDiff) -> str:
 
 
 def users_text(reach: NewReach) -> str:
-    """Return which datasets reach something; at most a few of them."""
+    """Return which datasets reach something: at most a few, in one short line."""
     if not reach.datasets:
         return "index"
     shown, rest = abbreviate(reach.datasets, _MAX_USERS)
     word = "dataset" if len(reach.datasets) == 1 else "datasets"
-    return f"{word} {', '.join(shown)}{rest}"
+    return display_value(f"{word} {', '.join(shown)}{rest}")
 
 
 def verdict(change: DatasetChange) -> str:

@@ -1,27 +1,38 @@
-"""Read local data files as far as `validate` may: uncompressed ones in the folder of the index."""
+"""Read local data files as far as `validate` may: in the folder of the index, within limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from registry.base.file_state import FileState
-from registry.base.locations import PACKED_SUFFIXES, is_local, is_package, split_member
+from registry.base.locations import (
+    archive_of,
+    is_local,
+    is_package,
+    packed_suffix,
+    split_member,
+)
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import list_files
 from registry.decode import DECODERS, decode
 from registry.decode.stream import SourceBytes
-from registry.errors import ReachError
+from registry.errors import DecodeError, ReachError
+from registry.lint.unpacked import NotUnpackedError, unpacked_file, zip_members
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
 from registry.manifest.source_models import FileSource
 
-__all__ = ["data_patterns", "data_states", "local_records"]
+__all__ = ["data_patterns", "data_states", "in_catalog", "local_records", "path_of"]
 
 _MOST_BYTES = 1 << 26
 """Size of the JSON files of a source that are searched for a column, in total."""
+_MOST_UNPACKED = 1 << 24
+"""The same for a compressed one, which may expand to any size."""
+_START = 1 << 20
+"""How much of a compressed file is read if all its records have the columns of the first."""
 
 FileRecords = tuple[bool, Iterator[Mapping[str, Any]]]
 """Whether the records of a file may have different columns, and the records."""
@@ -38,34 +49,53 @@ def local_records(source: Source, folder: Path) -> list[FileRecords] | None:
     # A type without a decoder of its own is decoded by its reader, in `sources`.
     if not isinstance(source, FileSource) or source.type not in DECODERS:
         return None
-    if not _all_plain(source.paths()):
+    if not all(map(in_catalog, source.paths())):
         return None
     boundary = Boundary().allowing([str(folder)])
     try:
-        files = [file for path in source.paths() for file in list_files(_path(path), boundary)]
-    except ReachError:  # reported by `outside-path`, or allowed by the user
+        files = [file for path in source.paths() for file in _files(path, source, boundary)]
+    except (NotUnpackedError, DecodeError, ReachError, OSError):
+        return None  # `outside-path` reports it or the user allowed it; or only the build can tell
+    sizes = (FileState.or_absent(file.local_path or "").size for file in files)
+    if not files or (source.columns_vary and sum(sizes) > _MOST_BYTES):
         return None
-    if not files:
-        return None
-    if source.columns_vary and sum(FileState.or_absent(file).size for file in files) > _MOST_BYTES:
-        return None
-    opened = [SourceBytes(file, partial(boundary.open_file, file), file) for file in files]
     columns = source.columns
     return [
         (source.columns_vary, ({**record, **columns} for record in decode(file, source)))
-        for file in opened
+        for file in files
     ]
+
+
+def _files(path: str, source: FileSource, boundary: Boundary) -> Iterator[SourceBytes]:
+    """Yield the files that a path names, those that are compressed as their unpacked content."""
+    most = _MOST_UNPACKED if source.columns_vary or source.type == "parquet" else _START
+    # The first rows of a file with a header are enough; the others are read to the end.
+    is_start_enough = most == _START
+    member = split_member(path)
+    if member is not None:
+        for found in zip_members(member[1], boundary.open_file(path_of(member[2]))):
+            yield unpacked_file(found, most, is_start_enough=is_start_enough)
+        return
+    for file in list_files(path_of(path), boundary):
+        opened = SourceBytes(file, partial(boundary.open_file, file), file)
+        if packed_suffix(file):
+            opened = unpacked_file(opened, most, is_start_enough=is_start_enough)
+        yield opened
 
 
 def data_patterns(spec: DatasetSpec) -> list[tuple[str, str]]:
     """Return what a check may depend on: a folder, and the path or glob of files in it."""
-    sources = [source for source in spec.all_sources if isinstance(source, FileSource)]
     return [
-        (str(spec.folder), _path(path))
-        for source in sources
-        if _all_plain(source.paths())
+        (str(spec.folder), path_of(archive_of(path)))
+        for source in spec.all_sources
         for path in source.paths()
+        if in_catalog(path)
     ]
+
+
+def in_catalog(location: str) -> bool:
+    """Return whether a location is a local path, which the manifest's folder may contain."""
+    return is_local(location) and not is_package(location)
 
 
 def data_states(folder: str, pattern: str) -> list[tuple[str, FileState]]:
@@ -77,16 +107,6 @@ def data_states(folder: str, pattern: str) -> list[tuple[str, FileState]]:
     return [(file, FileState.or_absent(file)) for file in found]
 
 
-def _all_plain(paths: Iterable[str]) -> bool:
-    # A compressed file may expand to any size.
-    return all(
-        is_local(path)
-        and not is_package(path)
-        and split_member(path) is None
-        and not path.endswith(PACKED_SUFFIXES)
-        for path in paths
-    )
-
-
-def _path(location: str) -> str:
+def path_of(location: str) -> str:
+    """Return the path of a local location that is no member of an archive."""
     return location.partition("://")[2] or location

@@ -9,6 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from registry.base.digest import digest_of
+from registry.base.locations import public_location
 from registry.errors import ManifestError, MappingError, RegistryError, SourceError
 from registry.manifest.merge import Entry, Layer, Merged
 from registry.manifest.models import DatasetSpec
@@ -34,6 +36,7 @@ _SPLIT: frozenset[DataPath] = frozenset(
         ("eval",),
     }
 )
+_LOCATIONS = ("path", "data_files")
 _MISSING = object()
 
 
@@ -78,14 +81,31 @@ def _values(spec: DatasetSpec, merged: Merged) -> Iterator[tuple[DataPath, Any]]
         yield from _split((key,), value)
     for number, part in enumerate(merged.value.get("concat", ())):
         for key in part:  # all other keys of a part are those of the source
-            yield ("concat", number, key), parts[number].get(key)
+            value = parts[number].get(key)
+            yield ("concat", number, key), _public(value) if key in _LOCATIONS else value
+
+
+def _public(value: Any) -> Any:
+    """Return locations without secrets; with another secret they are another value."""
+    match value:
+        case str():
+            shown = public_location(value)
+            # Else a review would not show that only the secret part changed.
+            return shown if shown == value else f"{shown} ({digest_of(value)[:15]}…)"
+        case list():
+            return [_public(item) for item in value]
+        case dict():
+            return {key: _public(item) for key, item in value.items()}
+        case _:
+            return value
 
 
 def _split(path: DataPath, value: Any) -> Iterator[tuple[DataPath, Any]]:
     if path not in _SPLIT or not isinstance(value, dict) or not value:
         # Shown as the str that manifests use in place of a list of one path.
         is_path = path[-1] == "path" and isinstance(value, list) and len(value) == 1
-        yield path, value[0] if is_path else value
+        shown = value[0] if is_path else value
+        yield path, _public(shown) if path[-1] in _LOCATIONS else shown
         return
     for key, item in value.items():
         yield from _split((*path, key), item)

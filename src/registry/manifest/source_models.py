@@ -47,7 +47,7 @@ _REDACTED_NOTE = "add the query (after `?`) or user of the URL, which may be sec
 
 
 class FileSource(SourceModel, frozen=True, kw_only=True):
-    """Files: one path, several, or globs; local or any fsspec URL."""
+    """Files: one path, several, or globs; local or a URL."""
 
     reader = "registry.sources.files:FileReader"
 

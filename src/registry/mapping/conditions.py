@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
 from registry.errors import MappingError
 from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, Expression, Not
 from registry.mapping.coerce import is_missing
+from registry.mapping.regex import Pattern
 from registry.mapping.row import MISSING, Evaluator, Row
 
 __all__ = [
@@ -99,11 +99,8 @@ def _compile_comparison(name: str, operand: Any) -> ValuePredicate:
         case "regex" if not isinstance(operand, str):
             raise ValueError("`regex` takes a pattern, a string")
         case "regex":
-            try:
-                search = re.compile(operand).search
-            except re.error as error:
-                raise ValueError(f"not a regular expression: {error}") from error
-            return lambda value: isinstance(value, str) and search(value) is not None
+            found = Pattern(operand).found
+            return lambda value: isinstance(value, str) and found(value)
         case _:
             return _compile_ordering(name, operand)
 

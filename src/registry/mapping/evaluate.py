@@ -30,6 +30,7 @@ from registry.manifest.templates import Placeholder, Section
 from registry.mapping.conditions import compile_comparisons, compile_condition, is_empty
 from registry.mapping.operations import build_operation, find_operation
 from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
+from registry.mapping.sizes import join
 
 __all__ = ["compile_expression"]
 
@@ -127,7 +128,7 @@ def _compile_hash(expression: Hash) -> Evaluator:
         else:  # every column that has a str, sorted: the order of columns must not matter
             texts = [value for _, value in sorted(row.record.items()) if isinstance(value, str)]
         # The separator distinguishes "ab", "c" from "a", "bc". JSON may have a lone surrogate.
-        data = "\0".join(texts).encode("utf-8", "surrogatepass")
+        data = join("\0", texts).encode("utf-8", "surrogatepass")
         # OpenSSL in FIPS mode refuses md5 unless it is declared not to be for security.
         digest = digest_of(data, usedforsecurity=False).hexdigest()[:length]
         return digest if prefix is None else f"{prefix(row)}_{digest}"
@@ -139,7 +140,7 @@ def _compile_template(template: Template) -> Evaluator:
     values = {name: compile_expression(item) for name, item in template.values.items()}
 
     def render(parts: Sequence[str | Placeholder | Section], row: Row) -> str:
-        return "".join(part if isinstance(part, str) else fill(part, row) for part in parts)
+        return join("", [part if isinstance(part, str) else fill(part, row) for part in parts])
 
     def fill(part: Placeholder | Section, row: Row) -> str:
         name = part.name

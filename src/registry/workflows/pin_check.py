@@ -67,16 +67,18 @@ class PinCheck:
     def differs(self, message: str, hint: str = "") -> None:
         """Note a difference; by default the hint is to pin what is there now."""
         upgrade = f"`registry lock --upgrade {self.name}` pins what is there now"
+        # Many errors begin with the name already.
+        message = message.removeprefix(f"{self.name}: ")
         self.differences.append(Difference(self.name, message, hint or upgrade))
 
     def skip(self, reason: Reason, *fields: str) -> None:
         """Note fields that are not checked."""
         self.unchecked += [Unchecked(name, reason) for name in fields]
 
-    def compare(self, key: str, pinned: object, found: object) -> None:
+    def compare(self, key: str, pinned: object, found: object, hint: str = "") -> None:
         """Compare a field."""
         if pinned != found:
-            self.differs(f"{key} is {shorten(pinned)} in its pin, but {shorten(found)}")
+            self.differs(f"{key} is {shorten(pinned)} in its pin, but {shorten(found)}", hint)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON data."""

@@ -32,6 +32,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Create an empty catalog in the current folder."""
     (tmp_path / "m").mkdir()
     write(tmp_path, "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\nhosts: [example.org]\n")
+    write(tmp_path, "x", "")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

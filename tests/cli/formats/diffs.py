@@ -13,6 +13,7 @@ from registry.diff.models import (
     FieldChange,
     InheritedChange,
     KeyChange,
+    NewReach,
     SampleChange,
 )
 from registry.diff.severity import ChangeClass
@@ -74,6 +75,7 @@ def untrusted_diff(text: str) -> CatalogDiff:
         shared=(
             KeyChange(key=text, kind="", old=None, new=origin(text, text), inherited_by=(text,)),
         ),
+        reach=(NewReach("host", text, (text, text)), NewReach("permission", text, ())),
         base_problems=(problem,),
         not_compared=(text,),
     )

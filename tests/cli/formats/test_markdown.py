@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.cli.formats.markdown import MAX_COMMENT_BYTES, as_markdown, code_span
-from registry.diff.models import KeyChange
+from registry.diff.models import KeyChange, NewReach
 from registry.errors import Problem
 from tests.cli.formats.diffs import EVIL, change, diff_of, origin, untrusted_diff
 
@@ -117,3 +118,28 @@ def test_new_warnings_stand_below_the_samples() -> None:
     lines = as_markdown(diff_of(change("d", "old", "new"))).splitlines()
     (place,) = [number for number, line in enumerate(lines) if line.startswith("- samples: ")]
     assert lines[place + 1] == f"- warning: {code_span('blank target: new')}"
+
+
+def test_new_reach_is_shown_however_much_there_is() -> None:
+    long = "\U0001f600" * 300
+    reach = tuple(NewReach("host", f"{n}{long}", (long,) * 9) for n in range(1_000))
+    markdown = as_markdown(diff_of(change("d", "a", "b"), reach=reach))
+    assert len(markdown.encode()) <= MAX_COMMENT_BYTES
+    assert "**New reach:**\n\n- host `0" in markdown
+    assert "- …and 980 more" in markdown
+    assert "<code>d</code> · inputs" in markdown
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ({}, "**New reach:** none"),
+        ({"not_compared": ("x",)}, "**New reach:** none (in what could be read)"),
+    ],
+)
+def test_no_new_reach_is_said_as_far_as_it_is_known(more: dict[str, Any], line: str) -> None:
+    assert line in as_markdown(diff_of(change("d", "a", "b"), **more)).splitlines()
+
+
+def test_equal_sides_need_no_word_on_reach() -> None:
+    assert "reach" not in as_markdown(diff_of())

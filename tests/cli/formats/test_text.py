@@ -8,7 +8,7 @@ import click
 import pytest
 
 from registry.cli.formats.text import as_text
-from registry.diff.models import CatalogDiff
+from registry.diff.models import CatalogDiff, NewReach
 from tests.cli.formats.diffs import EVIL, change, diff_of, untrusted_diff
 
 
@@ -73,3 +73,9 @@ def test_new_warnings_stand_below_the_samples() -> None:
     lines = list(as_text(diff_of(change("d", "old", "new")), terminal=False))
     (place,) = [number for number, line in enumerate(lines) if line.startswith("  samples: ")]
     assert lines[place + 1] == "  warning: blank target: new"
+
+
+def test_new_reach_is_one_line_below_the_headline() -> None:
+    reach = (NewReach("host", "h.example", ("a", "b")), NewReach("permission", "trust: m:f", ()))
+    lines = list(as_text(diff_of(change("d", "a", "b"), reach=reach), terminal=False))
+    assert lines[2] == "new reach: host h.example (datasets a, b); permission trust: m:f (index)"

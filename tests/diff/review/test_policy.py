@@ -61,6 +61,11 @@ def test_only_the_given_classes_count() -> None:
     assert violations(diff, frozenset({"inputs"})) == {}
 
 
+def test_renamed_dataset_is_removed_for_those_who_use_its_old_name() -> None:
+    renamed = DatasetChange(name="d", status="renamed", old_name="e")
+    assert words(renamed) == {"renamed", "removed"}
+
+
 def test_index_reach_and_datasets_of_one_side_have_words_of_their_own() -> None:
     removed, added = (DatasetChange(name=one, status=one) for one in ("removed", "added"))
     renamed = changed("limit", ChangeClass.SUBSET, status="renamed")

@@ -121,6 +121,7 @@ HUB = {"type": "hf", "path": "org/name", "split": "test"}
 FIXED: dict[str, tuple[dict[str, Any] | None, dict[str, Any], bool]] = {
     "a local file": (None, {}, True),
     "code": (None, {"mapper": "m:f"}, False),
+    "files beside the data": (None, {"fields": {"files": {"a": "b"}}}, False),
     "a server": ({"type": "csv", "path": ["https://h.example/a.csv"]}, {}, False),
     "a package": ({"type": "csv", "path": ["package:json/a.csv"]}, {}, False),
     "a branch": (HUB, {}, False),

@@ -88,6 +88,7 @@ def _parse_classes(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the reviewed state, which `registry sync --reviewed FILE` accepts alone.",
 )
+@options.jobs
 @options.as_json
 @options.offline
 @options.root
@@ -99,6 +100,7 @@ def command(
     form: str,
     classes: frozenset[str] | None,
     state_file: Path | None,
+    jobs: int,
     as_json: bool,
     offline: bool | None,
     root: str | None,
@@ -117,6 +119,7 @@ def command(
         command=_command_line(base, head, root),
         offline=settings.offline,
         examples=examples,
+        jobs=jobs,
         announce=lambda text: print_line(text, err=True),
     )
     try:

@@ -111,9 +111,13 @@ def command(
 
 
 def _expected(state: ReviewedSide | None) -> dict[str, tuple[int, str]]:
-    """Return the reviewed samples of the datasets whose samples were known."""
-    found = {} if state is None else {name: one.samples for name, one in state.datasets.items()}
-    return {name: (one.number, one.ordered) for name, one in found.items() if one is not None}
+    """Return the samples that unpinned datasets must have; `load` compares pinned ones."""
+    found = {} if state is None else state.datasets
+    return {
+        name: (one.samples.number, one.samples.ordered)
+        for name, one in found.items()
+        if one.samples is not None and not one.has_pinned_samples
+    }
 
 
 def _refused(

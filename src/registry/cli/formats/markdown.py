@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from registry.diff.escape import escape_control
+from registry.diff.escape import display_value, escape_control
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
 from registry.diff.summary import (
     abbreviate,
@@ -89,7 +89,7 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
 
 def _reach(diff: CatalogDiff) -> str:
     lines = [
-        f"- {one.kind} {code_span(one.name)} ({code_span(users_text(one))})"
+        f"- {one.kind} {code_span(display_value(one.name))} ({code_span(users_text(one))})"
         for one in diff.reach[:_MAX_REACH]
     ]
     more = len(diff.reach) - _MAX_REACH

@@ -83,10 +83,7 @@ def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
 
 
 def _reach(diff: CatalogDiff) -> str:
-    found = (
-        f"{one.kind} {display_value(one.name)} ({escape_control(users_text(one))})"
-        for one in diff.reach
-    )
+    found = (f"{one.kind} {display_value(one.name)} ({users_text(one)})" for one in diff.reach)
     return " ".join(filter(None, ["new reach:", "; ".join(found), reach_remark(diff)]))
 
 

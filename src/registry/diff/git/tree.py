@@ -15,7 +15,7 @@ from registry.diff.escape import escape_control
 from registry.diff.git.process import Repository, repository_of
 from registry.errors import RevisionError
 
-__all__ = ["Tree", "matching", "open_tree"]
+__all__ = ["Tree", "files_below", "matching", "open_tree"]
 
 _CHUNK_BYTES = 1 << 20
 _FILE_MODES, _LINK_MODE, _SUBMODULE_MODE = ("100644", "100755"), "120000", "160000"
@@ -138,6 +138,20 @@ def matching(tree: Tree, pattern: str) -> list[str]:
         return list(tree.blobs)
     expression = _expression(pattern)
     return [path for path in tree.blobs if expression.match(f"{path}/")]
+
+
+def files_below(tree: Tree, folders: frozenset[str] | set[str]) -> list[str]:
+    """Return the files below any of some folders; `.` is the top."""
+    if "." in folders:
+        return list(tree.blobs)
+    return [path for path in tree.blobs if not folders.isdisjoint(_parents(path))]
+
+
+def _parents(path: str) -> Iterator[str]:
+    """Yield the folders that contain a file, below the top."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

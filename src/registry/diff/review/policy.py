@@ -52,6 +52,8 @@ def violations(diff: CatalogDiff, classes: frozenset[str]) -> dict[str, list[str
 
 def _words(change: DatasetChange) -> set[str]:
     words = {_WORDS[kind] for kind in _classes(change)}
+    if change.status == "renamed":
+        words.add("removed")  # for all who use the old name
     return words if change.status == "changed" else {*words, change.status}
 
 

@@ -22,6 +22,7 @@ from registry.base.locations import is_local, is_package
 from registry.boundary.boundary import Boundary
 from registry.diff.local_files import files_of, local_patterns
 from registry.diff.models import Reach
+from registry.diff.reach import reads_files
 from registry.errors import ReviewError
 from registry.lockfile.models import Lock, Pin
 from registry.lockfile.spec_digest import portable, spec_digest
@@ -70,6 +71,15 @@ class ReviewedDataset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Its samples, if they are pinned or were cached."""
     reach: list[str] = []
     """What it reaches beyond its own files."""
+
+    @property
+    def has_pinned_samples(self) -> bool:
+        """Whether the samples are those of its pin."""
+        samples, pin = self.samples, self.pin or {}
+        return samples is not None and (samples.number, samples.ordered) == (
+            pin.get("samples"),
+            pin.get("ordered"),
+        )
 
 
 class ReviewedSide(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -132,10 +142,10 @@ def side_of(
 
 
 def has_fixed_bytes(spec: DatasetSpec, pin: Pin | None) -> bool:
-    """Return whether a build can only have one result: pinned, or local data and no other code."""
+    """Return whether a build can only have one result: pinned, or local data that was digested."""
     if pin is not None and pin.agrees(spec_digest(spec)):
         return True
-    if spec.mapper is not None:
+    if spec.mapper is not None or reads_files(spec):
         return False
     return all(
         is_commit(source.repository.revision)

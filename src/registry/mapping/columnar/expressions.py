@@ -6,7 +6,7 @@ record. Otherwise a `NoKernelError` is raised, and the expression is evaluated r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,9 @@ __all__ = [
 
 # `start + number` must fit in int64, where Python's own integers are unbounded.
 _LARGEST_START = 1 << 62
+
+_LARGEST_COLUMN = 1 << 28
+"""Bytes of a column that a kernel makes: several times those of all columns of a batch."""
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -140,6 +143,7 @@ def _lists(columns: list[pa.Array]) -> pa.Array:
     if not all(is_text(column.type) for column in columns):
         raise NoKernelError
     width, count = len(columns), len(columns[0])
+    _check_size(columns, count)
     # In the concatenated columns, row `i` of column `c` is at c * count + i.
     order = np.arange(width * count).reshape(width, count).T.ravel()
     items = pa.concat_arrays(list(map(to_large_string, columns))).take(int64_array(order))
@@ -159,7 +163,16 @@ def _template(template: Template, view: RecordBatchView) -> pa.Array:
             raise NoKernelError
     if all(isinstance(piece, pa.Scalar) for piece in pieces):
         raise NoKernelError  # pyarrow would join them to a scalar, not a column
+    _check_size(pieces, view.count)
     return pc.binary_join_element_wise(*pieces, string_scalar(""))
+
+
+def _check_size(columns: Sequence[Any], count: int) -> None:
+    """Leave columns that would be very large together to the record-wise road, and its limits."""
+    scalars = [piece for piece in columns if isinstance(piece, pa.Scalar)]
+    size = sum(column.nbytes for column in columns if isinstance(column, pa.Array))
+    if size + count * sum(len(piece.as_py()) for piece in scalars) > _LARGEST_COLUMN:
+        raise NoKernelError
 
 
 def _str(column: pa.Array) -> pa.Array:
@@ -204,6 +217,8 @@ def _replace(values: pa.Array, argument: dict[str, str]) -> pa.Array:
     text = to_large_string(values)
     # In sequence, as the operation does: a later pair may match an earlier replacement.
     for old, new in argument.items():
+        if text.nbytes * max(len(new), 1) > _LARGEST_COLUMN and len(new) > len(old):
+            raise NoKernelError
         text = pc.replace_substring(text, pattern=old, replacement=new)
     return text
 

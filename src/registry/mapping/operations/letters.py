@@ -16,6 +16,7 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
+from registry.mapping.sizes import join
 from registry.samples.letters import letter_of
 
 __all__ = ["OPERATIONS"]
@@ -80,10 +81,11 @@ def _lettered(argument: Any, _: Any) -> Apply:
         if len(items) > _MOST_CHOICES:
             raise MappingError(f"needs at most {_MOST_CHOICES} items", value=value)
         values = ({"letter": letter_of(index), "item": item} for index, item in enumerate(items))
-        return str(chosen["separator"]).join(fill(each) for each in values)
+        return join(str(chosen["separator"]), map(fill, values))
 
     def fill(values: dict[str, str]) -> str:
-        return "".join(part if isinstance(part, str) else values[part.name] for part in parts)
+        texts = (part if isinstance(part, str) else values[part.name] for part in parts)
+        return join("", texts)
 
     return apply
 

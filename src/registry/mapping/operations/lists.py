@@ -18,6 +18,7 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
+from registry.mapping.sizes import join
 
 if TYPE_CHECKING:
     from registry.mapping.row import Evaluator
@@ -81,7 +82,7 @@ def _join(argument: Any, _: Any) -> Apply:
     if not isinstance(argument, str):
         raise ValueError("takes the separator, a string")
     needed = "a list of strings"
-    return lambda value, row: argument.join(map(to_str, expect_type(value, list, needed)))
+    return lambda value, row: join(argument, map(to_str, expect_type(value, list, needed)))
 
 
 def _drop_null(argument: Any, _: Any) -> Apply:

@@ -19,8 +19,11 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
+from registry.mapping.sizes import check_size, size_of
 
 __all__ = ["OPERATIONS"]
+
+_LARGEST_INDENT = 16
 
 # Python's own limit, 4,300 digits, is a setting of the process; samples must not depend on it.
 _LONGEST_NUMBER = 400
@@ -71,10 +74,13 @@ def _parse_literal(text: str) -> Any:
 
 def _dump(argument: Any, _: Any) -> Apply:
     chosen = options(argument, ascii=False, indent=None, literal=False)
+    if chosen["indent"] is not None and chosen["indent"] not in range(_LARGEST_INDENT + 1):
+        raise ValueError(f"`indent` is a number of spaces, at most {_LARGEST_INDENT}")
     if chosen["literal"] and (chosen["ascii"] or chosen["indent"] is not None):
         raise ValueError("`literal` excludes `ascii` and `indent`, which are for JSON")
 
     def apply(value: Any, row: Any) -> str:
+        check_size(size_of(value))
         try:
             data = encode_value(value)
             if chosen["literal"]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping.operations.base import (
     Apply,
@@ -14,6 +14,8 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
+from registry.mapping.regex import Pattern
+from registry.mapping.sizes import check_size
 
 __all__ = ["OPERATIONS"]
 
@@ -39,6 +41,9 @@ def _replace(argument: Any, _: Any) -> Apply:
     def apply(value: Any, row: Any) -> str:
         text = to_str(value)
         for old, new in pairs:
+            longer = len(new) - len(old)
+            if longer > 0 and (len(text) + 1) * len(new) > MAX_TEXT:  # else counting is in vain
+                check_size(len(text) + text.count(old) * longer)
             text = text.replace(old, new)
         return text
 
@@ -50,15 +55,13 @@ def _regex(argument: Any, _: Any) -> Apply:
     chosen = options(given, pattern=None, all=False, optional=False)
     pattern = _compile_pattern(chosen["pattern"])
     if chosen["all"]:
-        return lambda value, row: [_captured(match) for match in pattern.finditer(to_str(value))]
+        return lambda value, row: pattern.every(to_str(value))
 
     def apply(value: Any, row: Any) -> str | None:
-        match = pattern.search(to_str(value))
-        if match is not None:
-            return _captured(match)
-        if chosen["optional"]:
-            return None
-        raise MappingError(f"the pattern {pattern.pattern!r} matches nowhere", value=value)
+        found = pattern.first(to_str(value))
+        if found is None and not chosen["optional"]:
+            raise MappingError(f"the pattern {pattern.text!r} matches nowhere", value=value)
+        return found
 
     return apply
 
@@ -68,30 +71,13 @@ def _sub(argument: Any, _: Any) -> Apply:
     pattern, to = _compile_pattern(chosen["pattern"]), chosen["to"]
     if not isinstance(to, str):
         raise ValueError("`to` is a string")
-
-    def apply(value: Any, row: Any) -> str:
-        try:
-            return pattern.sub(to, to_str(value))
-        # `re` parses `to`, which may name an unknown group, only when the pattern is applied.
-        except (re.error, IndexError) as error:
-            raise MappingError(f"can't substitute {to!r}: {error}", value=value) from error
-
-    return apply
+    return lambda value, row: pattern.sub(to_str(value), to)
 
 
-def _compile_pattern(pattern: Any) -> re.Pattern[str]:
+def _compile_pattern(pattern: Any) -> Pattern:
     if not isinstance(pattern, str):
         raise ValueError("takes a pattern, a string")
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from error
-
-
-def _captured(match: re.Match[str]) -> str:
-    """Return the first group that matched, else the whole match."""
-    groups = [group for group in match.groups() if group is not None]
-    return groups[0] if groups else match.group()
+    return Pattern(pattern)
 
 
 OPERATIONS = (

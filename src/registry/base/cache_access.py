@@ -1,0 +1,84 @@
+"""Who may read and write the cache: its user, or on request a group; whatever the umask."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from itertools import takewhile
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from registry.errors import CacheError
+
+__all__ = ["create_file", "file_mode", "make_folder", "refuse_unsafe_cache", "set_file_mode"]
+
+_TRUE = {"1", "true", "yes", "on"}
+# A file that is created in a setgid folder gets the folder's group, not that of the process.
+_SHARED_FOLDER = stat.S_ISGID | stat.S_IRWXU | stat.S_IRWXG
+_SHARED = stat.S_ISGID | stat.S_IWGRP
+
+
+def refuse_unsafe_cache(folder: Path) -> None:
+    """Refuse a cache to which someone else may have written what this process would trust.
+
+    Raises:
+        CacheError: the folder belongs to another user, or every user can write to it.
+    """
+    if os.name != "posix":  # elsewhere neither modes nor owners say who can write
+        return
+    try:
+        found = folder.stat()
+    except OSError:
+        return  # reported by whatever reads or creates it
+    own = "or set REGISTRY_CACHE_DIR to a new folder of your own"
+    if found.st_mode & stat.S_IWOTH:
+        hint = f"if nobody else put files there, `chmod o-w {folder}`; {own}"
+        raise CacheError(f"the cache {folder} is writable by every user of this machine ({hint})")
+    # Root can write everywhere anyway; its cache may be shared by everyone who can read it.
+    if found.st_uid not in (os.getuid(), 0) and not _is_group_cache():
+        hint = f"if you trust its owner and group, set REGISTRY_CACHE_GROUP=1; {own}"
+        raise CacheError(f"the cache {folder} belongs to another user ({hint})")
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder of the cache, and the missing ones above it."""
+    missing = list(takewhile(lambda one: not one.exists(), (path, *path.parents)))
+    for folder in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            # Closed from the beginning; mkdir honours no setgid bit, and the umask.
+            folder.mkdir(mode=0o700)
+            if _is_shared(folder.parent):
+                folder.chmod(_SHARED_FOLDER)
+
+
+def create_file(path: Path) -> BinaryIO:
+    """Create a file of the cache and open it, unbuffered; never one that exists, or a link."""
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+    file = cast("BinaryIO", open(path, "xb", buffering=0, opener=opener))  # noqa: SIM115
+    set_file_mode(file, path)
+    return file
+
+
+def set_file_mode(file: BinaryIO, path: Path) -> None:
+    """Give an open file of the cache, wherever it comes from, the mode of its folder's files."""
+    mode = file_mode(path)
+    if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(file.fileno()).st_mode) != mode:
+        os.fchmod(file.fileno(), mode)
+
+
+def file_mode(path: Path) -> int:
+    """Return the mode of a file of the cache: the user's alone, or also the group's."""
+    return 0o660 if _is_shared(path.parent) else 0o600
+
+
+def _is_shared(folder: Path) -> bool:
+    """Return whether a folder's content is the group's: on request, or as the folder is."""
+    return _is_group_cache() or folder.stat().st_mode & _SHARED == _SHARED
+
+
+def _is_group_cache() -> bool:
+    return os.environ.get("REGISTRY_CACHE_GROUP", "").lower() in _TRUE

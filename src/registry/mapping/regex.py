@@ -1,0 +1,241 @@
+"""Regular expressions of manifests: Python's own, but no text can make them run without end.
+
+`re` backtracks, and while it does nothing else of its process runs, so nothing in it could end it.
+Where a pattern could take long with a text, a second process applies it, and is killed in time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from importlib import import_module
+from typing import IO, Any, NamedTuple, cast
+
+from registry.boundary.limits import MAX_TEXT
+from registry.errors import MappingError
+from registry.mapping import regex_worker
+from registry.mapping.regex_worker import APPLY, TooLargeError
+
+__all__ = ["MAX_PATTERN", "Pattern"]
+
+MAX_PATTERN = 2000
+"""Characters of a pattern."""
+SECONDS = 5.0
+"""Time that a pattern may take with one text."""
+
+_PARSER: Any = import_module("re._parser")  # `re` has no public way to look into a pattern
+_ENDLESS = int(_PARSER.MAXREPEAT)
+_FEW_STEPS = 50_000_000
+"""Steps of `re` that take a second at most."""
+_FEW_REPEATS = 4
+
+
+class Pattern:
+    """A compiled pattern."""
+
+    def __init__(self, text: str) -> None:
+        """Compile a pattern.
+
+        Raises:
+            ValueError: it is not a regular expression, or it is too long.
+        """
+        if len(text) > MAX_PATTERN:
+            raise ValueError(f"the pattern has more than {MAX_PATTERN:,} characters")
+        try:
+            self._compiled = re.compile(text)
+            tree = _PARSER.parse(text)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"not a regular expression: {error or 'nested too deeply'}") from error
+        self.text = text
+        self._direct = _longest_direct(tree)
+
+    def found(self, value: str) -> bool:
+        """Return whether a string has a match."""
+        return bool(self._apply("found", value))
+
+    def first(self, value: str) -> str | None:
+        """Return the first group of the first match, or all of it; None if there is no match."""
+        return cast("str | None", self._apply("first", value))
+
+    def every(self, value: str) -> list[str]:
+        """Return what `first` returns of each match."""
+        return cast("list[str]", self._apply("every", value))
+
+    def sub(self, value: str, to: str) -> str:
+        """Return a string with its matches replaced."""
+        return cast("str", self._apply("sub", value, to))
+
+    def _apply(self, name: str, value: str, to: str = "") -> Any:
+        try:
+            if len(value) <= self._direct:
+                return APPLY[name](self._compiled, value, to, MAX_TEXT)
+            return _PROCESS.apply(name, self.text, value, to)
+        except TooLargeError as error:
+            message = f"the pattern {self.text!r} gives more than {MAX_TEXT:,} characters"
+            raise MappingError(message, value=value) from error
+        except TimeoutError as error:
+            message = (
+                f"the pattern {self.text!r} takes more than {SECONDS:g} s (does it repeat what"
+                " is itself repeated? Let each character match in one way only)"
+            )
+            raise MappingError(message, value=value) from error
+        except (re.error, IndexError) as error:
+            raise MappingError(f"can't substitute {to!r}: {error}", value=value) from error
+
+
+def _longest_direct(tree: Any) -> int:
+    """Return the length of texts that a pattern needs few steps for; -1 if none has."""
+    cost = _cost(tree)
+    if cost.degree is None:
+        return -1
+    first = tree[0] if len(tree) else (None, None)
+    is_anchored = str(first[1]) in ("AT_BEGINNING", "AT_BEGINNING_STRING")
+    starts = 0 if is_anchored and not tree.state.flags & re.MULTILINE else 1
+    degree = cost.degree + cost.inside_degree + starts
+    factor = cost.factor * cost.inside_factor
+    return int((_FEW_STEPS / factor) ** (1 / max(degree, 1)))
+
+
+class _Cost(NamedTuple):
+    """How many ways there are to match a text of n characters: at most factor * n**degree."""
+
+    degree: int | None = 0
+    """None if there may be exponentially many."""
+    factor: int = 1
+    inside_degree: int = 0
+    """The same of what looks ahead or behind, which is done for each way but adds none."""
+    inside_factor: int = 1
+
+    def then(self, other: _Cost) -> _Cost:
+        """Return the cost of a sequence."""
+        if self.degree is None or other.degree is None:
+            return _SLOW
+        return _Cost(
+            self.degree + other.degree,
+            min(self.factor * other.factor, _FEW_STEPS),
+            max(self.inside_degree, other.inside_degree),
+            min(self.inside_factor * other.inside_factor, _FEW_STEPS),
+        )
+
+
+_SLOW = _Cost(None)
+
+
+def _cost(tree: Any) -> _Cost:
+    total = _Cost()
+    for operator, argument in tree:
+        total = total.then(_cost_of_step(str(operator), argument))
+    return total
+
+
+def _cost_of_step(operator: str, argument: Any) -> _Cost:
+    if operator in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        return _cost_of_repeat(int(argument[0]), int(argument[1]), _cost(argument[2]))
+    if operator == "BRANCH":
+        return _either(map(_cost, argument[1]))
+    if operator == "GROUPREF_EXISTS":
+        return _either([_Cost(), *(_cost(part) for part in argument[1:] if part is not None)])
+    if operator == "GROUPREF":
+        return _Cost(1)  # compares as many characters as the group has
+    parts = argument if isinstance(argument, tuple) else (argument,)
+    inner = [_cost(part) for part in parts if isinstance(part, _PARSER.SubPattern)]
+    if operator.startswith("ASSERT") and inner[0].degree is not None:
+        degree = inner[0].degree + inner[0].inside_degree
+        return _Cost(0, 1, degree, inner[0].factor * inner[0].inside_factor)
+    return inner[0] if inner else _Cost()
+
+
+def _cost_of_repeat(least: int, most: int, body: _Cost) -> _Cost:
+    if body.degree == 0 and body.factor == 1:  # each repetition has one way
+        degree, factor = (1, 1) if most == _ENDLESS else (0, max(most, 1))
+        return _Cost(degree, factor, body.inside_degree, body.inside_factor)
+    if body.degree is None or most > _FEW_REPEATS:
+        return _SLOW
+    total = _Cost(0, most + 1)
+    for _ in range(most):
+        total = total.then(body)
+    return total
+
+
+def _either(costs: Iterable[_Cost]) -> _Cost:
+    found = list(costs)
+    if any(one.degree is None for one in found):
+        return _SLOW
+    return _Cost(
+        max(one.degree or 0 for one in found),
+        sum(one.factor for one in found),
+        max(one.inside_degree for one in found),
+        max(one.inside_factor for one in found),
+    )
+
+
+class _Process:
+    """The process that applies patterns, started when it is needed first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: subprocess.Popen[bytes] | None = None
+        self._parent = 0
+
+    def apply(self, name: str, pattern: str, text: str, to: str) -> Any:
+        """Return the result of a function of `APPLY`.
+
+        Raises:
+            TimeoutError: it takes more than `SECONDS`.
+            TooLargeError, re.error: as in this process.
+        """
+        with self._lock:
+            process = self._started()
+            done = False
+            try:
+                regex_worker.write_frame(_pipe(process.stdin), (name, pattern, text, to, MAX_TEXT))
+                poll = select.poll()
+                poll.register(_pipe(process.stdout), select.POLLIN)
+                if not poll.poll(SECONDS * 1000):
+                    raise TimeoutError
+                kind, result = regex_worker.read_frame(_pipe(process.stdout))
+                done = True
+            finally:
+                if not done:  # also when the user interrupts it
+                    self.stop()
+        if kind == "too large":
+            raise TooLargeError
+        if kind == "invalid":
+            raise re.error(result)
+        return result
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        # A forked process must not talk to the process of its parent.
+        if self._running is None or self._parent != os.getpid():
+            self._parent = os.getpid()
+            self._running = subprocess.Popen(  # noqa: S603 (a program of this package)
+                [sys.executable, "-I", "-S", regex_worker.__file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={},
+            )
+        return self._running
+
+    def stop(self) -> None:
+        """Kill the process."""
+        process, self._running = self._running, None
+        if process is not None and self._parent == os.getpid():
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                pipe.close() if pipe else None
+
+
+def _pipe(file: IO[bytes] | None) -> IO[bytes]:
+    assert file is not None  # noqa: S101 (both are pipes)
+    return file
+
+
+_PROCESS = _Process()
+atexit.register(_PROCESS.stop)

@@ -1,0 +1,43 @@
+"""Limit the strings that expressions make: few words of a manifest could fill any memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from registry.boundary.limits import MAX_TEXT
+from registry.errors import MappingError
+
+__all__ = ["check_size", "join", "size_of"]
+
+
+def join(separator: str, parts: Iterable[str]) -> str:
+    """Return `separator.join(parts)`; a MappingError if it is too long."""
+    found = list(parts)
+    size = sum(map(len, found)) + len(separator) * len(found)
+    if size > MAX_TEXT:
+        check_size(size)
+    return separator.join(found)
+
+
+def check_size(size: int) -> None:
+    """Raise a MappingError for a string that would be too long."""
+    if size > MAX_TEXT:
+        raise MappingError(
+            f"gives a string of more than {MAX_TEXT:,} characters (shorten the values, or leave"
+            " out what repeats them)"
+        )
+
+
+def size_of(value: Any) -> int:
+    """Return about how many bytes a value takes when it is written; never less than a fifth."""
+    if type(value) is str:
+        return len(value)
+    if type(value) is dict:
+        return sum(len(str(key)) + size_of(item) for key, item in value.items()) + 8
+    if type(value) in (list, tuple):
+        return sum(map(size_of, value)) + 8
+    if isinstance(value, bytes):
+        return len(value)
+    fields = getattr(value, "__dict__", None)  # a message, or a part of one
+    return size_of(fields) if fields else 8

@@ -1,0 +1,99 @@
+"""Who may read and write the cache, whatever the umask."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from registry.base.cache_access import (
+    create_file,
+    make_folder,
+    refuse_unsafe_cache,
+    set_file_mode,
+)
+from registry.errors import CacheError
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    old = os.umask(request.param)
+    yield
+    os.umask(old)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("umask")
+def test_folders_and_files_are_private(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b")
+    create_file(tmp_path / "a" / "b" / "file").close()
+    assert [mode(tmp_path / name) for name in ("a", "a/b", "a/b/file")] == [0o700, 0o700, 0o600]
+
+
+@pytest.mark.usefixtures("umask")
+@pytest.mark.parametrize("by", ["variable", "parent"])
+def test_a_group_shares_them_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    if by == "variable":
+        monkeypatch.setenv("REGISTRY_CACHE_GROUP", "1")
+    else:
+        tmp_path.chmod(0o2770)
+    make_folder(tmp_path / "a" / "b")
+    create_file(tmp_path / "a" / "b" / "file").close()
+    assert [mode(tmp_path / name) for name in ("a", "a/b", "a/b/file")] == [0o2770, 0o2770, 0o660]
+
+
+def test_a_folder_that_exists_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir(mode=0o755)
+    make_folder(tmp_path / "a")
+    assert mode(tmp_path / "a") == 0o755
+
+
+def test_a_file_of_a_library_gets_the_mode(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch(mode=0o666)
+    with path.open("rb") as file:
+        set_file_mode(file, path)
+    assert mode(path) == 0o600
+
+
+@pytest.mark.parametrize("planted", ["file", "link", "dangling link"])
+def test_nothing_that_exists_is_opened(tmp_path: Path, planted: str) -> None:
+    path, target = tmp_path / "path", tmp_path / "target"
+    if planted != "dangling link":
+        target.write_text("kept", encoding="utf-8")
+    if planted == "file":
+        target.rename(path)
+    else:
+        path.symlink_to(target)
+    with pytest.raises(FileExistsError):
+        create_file(path)
+    assert path.exists() == (planted != "dangling link")
+
+
+def test_a_cache_that_everyone_can_write_is_refused(tmp_path: Path) -> None:
+    refuse_unsafe_cache(tmp_path / "missing")
+    refuse_unsafe_cache(tmp_path)
+    tmp_path.chmod(0o777)
+    with pytest.raises(CacheError, match=f"writable by every user .*chmod o-w {tmp_path}"):
+        refuse_unsafe_cache(tmp_path)
+
+
+def test_a_cache_of_another_user_is_refused_unless_its_group_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 4711)
+    if tmp_path.stat().st_uid == 0:
+        refuse_unsafe_cache(tmp_path)  # root's is trusted
+        os.chown(tmp_path, 4712, -1)
+    with pytest.raises(CacheError, match=r"belongs to another user .*set REGISTRY_CACHE_GROUP=1"):
+        refuse_unsafe_cache(tmp_path)
+    monkeypatch.setenv("REGISTRY_CACHE_GROUP", "1")
+    refuse_unsafe_cache(tmp_path)

@@ -1,0 +1,58 @@
+"""The process that applies patterns: requests and answers, without anything but Python."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from registry.mapping import regex_worker
+from registry.mapping.regex_worker import APPLY, TooLargeError, read_frame, write_frame
+
+
+def answers(*requests: tuple[str, str, str, str, int]) -> list[Any]:
+    pipe = io.BytesIO()
+    for request in requests:
+        write_frame(pipe, request)
+    command = [sys.executable, "-I", "-S", regex_worker.__file__]
+    done = subprocess.run(command, input=pipe.getvalue(), capture_output=True, check=True)
+    out = io.BytesIO(done.stdout)
+    return [read_frame(out) for _ in requests] + [read_frame(out)]
+
+
+def test_requests_are_answered_in_order() -> None:
+    assert answers(
+        ("found", "b", "abc", "", 99),
+        ("first", "(b)|c", "ac", "", 99),
+        ("first", "x", "ac", "", 99),
+        ("every", "(a)|c", "a\ud800c", "", 99),
+        ("sub", "a", "aé", r"<\g<0>>", 99),
+        ("sub", "a", "a", r"\3", 99),
+        ("every", "a", "a" * 99, "", 9),
+    ) == [
+        ("result", True),
+        ("result", "c"),
+        ("result", None),
+        ("result", ["a", "c"]),
+        ("result", "<a>é"),
+        ("invalid", "invalid group reference 3 at position 1"),
+        ("too large", 9),
+        None,
+    ]
+
+
+@pytest.mark.parametrize("to", ["", "x", r"[\1]", r"\g<0>\\", "\\n"])
+@pytest.mark.parametrize("pattern", ["(a)", "(a*)", "", "(b)|a", "$"])
+def test_a_replacement_is_that_of_re_however_it_is_counted(pattern: str, to: str) -> None:
+    compiled, text = re.compile(pattern), "aab a"
+    if r"\1" in to and not compiled.groups:
+        return
+    expected = compiled.sub(to, text)
+    assert APPLY["sub"](compiled, text, to, 10**6) == expected
+    assert APPLY["sub"](compiled, text, to, len(text) + len(to) * 9 + 9) == expected
+    with pytest.raises(TooLargeError):
+        APPLY["sub"](compiled, text, "x" * 30, 20)

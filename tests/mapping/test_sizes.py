@@ -1,0 +1,57 @@
+"""Strings that expressions make have a limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.boundary.limits import MAX_TEXT
+from registry.errors import MappingError
+from registry.manifest.expressions import parse_expression
+from registry.mapping import sizes
+from registry.mapping.evaluate import compile_expression
+from registry.mapping.row import Row
+from registry.samples.messages import ChatMessageUser
+
+LONG = "x" * (1 << 20)
+STEPS: dict[str, Any] = {
+    "template": {"template": "{q}" * 300},
+    "join": {"from": {"const": ["a"] * 300}, "do": [{"join": LONG}]},
+    "lettered": {"from": {"const": [LONG] * 20}, "do": [{"lettered": {"format": "{item}" * 20}}]},
+    "hash": {"hash": ["q"] * 300},
+    "replace": {"from": "q", "do": [{"replace": {"x": "y" * 300}}]},
+    "replace again": {"from": "q", "do": [{"replace": {"x": "xx"}}] * 10},
+    "sub": {"from": "q", "do": [{"sub": {"pattern": "x", "to": "y" * 300}}]},
+    "dump": {"from": ["q"] * 300, "do": ["dump"]},
+}
+
+
+@pytest.mark.parametrize("raw", STEPS.values(), ids=STEPS)
+def test_expressions_make_no_string_that_fills_the_memory(raw: Any) -> None:
+    with pytest.raises(MappingError, match="more than 268,435,456 characters"):
+        compile_expression(parse_expression(raw))(Row({"q": LONG}, 1))
+
+
+def test_join_is_that_of_str() -> None:
+    assert sizes.join(", ", iter(["a", "b"])) == "a, b"
+    assert sizes.join(", ", []) == ""
+    sizes.check_size(MAX_TEXT)
+    with pytest.raises(MappingError):
+        sizes.check_size(MAX_TEXT + 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "least"),
+    [
+        ("abc", 3),
+        (["abc"] * 4, 12),
+        ({"key": {"inner": "abc"}}, 11),
+        (b"abc", 3),
+        ([ChatMessageUser(content="abcdef")], 6),
+        (None, 1),
+        (True, 1),
+    ],
+)
+def test_sizes_count_all_strings_in_a_value(value: Any, least: int) -> None:
+    assert least <= sizes.size_of(value) < least + 200

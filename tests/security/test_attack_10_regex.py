@@ -1,0 +1,80 @@
+"""Attack 10: a pattern that backtracks without end on data of the same pull request."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.git_repository import GitRepository
+from tests.security.installed import Machine
+from tests.security.measured import run_measured
+
+SOURCE = "    source: {type: json, path: d.jsonl}\n"
+EVIL = "^(a+)+$"
+MAPPINGS = {
+    "where": ("    where: {value: q, regex: '^(a+)+$'}\n    fields: {input: q}\n", "field where"),
+    "regex": (
+        "    fields: {input: {from: q, do: [{regex: '^(a+)+$'}]}}\n",
+        "field input, operation regex(",
+    ),
+    "sub": (
+        "    fields: {input: {from: q, do: [{sub: {pattern: '^(a+)+$', to: b}}]}}\n",
+        "field input, operation sub(",
+    ),
+    "if": (
+        "    fields:\n      input: {if: {value: q, regex: '^(a+)+$'}, then: q, else: q}\n",
+        "field input",
+    ),
+}
+
+
+def files(mapping: str) -> dict[str, str]:
+    records = [{"q": "a"}, {"q": "a" * 60 + "b"}]
+    return {
+        "datasets.yaml": "version: 1\ninclude: [m/*.yaml]\nvalidate: {ignore: [description]}\n",
+        "m/d.yaml": f"datasets:\n  d:\n{SOURCE}{mapping}",
+        "d.jsonl": "".join(json.dumps(record) + "\n" for record in records),
+    }
+
+
+@pytest.mark.parametrize(("mapping", "place"), MAPPINGS.values(), ids=MAPPINGS)
+def test_a_pattern_without_end_is_an_error_with_its_place(
+    tmp_path: Path, mapping: str, place: str
+) -> None:
+    repository = GitRepository.make(tmp_path / "repository", files(mapping))
+    start = time.monotonic()
+    outcome = Machine(tmp_path).run(repository.folder, "sync", "d")
+    assert time.monotonic() - start < 40
+    assert outcome.code == 1
+    assert f"d: record 2, {place}" in outcome.err
+    assert f"the pattern '{EVIL}' takes more than 5 s (does it repeat what" in outcome.err
+
+
+def test_the_diff_of_a_change_ends(tmp_path: Path) -> None:
+    base = files("    fields: {input: q}\n")
+    repository = GitRepository.make(tmp_path / "repository", base)
+    repository.write(files(MAPPINGS["where"][0]))
+    start = time.monotonic()
+    outcome = Machine(tmp_path).run(repository.folder, "diff", "main", "--build", "--offline")
+    assert time.monotonic() - start < 40
+    assert f"the pattern '{EVIL}' takes more than 5 s" in outcome.out
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["((a{1000}){1000}){1000}", "(" * 2000, "a{99999999999}", "(?:" * 500 + ")" * 500, "x" * 10**6],
+    ids=["repeats", "parentheses", "number", "groups", "length"],
+)
+def test_a_pattern_that_is_hard_to_compile_does_not_stop_validate(
+    tmp_path: Path, pattern: str
+) -> None:
+    mapping = f"    where: {{value: q, regex: '{pattern[:900_000]}'}}\n    fields: {{input: q}}\n"
+    repository = GitRepository.make(tmp_path / "repository", files(mapping))
+    result = run_measured(repository.folder, "validate", cache=tmp_path / "cache")
+    assert "Traceback" not in result.text
+    assert result.seconds < 10
+    assert result.bytes < 500_000_000
+    assert result.code == (0 if pattern.startswith("((a") else 1)

@@ -1,0 +1,149 @@
+"""Attack 13: another user of the machine reads or writes the files of the cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Https
+
+CODE = """
+import os, sys
+os.umask(int(sys.argv[1], 8))
+from registry.cli import main
+sys.exit(max(main(line.split()) for line in sys.argv[2:]))
+"""
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+NOBODY = "65534"
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return a folder that every user can reach."""
+    made = Path(tempfile.mkdtemp(prefix="registry-tests-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def catalog(folder: Path, https: Https) -> Path:
+    """Return a catalog of a local and a remote file, which fills all parts of the cache."""
+    url = https.put("/remote.csv", b"input,target\nOne?,1\nTwo?,2\n", etag="1")
+    root = folder / "catalog"
+    (root / "m").mkdir(parents=True)
+    (root / "datasets.yaml").write_text(INDEX, encoding="utf-8")
+    (root / "local.csv").write_text("input,target\nOne?,1\nTwo?,2\n", encoding="utf-8")
+    (root / "m" / "a.yaml").write_text(
+        "datasets:\n"
+        "  local: {source: {type: csv, path: local.csv}}\n"
+        f"  remote: {{source: {{type: csv, path: '{url}'}}}}\n"
+        "  shuffled: {extends: remote, shuffle: true, seed: 1}\n",
+        encoding="utf-8",
+    )
+    return root
+
+
+def run(
+    catalog: Path, umask: int, *commands: str, prefix: Sequence[str] = (), **variables: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*prefix, sys.executable, "-I", "-c", CODE, f"{umask:o}", *commands],
+        cwd=catalog,
+        env={**os.environ, "REGISTRY_CACHE_DIR": str(catalog.parent / "cache"), **variables},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def modes(cache: Path) -> dict[str, set[int]]:
+    """Return the modes of the folders and of the files of a cache, with those of its parts."""
+    found: dict[str, set[int]] = {"folder": {stat.S_IMODE(cache.stat().st_mode)}, "file": set()}
+    for path in cache.rglob("*"):
+        kind = "folder" if path.is_dir() else "file"
+        found[kind].add(stat.S_IMODE(path.stat().st_mode))
+    return found
+
+
+def fill(catalog: Path, umask: int, **variables: str) -> Path:
+    """Write each kind of file to the cache."""
+    done = run(catalog, umask, "validate", "sync", "lock", "sync --refresh", "list", **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    cache = catalog.parent / "cache"
+    parts = {path.name for path in (cache / "v1").iterdir()}
+    assert {"blobs", "index", "locks", "samples", "sources", "tmp", "views"} <= parts
+    return cache
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077], ids=oct)
+def test_the_cache_is_private_whatever_the_umask(catalog: Path, umask: int) -> None:
+    assert modes(fill(catalog, umask)) == {"folder": {0o700}, "file": {0o600}}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077], ids=oct)
+def test_a_group_shares_the_cache_on_request(catalog: Path, umask: int) -> None:
+    cache = fill(catalog, umask, REGISTRY_CACHE_GROUP="1")
+    assert modes(cache) == {"folder": {0o2770}, "file": {0o660}}
+
+
+def test_a_cache_that_everyone_can_write_is_refused(catalog: Path) -> None:
+    cache = catalog.parent / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    for verb in ("sync", "validate", "preview local", "cache list"):
+        done = run(catalog, 0o022, verb)
+        assert done.returncode == 1, (verb, done.stdout, done.stderr)
+        assert "is writable by every user of this machine" in done.stderr
+        assert "chmod o-w" in done.stderr
+    assert list(cache.iterdir()) == []
+
+
+def other_user(group: str = NOBODY) -> list[str]:
+    """Return the command prefix that runs a program as another user."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root can run a program as another user, with setpriv")
+    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups"]
+    check = [*prefix, sys.executable, "-I", "-c", "import registry, pyarrow"]
+    if subprocess.run(check, capture_output=True, check=False).returncode:
+        pytest.skip("another user can't read this Python")
+    return prefix
+
+
+def test_another_user_reads_nothing(catalog: Path) -> None:
+    prefix = other_user()
+    cache = fill(catalog, 0o000)
+    found = subprocess.run(
+        [*prefix, "find", str(cache), "-type", "f"], capture_output=True, check=False
+    )
+    assert found.stdout == b""
+    assert b"Permission denied" in found.stderr
+
+
+def test_a_cache_that_another_user_prepared_is_refused(catalog: Path) -> None:
+    other_user()
+    cache = fill(catalog, 0o022)
+    os.chown(cache, int(NOBODY), -1)
+    # Root runs this test, and root may not trust it either.
+    done = run(catalog, 0o022, "preview local --offline")
+    assert done.returncode == 1
+    assert "belongs to another user (if you trust its owner and group" in done.stderr
+    trusting = run(catalog, 0o022, "preview local --offline", REGISTRY_CACHE_GROUP="1")
+    assert trusting.returncode == 0, trusting.stderr
+
+
+def test_a_member_of_the_group_uses_the_cache(catalog: Path) -> None:
+    prefix = other_user(group=str(os.getgid()))
+    fill(catalog, 0o022, REGISTRY_CACHE_GROUP="1")
+    done = run(catalog, 0o077, "preview remote --offline", prefix=prefix, REGISTRY_CACHE_GROUP="1")
+    assert done.returncode == 0, done.stderr
+    assert "One?" in done.stdout

@@ -1,0 +1,71 @@
+"""An edit of equal size in the cache is found by `sync` and `lock --check`, which compare digests.
+
+A warm open reads only what is asked for; checksums of what it reads are a task of the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MANIFEST = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
+
+
+def registry(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-m", "registry", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a locked catalog, whose samples are cached."""
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
+    (folder / "m.yaml").write_text(MANIFEST)
+    (folder / "qa.csv").write_text("q,a\nIs it good?,good\n")
+    assert registry(folder, "lock").returncode == 0
+    assert registry(folder, "sync", "--locked").returncode == 0
+    return folder
+
+
+def edit_samples(cache_dir: Path, *, with_meta: bool) -> None:
+    """Edit the cached samples as another user could: same size, same time."""
+    (path,) = cache_dir.glob("v*/samples/*/samples.arrow")
+    state, old = path.stat(), path.read_bytes()
+    new = old.replace(b"good", b"evil")
+    assert new != old
+    path.write_bytes(new)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    if with_meta:
+        meta_path = path.with_name("meta.json")
+        meta = json.loads(meta_path.read_text())
+        meta["files"]["samples.arrow"]["sha256"] = hashlib.sha256(new).hexdigest()
+        meta_path.write_text(json.dumps(meta))
+
+
+@pytest.mark.parametrize("command", [("sync", "--locked"), ("lock", "--check")])
+def test_an_edit_of_the_samples_alone_is_repaired(
+    folder: Path, cache_dir: Path, command: tuple[str, ...]
+) -> None:
+    edit_samples(cache_dir, with_meta=False)
+    assert registry(folder, *command).returncode == 0
+    assert "evil" not in registry(folder, "preview", "qa").stdout
+
+
+def test_an_edit_of_the_samples_and_their_digest_differs_from_the_pin(
+    folder: Path, cache_dir: Path
+) -> None:
+    edit_samples(cache_dir, with_meta=True)
+    checked = registry(folder, "lock", "--check")
+    assert checked.returncode == 1
+    assert "qa: ordered is 'sha256:" in checked.stdout
+    done = registry(folder, "sync", "--locked")
+    assert done.returncode == 1
+    assert "its samples differ" in done.stderr
