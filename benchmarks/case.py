@@ -30,8 +30,8 @@ CacheUse = Literal["fresh", "kept"]
 """A new empty cache for each measurement, or the one that the case keeps."""
 
 
-Need = tuple[int, Literal["csv", "jsonl", "parquet", "manifests"]]
-"""Rows in a file of a format, or manifests in a catalog: made before a case runs."""
+Need = tuple[int, Literal["csv", "jsonl", "parquet", "manifests", "change"]]
+"""Rows in a file of a format, manifests in a catalog, or changed datasets: made before a case."""
 
 
 @dataclass(frozen=True)

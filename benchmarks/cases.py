@@ -249,6 +249,20 @@ def _catalog(place: Place) -> tuple[Case, ...]:
             needs=((sizes.manifests, "manifests"),),
             before=(Call("benchmarks.ours:validated", {"root": many}),),
         ),
+        Case(
+            name="diff-build",
+            what=f"`registry diff --build` of {sizes.changed:,} changed datasets, empty cache",
+            unit="s",
+            runs={
+                OURS: Call(
+                    "benchmarks.ours:compared",
+                    {"root": str(place.change(sizes.changed)), "count": sizes.changed},
+                    cache="fresh",
+                )
+            },
+            goals=(AtMost(30),),
+            needs=((sizes.changed, "change"),),
+        ),
     )
 
 

@@ -12,7 +12,7 @@ import yaml
 from benchmarks.data import LETTERS
 from benchmarks.place import Place
 
-__all__ = ["KNOWN", "REMOTE", "SEED", "TINY", "write_catalog", "write_manifests"]
+__all__ = ["KNOWN", "REMOTE", "SEED", "TINY", "write_catalog", "write_change", "write_manifests"]
 
 KNOWN = "known"
 """The one dataset of a catalog of many manifests whose data is there."""
@@ -98,6 +98,27 @@ def write_manifests(place: Place, count: int) -> None:
     for name, text in _manifests(count - 1):
         (root / "registry" / f"{name}.yaml").write_text(text, encoding="utf-8")
     _write(root / "datasets.yaml", {"version": 1, "include": ["registry/*.yaml"]})
+
+
+def write_change(place: Place, count: int) -> None:
+    """Write two catalogs of `count` datasets of a hundred rows each, all of which differ."""
+    root = place.change(count)
+    for side, operation in (("base", "lower"), ("head", "upper")):
+        for number in range(count):
+            name = f"d{number:05d}"
+            rows = "".join(
+                f"{row},What is {row} plus {number}?,x{row + number}\n" for row in range(100)
+            )
+            data = root / side / "data" / f"{name}.csv"
+            data.parent.mkdir(parents=True, exist_ok=True)
+            data.write_text(f"id,question,answer\n{rows}", encoding="utf-8")
+            target = {"from": "answer", "do": [operation]}
+            dataset = {
+                "source": {"type": "csv", "path": f"data/{name}.csv"},
+                "fields": {"input": "question", "target": target, "id": "id"},
+            }
+            _write(root / side / "registry" / f"{name}.yaml", {"datasets": {name: dataset}})
+        _write(root / side / "datasets.yaml", {"version": 1, "include": ["registry/*.yaml"]})
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import resource
 import shutil
@@ -16,6 +17,7 @@ from registry import Dataset, get_dataset, list_datasets
 __all__ = [
     "access",
     "build",
+    "compared",
     "index",
     "iterate",
     "memory",
@@ -92,6 +94,18 @@ def validated(*, root: str) -> int:
     return subprocess.run(
         [sys.executable, "-m", "registry", "validate", "--root", root], check=True, stdout=2
     ).returncode
+
+
+def compared(*, root: str, count: int) -> float:
+    """Return the seconds of `diff --build` of two catalogs, in an empty cache."""
+    sides = [str(Path(root, side)) for side in ("base", "head")]
+    command = [sys.executable, "-m", "registry", "diff", *sides, "--build", "--format", "json"]
+    done: list[subprocess.CompletedProcess[bytes]] = []
+    taken = seconds(lambda: done.append(subprocess.run(command, capture_output=True, check=False)))
+    changes = json.loads(done[0].stdout)["changes"]
+    if [change["samples"]["changed"] for change in changes] != [100] * count:
+        raise ValueError(f"{root}: not every dataset was compared")
+    return taken
 
 
 def _whole(dataset: Dataset, rows: int) -> Dataset:

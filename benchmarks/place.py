@@ -26,6 +26,8 @@ class Sizes:
     """Manifests of the large catalog."""
     few_manifests: int
     """Manifests of the small one."""
+    changed: int
+    """Datasets that a diff compares, all of them changed."""
 
 
 FULL = Sizes(
@@ -36,8 +38,11 @@ FULL = Sizes(
     most=4_000_000,
     manifests=10_000,
     few_manifests=10,
+    changed=1_000,
 )
-QUICK = Sizes(tiny=10, few=50, rows=300, many=1_500, most=6_000, manifests=30, few_manifests=3)
+QUICK = Sizes(
+    tiny=10, few=50, rows=300, many=1_500, most=6_000, manifests=30, few_manifests=3, changed=5
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,10 @@ class Place:
     def manifests(self, count: int) -> Path:
         """Return the catalog with so many manifests."""
         return self.folder / f"manifests-{count}"
+
+    def change(self, count: int) -> Path:
+        """Return the folder of two catalogs, between which so many datasets change."""
+        return self.folder / f"change-{count}"
 
     @property
     def caches(self) -> Path:

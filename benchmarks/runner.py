@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.case import Call, Case, Need, Program, Run
-from benchmarks.catalogs import write_catalog, write_manifests
+from benchmarks.catalogs import write_catalog, write_change, write_manifests
 from benchmarks.place import Place
 
 __all__ = ["UNITS", "MeasurementError", "measure", "prepare"]
@@ -41,6 +41,8 @@ def prepare(place: Place, cases: Iterable[Case]) -> None:
     for count, kind in sorted(tiny.union(*(case.needs for case in cases))):
         if kind == "manifests":
             write_manifests(place, count)
+        elif kind == "change":
+            write_change(place, count)
         else:
             _make(place, count, kind)
 

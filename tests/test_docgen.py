@@ -1,4 +1,4 @@
-"""The pages of operations and rules match their tables."""
+"""The pages of operations, rules and the network match their tables."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from registry.docgen import operations_page, rules_page
+from registry.docgen import network_page, operations_page, rules_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.mark.parametrize(
-    ("name", "page"), [("operations.md", operations_page), ("rules.md", rules_page)]
+    ("name", "page"),
+    [("operations.md", operations_page), ("rules.md", rules_page), ("network.md", network_page)],
 )
 def test_generated_page_is_up_to_date_with_make_docs(name: str, page: Callable[[], str]) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == page()

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from registry.settings import INDEX_NAME, Settings, builtin_root, find_root, lock_file_of
+from registry.settings import (
+    INDEX_NAME,
+    Settings,
+    builtin_root,
+    find_root,
+    lock_file_of,
+    lock_limit,
+)
 
 BASE = {"REGISTRY_CACHE_DIR": "/cache"}
 
@@ -100,3 +107,8 @@ def test_switch_as_argument_takes_precedence(field: str, variable: str) -> None:
 def test_lockfile_is_next_to_its_index() -> None:
     assert lock_file_of(Path("/x/datasets.yaml")) == Path("/x/datasets.lock")
     assert settings(root="/x/other.yml").lock_file == Path("/x/other.lock")
+
+
+@pytest.mark.parametrize(("value", "mib"), [("", 8), ("20", 20), ("many", 8), ("-1", 8)])
+def test_size_of_a_lockfile_is_limited(value: str, mib: int) -> None:
+    assert lock_limit({"REGISTRY_MAX_LOCK_MIB": value}) == mib << 20

@@ -19,12 +19,15 @@ __all__ = [
     "lock_file_of",
     "lock_limit",
     "most_manifests",
+    "validate_seconds",
 ]
 
 INDEX_NAME = "datasets.yaml"
 # Some 13,000 pins, read in a second or two. Of a hostile file, more would take minutes.
 _LOCK_MIB = 8
 _MOST_MANIFESTS = 20_000
+# Twice of what a catalog of 10,000 manifests takes that are all new.
+_VALIDATE_SECONDS = 10
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -117,6 +120,12 @@ def lock_limit(environ: Mapping[str, str] = os.environ) -> int:
     """Return the number of bytes that a lockfile may have, from REGISTRY_MAX_LOCK_MIB."""
     given = environ.get("REGISTRY_MAX_LOCK_MIB", "")
     return (int(given) if given.isdecimal() else _LOCK_MIB) << 20
+
+
+def validate_seconds(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how much processor time `validate` takes, from REGISTRY_VALIDATE_SECONDS."""
+    given = environ.get("REGISTRY_VALIDATE_SECONDS", "")
+    return int(given) if given.isdecimal() else _VALIDATE_SECONDS
 
 
 def builtin_root() -> Path:

@@ -11,6 +11,7 @@ import pytest
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import ReachError, SourceError
 from registry.sources.filesystem import filesystem, source_errors
+from tests.conftest import Https
 from tests.servers.recorder import Recorder
 
 CLOSED = Boundary()
@@ -102,6 +103,21 @@ def test_options_for_listed_hosts_go_to_no_other(site: Recorder) -> None:
     options = {"client_kwargs": {"trust_env": True}}
     with pytest.raises(ReachError, match=r"'client_kwargs\.trust_env' is only for listed hosts"):
         read(site.url("/a"), options, Boundary(hosts=frozenset({"127.0.0.1"})))
+
+
+def test_a_redirect_from_https_to_plain_http_is_refused(site: Recorder, https: Https) -> None:
+    url = https.redirect("/a", site.url("/b", "localhost"))
+    listed = Boundary(hosts=frozenset({"localhost"}))
+    for boundary in (CLOSED, listed):
+        with pytest.raises(ReachError, match="from HTTPS to plain HTTP"):
+            read(url, boundary=boundary)
+    assert site.received == []
+    assert read(url, boundary=UNBOUNDED) == b"q,a\n1,2\n"  # the user's own word
+
+
+def test_a_redirect_within_https_is_followed(https: Https) -> None:
+    url = https.redirect("/a", https.put("/b", b"q,a\n"))
+    assert read(url) == b"q,a\n"
 
 
 def test_a_loop_of_redirects_ends(site: Recorder) -> None:

@@ -406,7 +406,7 @@ def test_possible_secrets_are_not_cached(
 
 
 WORDS = st.sampled_from(
-    ["fs_options", "env", "path", "homepage", "s3://", "https://", "@", "?", "x", "é"]
+    ["fs_options", "env", "path", "homepage", "s3://", "https://", "@", "?", "#", "x", "é"]
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.lists(WORDS, max_size=4).map("".join),

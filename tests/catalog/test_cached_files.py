@@ -134,6 +134,7 @@ def test_record_without_content_contains_no_data_of_the_file(file: Path) -> None
 SECRETS: list[tuple[Any, bool]] = [
     ("https://host/x?sig=1", True),
     ("https://me:word@host/x", True),
+    ("https://host/x#token", True),
     ("https://host/x", False),
     ({"fs_options": {"key": "literal"}}, True),
     ({"fs_options": {"key": {"env": "NAME"}}}, False),

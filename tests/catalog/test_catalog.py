@@ -33,6 +33,8 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
     def make(index: str = "include: [m/*.yaml]\n", **manifests: str) -> Path:
         (tmp_path / "datasets.yaml").write_text(f"version: 1\n{index}", encoding="utf-8")
         (tmp_path / "m").mkdir(exist_ok=True)
+        for data in ("x", "x.csv"):
+            (tmp_path / data).write_text("", encoding="utf-8")
         for name, text in manifests.items():
             (tmp_path / "m" / f"{name}.yaml").write_text(text, encoding="utf-8")
         monkeypatch.chdir(tmp_path)

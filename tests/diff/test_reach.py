@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -117,11 +118,52 @@ def test_mapper_is_named_with_its_function() -> None:
     assert found == {Reach("mapper", "ours.mapping:to_sample")}
 
 
-@pytest.mark.parametrize("path", ["/proc/self/environ", "~/.netrc", "../x", "file:///etc/passwd"])
-def test_constant_path_that_a_field_reads_is_a_local_path(path: str) -> None:
-    reading = {"input": {"from": {"const": path}, "do": ["data_uri"]}}
-    assert reach_of(spec({}, fields=reading), relative) == {Reach("local path", path)}
-    assert reach_of(spec({}, fields={"input": {"const": path}}), relative) == set()
+SECRETS = ["/proc/self/environ", "~/.netrc", "../x", "file:///etc/passwd"]
+READERS: dict[str, Any] = {
+    "an operation": {"input": {"from": {"const": "PATH"}, "do": ["data_uri"]}},
+    "files of the sandbox": {"files": {"a.txt": {"const": "PATH"}}},
+    "files of the sandbox by a dict": {
+        "files": {"from": "x", "do": [{"dict": {"key": "item", "value": {"template": "PATH"}}}]}
+    },
+    "the sandbox": {"sandbox": ["docker", {"const": "PATH"}]},
+    "media": {"input": {"messages": [{"user": [{"image": {"const": "PATH"}}]}]}},
+}
+
+
+def with_path(value: Any, path: str) -> Any:
+    return json.loads(json.dumps(value).replace("PATH", path))
+
+
+@pytest.mark.parametrize("path", SECRETS)
+@pytest.mark.parametrize("case", READERS)
+def test_constant_that_names_a_file_is_a_local_path(case: str, path: str) -> None:
+    found = reach_of(spec({}, fields=with_path(READERS[case], path)), relative)
+    assert found == {Reach("local path", path)}
+
+
+@pytest.mark.parametrize("case", READERS)
+def test_constant_url_is_a_host(case: str) -> None:
+    url = "https://files.example/{item}"
+    found = reach_of(spec({}, fields=with_path(READERS[case], url)), relative)
+    assert found == {Reach("scheme", "https"), Reach("host", "files.example")}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"input": {"const": "/no_think"}},
+        {"input": {"template": "See https://h.example for {x}."}},
+        {
+            "files": {
+                "from": "x",
+                "do": [{"dict": {"key": {"template": "/in/{item}"}, "value": "item"}}],
+            }
+        },
+        {"files": {"/in/a.txt": "column"}},
+    ],
+)
+def test_other_constants_reach_nothing(fields: dict[str, Any]) -> None:
+    assert reach_of(spec({}, fields=fields), relative) == set()
 
 
 def test_index_reaches_packages_paths_and_permissions() -> None:

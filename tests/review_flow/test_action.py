@@ -343,3 +343,38 @@ def test_quoted_text_in_a_message_is_not_a_workflow_command(job: Job, place: str
     found = [line for step in done.logs.values() for line in commands(step)]
     assert found
     assert [line for line in found if line.startswith("::warning::")] == []
+
+
+# --- the rules of the base ---
+
+IGNORING = {"datasets.yaml": CATALOG["datasets.yaml"] + "validate: {ignore: [missing-license]}\n"}
+UNLICENSED = {"registry/qa.yaml": QA.replace("    license: mit\n", "")}
+
+
+def test_a_change_is_judged_by_the_rules_of_the_base(job: Job) -> None:
+    job.repository.write({**IGNORING, **UNLICENSED})
+    job.repository.commit()
+    done = job.run(only="validate", args="--strict")
+    assert done.codes == {"validate": 1}
+    assert "title=missing-license" in done.logs["validate"]
+
+
+def test_rules_of_the_base_permit_what_they_say(job: Job) -> None:
+    job.upstream.write(IGNORING)
+    job.upstream.commit()
+    job.repository.git("fetch", "--quiet")
+    job.repository.git("merge", "--quiet", "origin/main")
+    job.repository.write(UNLICENSED)
+    job.repository.commit()
+    done = job.run(only="validate", args="--strict")
+    assert done.codes == {"validate": 0}, done.logs
+
+
+def test_exit_code_of_a_policy_is_passed_on(job: Job) -> None:
+    job.repository.write(LARGER)
+    job.repository.commit()
+    done = job.run(only="diff", diff_args="--fail-on subset")
+    assert (done.codes, done.outputs["steps.diff.outputs.differences"]) == ({"diff": 1}, "true")
+    assert "1 dataset changed: 1 subset" in done.summary
+    done = job.run(only="diff", diff_args="--fail-on targets")
+    assert (done.codes, done.outputs["steps.diff.outputs.differences"]) == ({"diff": 0}, "true")

@@ -24,7 +24,7 @@ events = ("open", "os.listdir", "os.scandir", "socket.connect", "socket.getaddri
           "subprocess.Popen", "import", "compile")
 def hook(event, arguments):
     if event in events:
-        row = [event, *(str(one) for one in arguments[:2])]
+        row = [event, *(str(one) for one in arguments[:3])]
         os.write(log, json.dumps(row).encode() + b"\\n")
 sys.addaudithook(hook)
 from registry.cli import main

@@ -13,7 +13,7 @@ import pytest
 
 from registry.lockfile.models import LockedSource, Pin
 from tests.conftest import Https
-from tests.security.audit import run_audited
+from tests.security.audit import Audited, run_audited
 
 MANIFEST = """\
 datasets:
@@ -138,18 +138,14 @@ def test_the_pins_of_a_repository_are_those_of_its_commit(folder: Path) -> None:
     (folder / "m.yaml").write_text(f"datasets:\n  hub: {{{source}, fields: {{input: q}}}}\n")
     digests = "".join(f"    {key}: {ZEROS}\n" for key in ("ordered", "unordered"))
     rest = f"    samples: 1\n    columns: [q]\n{digests}    format: 1\n"
-    probe = "import sys; from registry.catalog.catalog import Catalog; from registry.lockfile."
-    code = probe + "spec_digest import spec_digest as d; print(d(Catalog.open(sys.argv[1])['hub']))"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code, str(folder)], capture_output=True, text=True, check=True
-    )
+    digest = spec_digest_in(folder, "hub")
     for rows, code_expected, message in (
         (f'        revision: "{commit}"\n', 0, "0 pins checked completely, 1 in part"),
         (f'        revision: "{other}"\n', 1, f"does not pin hf://datasets/o/n at {commit}"),
         (f'        requested: "{commit}"\n        revision: "{other}"\n', 1, "does not pin"),
     ):
         (folder / "datasets.lock").write_text(
-            f"version: 1\ndatasets:\n  hub:\n    spec: {done.stdout.strip()}\n    sources:\n"
+            f"version: 1\ndatasets:\n  hub:\n    spec: {digest}\n    sources:\n"
             f"      - location: hf://datasets/o/n\n{rows}{rest}"
         )
         checked = registry(folder, "lock", "--check", "hub")
@@ -191,23 +187,43 @@ def test_what_needs_a_request_is_counted_with_its_reason(
     assert https.requests == []
 
 
-def test_a_mapper_is_neither_run_nor_imported(folder: Path) -> None:
-    (folder / "planted").mkdir()
-    (folder / "planted" / "__init__.py").write_text(
-        "def mapper(record):\n    raise SystemExit(9)\n"
-    )
-    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\ntrust: [planted]\n")
+def test_a_mapper_runs_only_by_the_rules_of_a_base(folder: Path, tmp_path: Path) -> None:
+    trusting = "version: 1\ninclude: [m.yaml]\ntrust: ['json.tool:main']\n"
+    base = tmp_path / "base"
+    base.mkdir()
+    (folder / "datasets.yaml").write_text(trusting)
     (folder / "m.yaml").write_text(
-        MANIFEST.replace("fields: {input: q, target: a}", "mapper: 'planted:mapper'")
+        MANIFEST.replace("fields: {input: q, target: a}", "mapper: 'json.tool:main'")
     )
-    probe = "import sys; from registry.catalog.catalog import Catalog; from registry.lockfile."
-    code = probe + "spec_digest import spec_digest as d; print(d(Catalog.open(sys.argv[1])['qa']))"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code, str(folder)], capture_output=True, text=True, check=True
+    edit(folder, value(folder, "spec"), f"    spec: {spec_digest_in(folder, 'qa')}")
+    own = run_audited(["lock", "--check"], folder=folder)
+    assert own.code == 0, own.text
+    assert "a mapper runs only by the rules of a base, `--config-from` (1)" in own.out
+    assert not imports_mapper(own)
+    command = ["lock", "--check", "--config-from", str(base)]
+    (base / "datasets.yaml").write_text("version: 1\n")
+    refused = run_audited(command, folder=folder)
+    assert refused.code == 1
+    assert "json.tool:main" in refused.out
+    assert not imports_mapper(refused)
+    (base / "datasets.yaml").write_text(trusting)
+    trusted = run_audited(command, folder=folder)
+    assert trusted.code == 1
+    assert "the mapper json.tool:main failed" in trusted.out
+    assert imports_mapper(trusted)
+
+
+def imports_mapper(done: Audited) -> bool:
+    """Return whether the module was read; `importlib` raises no audit event of its own."""
+    return any("/json/__pycache__/tool." in path for path in done.opened)
+
+
+def spec_digest_in(folder: Path, name: str) -> str:
+    """Return the digest that a pin of the present manifest has."""
+    code = (
+        "import sys; from registry.catalog.catalog import Catalog;"
+        " from registry.lockfile.spec_digest import spec_digest;"
+        " print(spec_digest(Catalog.open(sys.argv[1])[sys.argv[2]]))"
     )
-    line = value(folder, "spec")
-    edit(folder, line, f"    spec: {done.stdout.strip()}")
-    checked = run_audited(["lock", "--check"], folder=folder, environment={"PYTHONPATH": "."})
-    assert checked.code == 0, checked.text
-    assert "a mapper runs only by the rules of a base, `--config-from` (1)" in checked.out
-    assert "planted" not in checked.imported
+    command = [sys.executable, "-I", "-c", code, str(folder), name]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_httpserver import HTTPServer
 
 from tests.git_repository import GitRepository
 from tests.security.pull_request import PullRequest, Reviewed
@@ -179,6 +180,24 @@ def test_remote_source_without_pin_and_samples_is_refused(tmp_path: Path) -> Non
     err = refusal(request, state, "--offline").err
     assert "error: more: was reviewed without its samples, which may be any (" in err
     assert "`registry lock more` pins it" in err
+
+
+def test_other_samples_from_the_server_are_refused_after_the_build(
+    tmp_path: Path, httpserver: HTTPServer
+) -> None:
+    httpserver.expect_request("/qa.csv").respond_with_data(DATA)
+    remote = MORE.replace("qa.csv", httpserver.url_for("/qa.csv"))
+    request = PullRequest.make(tmp_path, BASE, {"m/more.yaml": remote})
+    state = tmp_path / "review.json"
+    assert request.run("diff", "main", "--build", "--out", str(state)).code == 1
+    machine = elsewhere(request, tmp_path)
+    same = machine.run("sync", "more", "--reviewed", str(state))
+    assert (same.code, "built" in same.out) == (0, True)
+    httpserver.clear()
+    httpserver.expect_request("/qa.csv").respond_with_data(DATA.replace("2,3", "2,9"))
+    other = machine.run("sync", "more", "--refresh", "--reviewed", str(state))
+    assert other.code == 1
+    assert "error: more: its samples are not the reviewed ones: reviewed 2, sha256:" in other.err
 
 
 def edited(state: Path, change: Any) -> Path:

@@ -154,6 +154,10 @@ def test_offline_an_unknown_file_is_an_error(https: Https, context: SourceContex
         ({"endpoint_url": "https://x", "key": "a"}, False),
         ({"endpoint_url": "https://x", "anon": True}, True),
         ({"endpoint_url": "https://x", "key": "a", "secret": "b"}, True),
+        ({"endpoint": "https://x"}, False),
+        ({"endpoint": "https://x", "token": True}, False),
+        ({"endpoint": "https://x", "token": False}, True),
+        ({"endpoint": "https://x", "token": {"env": "A"}}, True),
         ({}, True),
     ],
 )
@@ -165,7 +169,7 @@ def test_own_credentials_are_not_sent_to_an_endpoint_of_a_manifest(
         assert pin_files(paths, options, context).files
         return
     for look in (pin_files, probe_files):
-        with pytest.raises(AccessError, match="own credentials are not sent to the endpoint_url"):
+        with pytest.raises(AccessError, match="not sent to the endpoint"):
             look(paths, options, context)
 
 

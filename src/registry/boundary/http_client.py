@@ -88,7 +88,8 @@ class Client:
     async def _follow(
         self, method: str, url: yarl.URL, how: dict[str, Any]
     ) -> aiohttp.ClientResponse:
-        headers = {**self._personal.get("headers", {}), **how.get("headers", {})}
+        given = (self._personal.get("headers"), how.get("headers"))
+        headers = {name.lower(): text for one in given for name, text in dict(one or {}).items()}
         how = {**self._personal, **how, "headers": headers}
         follow = how.pop("allow_redirects", True)
         for _ in range(_MOST_REDIRECTS + 1):
@@ -190,5 +191,5 @@ def _target(response: aiohttp.ClientResponse) -> yarl.URL | None:
 def _impersonal(how: Mapping[str, Any]) -> dict[str, Any]:
     """Return how to request a URL of another host: without headers, keys and cookies."""
     headers = how["headers"]
-    kept = {name: headers[name] for name in headers if name.lower() in _IMPERSONAL_HEADERS}
+    kept = {name: headers[name] for name in headers if name in _IMPERSONAL_HEADERS}
     return {**{key: how[key] for key in _CONNECTING if key in how}, "headers": kept}

@@ -9,6 +9,7 @@ damaged or out of date, the files are read and it is written again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
@@ -48,13 +49,16 @@ __all__ = [
 ]
 
 
-def open_compiled(index: Path, cache_dir: Path, reach: IncludeReach) -> CompiledCatalog:
+def open_compiled(
+    index: Path, cache_dir: Path, reach: IncludeReach, *, deadline: float = math.inf
+) -> CompiledCatalog:
     """Return the compiled catalog of an index, from the cache if no file has changed.
 
     Args:
         index: The index.
         cache_dir: The folder of the cache.
         reach: Where included manifests may be.
+        deadline: As for `compile_catalog`.
 
     Raises:
         ManifestError: the index is invalid or can't be read.
@@ -63,7 +67,7 @@ def open_compiled(index: Path, cache_dir: Path, reach: IncludeReach) -> Compiled
     cached = load_compiled(path)
     if cached is not None and cached.is_current(reach):
         return cached
-    compiled = compile_catalog(index, cached, reach=reach)
+    compiled = compile_catalog(index, cached, reach=reach, deadline=deadline)
     if cached is None or not cached.data.startswith(compiled.data):
         write_best_effort(path, compiled.data)
     return compiled
@@ -118,8 +122,12 @@ class CompiledCatalog(Struct, frozen=True):
 
     @property
     def content(self) -> str | None:
-        """Digest of the content of all files and the code that reads them; None with secrets."""
-        return None if self.secret_documents else str(self.header["content"])
+        """Digest of the content of all files and of the code that reads them.
+
+        None if a file has secrets, or could not be read in time.
+        """
+        cacheable = self.header["complete"] and not self.secret_documents
+        return str(self.header["content"]) if cacheable else None
 
     def problems(self, display: Callable[[str], str]) -> Iterator[Problem]:
         """Yield the problems of the files; `display` returns a file's name in messages."""
@@ -181,6 +189,7 @@ def compile_catalog(
     *,
     reach: IncludeReach | None = None,
     lenient: bool = False,
+    deadline: float = math.inf,
 ) -> CompiledCatalog:
     """Read the files of an index, parsing only those that have changed since `earlier`.
 
@@ -189,13 +198,14 @@ def compile_catalog(
         earlier: The same catalog as it was before.
         reach: Where included manifests may be.
         lenient: Collect the problems of an invalid index.
+        deadline: The processor time of this process at which no further manifest is read.
 
     Raises:
         ManifestError: the index is invalid or can't be read.
     """
     files = CachedFiles(earlier.records() if earlier else ())
     reach = reach or IncludeReach()
-    reader = CatalogReader(files, reach=reach)
+    reader = CatalogReader(files, reach=reach, deadline=deadline)
     reader.read_index(index, lenient=lenient)
     secret = {
         row: document_from(record, record.path)
@@ -234,7 +244,9 @@ def _header(index: Path, reader: CatalogReader, files: CachedFiles) -> dict[str,
     return {
         "code": code,
         "listing": listing_digest(reader.indexes),
-        "racy": any(record.racy for record in files.read.values()),
+        # What could not be read in time is read next time, when the rest is cached.
+        "racy": reader.is_stopped or any(record.racy for record in files.read.values()),
+        "complete": not reader.is_stopped,
         "content": digest_of([code, contents, problems]),
         "indexes": [[one.path, one.patterns, rows[one.path, "index"]] for one in reader.indexes],
         "permissions": reader.permissions[index],

@@ -102,7 +102,9 @@ def document_from(record: CachedFile, file: str) -> Document:
 
 def may_contain_secret(body: bytes) -> bool:
     """Return whether a document as JSON may contain a secret: a fast check that excludes most."""
-    return b'"fs_options"' in body or (b"://" in body and (b"@" in body or b"?" in body))
+    if b'"fs_options"' in body:
+        return True
+    return b"://" in body and (b"@" in body or b"?" in body or b"#" in body)
 
 
 def contains_secret(value: Any, *, in_options: bool = False) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -71,6 +72,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         rules_from: Path | None = None,
         paths_from: Path | None = None,
         lenient: bool = False,
+        deadline: float = math.inf,
     ) -> Catalog:
         """Read the catalog of `root`, a `datasets.yaml` or a folder that contains one.
 
@@ -82,6 +84,7 @@ class Catalog(Mapping[str, DatasetSpec]):
                 `validate` count, in place of its own: a review judges by those of the base.
             paths_from: The index whose `paths` say where included files may be, if it is another.
             lenient: Give an invalid index as a catalog that has its problems and what can be read.
+            deadline: The processor time of this process at which no further manifest is read.
 
         Raises:
             ManifestError: the index is invalid or can't be read, unless `lenient`.
@@ -95,9 +98,13 @@ class Catalog(Mapping[str, DatasetSpec]):
         display = cache(lambda file: display_path(Path(file), here))
         try:
             if keep and not lenient:
-                compiled = open_compiled(settings.index, settings.cache_dir, reach)
+                compiled = open_compiled(
+                    settings.index, settings.cache_dir, reach, deadline=deadline
+                )
             else:
-                compiled = compile_catalog(settings.index, reach=reach, lenient=lenient)
+                compiled = compile_catalog(
+                    settings.index, reach=reach, lenient=lenient, deadline=deadline
+                )
         except ManifestError as error:
             located = map(LocatedProblem, error.problems)
             raise ManifestError(problem.displayed(display) for problem in located) from error

@@ -107,8 +107,9 @@ def _glob(pattern: str, folder: Path, boundary: Boundary) -> GlobMatches:
         names = match_glob(pattern, base, most=most, may_list=may_list)
     except GlobLimitError as error:
         return GlobMatches(str(folder), (), array("q"), str(error))
-    outside = refused[0] if refused else ""
-    return GlobMatches(base, names, _states(base, names), outside=outside)
+    outside = os.path.normpath(refused[0]) if refused else ""
+    states = _states(base, names) if names else array("q")
+    return GlobMatches(base, names, states, outside=outside)
 
 
 def _states(folder: str, names: Sequence[str]) -> array[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
@@ -15,7 +17,7 @@ from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.catalog.discovery import GlobMatches, IndexFiles, find_included
 from registry.catalog.permissions import IncludeReach, permissions_of
-from registry.errors import ManifestError, Problem
+from registry.errors import ManifestError, Problem, count_text
 from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.settings import most_manifests
 from registry.yamldoc.reader import Document, ParsedText, Positions, json_path
@@ -108,6 +110,8 @@ class CatalogReader:
         read: ReadFile,
         known: Mapping[str, Entry] | None = None,
         reach: IncludeReach | None = None,
+        *,
+        deadline: float = math.inf,
     ) -> None:
         """Start with the datasets in `known`, whose names are in use.
 
@@ -115,7 +119,11 @@ class CatalogReader:
             read: Reads a file.
             known: Datasets that are already read.
             reach: Where included manifests may be, beside the folders of the indexes.
+            deadline: The processor time of this process at which no further manifest is read.
         """
+        self.is_stopped = False
+        """Whether manifests were not read because of the deadline."""
+        self._deadline = deadline
         self.entries: MutableMapping[str, Entry] = {}
         if known is not None:
             # A chain writes to its first mapping only.
@@ -170,7 +178,11 @@ class CatalogReader:
                 self.problems.append(include_limit(document, number, limit))
                 continue
             refused = found.outside if found else ""
-            for file, file_state in found or ():
+            for position, (file, file_state) in enumerate(found or ()):
+                if time.process_time() > self._deadline:
+                    self.is_stopped = True
+                    self.problems.append(unread(document, number, after=position))
+                    break
                 if boundary.admits(self._real_path(file)):
                     self.read_manifest(file, file_state, path.parent, defaults)
                 else:
@@ -263,6 +275,15 @@ def include_outside(
     problem = document.problem(
         ("include", number), f"'{refused}' {message}", hint, rule="outside-path"
     )
+    return LocatedProblem(problem)
+
+
+def unread(document: Document, number: int, *, after: int) -> LocatedProblem:
+    """Return the problem for manifests that there is no time to read."""
+    read = f"only {count_text(after, 'manifest')} of '{document.value['include'][number]}' read"
+    message = f"{read}, because it takes too long"
+    hint = "the others are checked; set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
+    problem = document.problem(("include", number), message, hint, rule="include-limit")
     return LocatedProblem(problem)
 
 

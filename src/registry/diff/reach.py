@@ -21,12 +21,17 @@ from registry.boundary.secrets import leaves, variable_of
 from registry.diff.models import REACH_KINDS, NewReach, Reach, Snapshot
 from registry.errors import ReachError
 from registry.manifest.models import DatasetSpec
-from registry.manifest.serialize import data_of
 from registry.manifest.source import Source
 
 __all__ = ["index_reach", "new_reach", "reach_of", "reads_files"]
 
 _WITHOUT_BUCKETS = ("http", "https", "hf")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_DATA_URI = "data_uri"
+"""The operation that reads the file that its input names."""
+_FILES = ("files", "sandbox", "setup")
+"""Fields whose values name files that an evaluation reads."""
+_MEDIA = ("image", "audio", "video", "document")
 _LISTS = ("trust", "hosts", "paths")
 """Permissions of the index that are lists; the others are mappings."""
 
@@ -63,16 +68,35 @@ def reach_of(spec: DatasetSpec, relative: Callable[[str], str]) -> frozenset[Rea
         found.update(_of_source(source, str(spec.folder), relative))
     if spec.mapper is not None:
         found.add(Reach("mapper", spec.mapper))
-    elif reads_files(spec):
-        texts = filter(_looks_outside, _constants(data_of(spec.fields)))
-        found.update(Reach("local path", text) for text in texts)
+    else:
+        for text in _named_files(_fields(spec)):
+            found.update(_of_constant(text))
     return frozenset(found)
 
 
 def reads_files(spec: DatasetSpec) -> bool:
     """Return whether fields of a dataset may read or name more files than its source has."""
-    fields = data_of(spec.fields)
-    return fields.get("files") is not None or "data_uri" in set(_texts(fields))
+    fields = _fields(spec)
+    return "files" in fields or any(_DATA_URI in _texts(field) for field in fields.values())
+
+
+def _fields(spec: DatasetSpec) -> dict[str, Any]:
+    """Return the expressions in the manifest."""
+    return {name: getattr(spec.fields, name) for name in spec.fields.named}
+
+
+def _named_files(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the constants in expressions that are URLs, or that name a file where one is read."""
+    for name, field in fields.items():
+        yield from _constants(field, name in _FILES or _DATA_URI in _texts(field))
+
+
+def _of_constant(text: str) -> Iterator[Reach]:
+    if _looks_outside(text):
+        yield Reach("local path", text)
+    elif "://" in text and not is_local(text):
+        yield Reach("scheme", protocol_of(text))
+        yield Reach("host", _host(text, {}))
 
 
 def _of_source(source: Source, folder: str, relative: Callable[[str], str]) -> Iterator[Reach]:
@@ -169,12 +193,20 @@ def _texts(value: Any) -> Iterator[str]:
                 yield from _texts(item)
 
 
-def _constants(value: Any) -> Iterator[str]:
-    """Yield the texts of `const` and `template` anywhere in the expressions of fields."""
+def _constants(value: Any, reads: bool) -> Iterator[str]:
+    """Yield the texts of `const` and `template` anywhere in an expression that are URLs.
+
+    Args:
+        value: The expression.
+        reads: Whether it is for a file, so that all its texts count.
+    """
     match value:
         case Mapping():
             for key, item in value.items():
-                yield from _texts(item) if key in ("const", "template") else _constants(item)
+                if key in ("const", "template"):
+                    yield from (text for text in _texts(item) if reads or _URL.match(text))
+                elif key != "key":  # the name of a file in the sandbox
+                    yield from _constants(item, reads or key in _MEDIA)
         case list() | tuple():
             for item in value:
-                yield from _constants(item)
+                yield from _constants(item, reads)

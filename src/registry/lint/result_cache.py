@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -45,11 +46,12 @@ def check_catalog(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     locked: bool = False,
+    deadline: float = math.inf,
 ) -> CheckResult:
     """Check a catalog as `check` does, or return the cached result of the same check."""
     # It has secrets, or files that its index does not include, or the rules of another index.
     if catalog.content is None or catalog.rules_from is not None:
-        problems = check(catalog, select=select, ignore=ignore, locked=locked)
+        problems = check(catalog, select=select, ignore=ignore, locked=locked, deadline=deadline)
         return CheckResult(problems, count_checked(catalog))
     place = best_effort_path(catalog.index, cache_dir, "check")
     key = _key(catalog, select, ignore, locked)
@@ -64,11 +66,14 @@ def check_catalog(
     ):
         return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
     patterns: set[tuple[str, str]] = set()
-    problems = check(catalog, select=select, ignore=ignore, locked=locked, data=patterns)
+    problems = check(
+        catalog, select=select, ignore=ignore, locked=locked, data=patterns, deadline=deadline
+    )
     result = CheckResult(problems, count_checked(catalog))
     states = [(*where, data_states(*where)) for where in sorted(patterns)]
     # A file may be edited again without a change of its state, if this happens right now.
-    if not any(state.is_racy() for *_, found in states for _, state in found):
+    is_racy = any(state.is_racy() for *_, found in states for _, state in found)
+    if not is_racy and all(problem.rule != "check-limit" for problem in problems):
         rows = [problem.to_dict() for problem in problems]
         folders = manifest_folders(catalog)
         code = {"folders": folders, "code": code_files(root, folders)}

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from registry.base.gc import gc_paused
 from registry.catalog.catalog import Catalog, valid_index
-from registry.catalog.reader import may_hide_datasets
 from registry.errors import ManifestError, Problem
 from registry.lint.code_files import code_problems
-from registry.lint.data_files import data_patterns
+from registry.lint.dataset_checks import DatasetChecks
 from registry.lint.layout_checks import layout_files
-from registry.lint.lock_checks import (
-    LockContent,
-    PinnedDataset,
-    orphaned_pins,
-    read_lock_content,
-)
-from registry.lint.partial import checkable_entries
+from registry.lint.lock_checks import orphaned_pins, read_lock_content
 from registry.lint.selection import configured, selected
 from registry.lint.suppressions import apply_ignores, read_ignores
-from registry.manifest.merge import Entry, Merged
-from registry.manifest.resolve import merged_entry, spec_of
 from registry.rules import RULES, run_checks
 from registry.settings import lock_file_of
 
@@ -45,6 +37,7 @@ def check(
     ignore: Iterable[str] = (),
     locked: bool = False,
     data: set[tuple[str, str]] | None = None,
+    deadline: float = math.inf,
 ) -> list[Problem]:
     """Return the problems of a catalog, or of some of its files, sorted by position.
 
@@ -55,6 +48,7 @@ def check(
         ignore: Rules or families not to report.
         locked: Report `stale-lock` as an error, because `--locked` fails on such a dataset.
         data: The paths and globs of local data files that the result depends on are added to it.
+        deadline: The processor time of this process at which no further dataset is checked.
     """
     wanted = files_under(paths)
     catalog = catalog.including(wanted)
@@ -69,7 +63,7 @@ def check(
     lock = read_lock_content(lock_file_of(catalog.index))
     data = set() if data is None else data
     found = [*catalog.problems, *lock.problems, *code_problems(catalog)]
-    found += _dataset_problems(catalog, lock, data)
+    found += DatasetChecks(catalog, lock, data).problems(deadline)
     if not catalog.problems:  # a broken file may contain the dataset of a pin
         found += orphaned_pins(lock, catalog.entries)
     if any(rule in selection for rule in _LAYOUT_RULES):  # else no file is read again
@@ -88,7 +82,9 @@ def check(
     # checked.
     reported = [] if index.file in files else list(config_problems)
     for file in files:
-        comments, complete = read_ignores(file), file not in blocked
+        # It may be a link that leads out of the catalog.
+        unread = any(problem.rule == "unreadable-file" for problem in by_file[file])
+        comments, complete = [] if unread else read_ignores(file), file not in blocked
         reported += selection.apply(
             apply_ignores(by_file[file], comments, selection=selection, complete=complete)
         )
@@ -127,47 +123,3 @@ def _chosen(files: set[str], wanted: list[Path]) -> set[str]:
     """Return the files that are in `wanted`, or all files if it is empty."""
     places = {file.resolve() for file in wanted}
     return {file for file in files if not wanted or Path(file).resolve() in places}
-
-
-def _dataset_problems(
-    catalog: Catalog, lock: LockContent, data: set[tuple[str, str]]
-) -> Iterator[Problem]:
-    """Yield the problems that only merging, resolving and compiling the datasets reveals."""
-    checkable = checkable_entries(catalog)
-    is_partial = any(map(may_hide_datasets, catalog.problems))
-    for name, entry in checkable.entries.items():
-        unchecked_keys = checkable.unchecked_keys(name)
-        if unchecked_keys is not None and "extends" in unchecked_keys:
-            continue
-        try:
-            merged = merged_entry(name, checkable.entries, boundary=catalog.boundary)
-            defaults = checkable.unchecked_defaults(entry)
-            skipped = (unchecked_keys or frozenset()) | defaults if defaults else unchecked_keys
-            problems = list(run_checks("merged", merged, merged, unchecked_keys=skipped))
-            yield from problems
-            resolvable = unchecked_keys is None and "source" not in defaults
-            if resolvable and "source" in merged.value:
-                # Resolving reports a violation that a check found again, at the same path or above.
-                blocked = [one.path for one in problems if RULES[one.rule].blocking]
-                for problem in _spec_problems(entry, merged, catalog, lock, data):
-                    if not any(path.startswith(problem.path) for path in blocked):
-                        yield problem
-        except ManifestError as error:  # its ancestors form a cycle, or one is missing
-            for problem in error.problems:
-                if not (is_partial and problem.rule == "unknown-parent"):
-                    yield problem
-
-
-def _spec_problems(
-    entry: Entry, merged: Merged, catalog: Catalog, lock: LockContent, data: set[tuple[str, str]]
-) -> Iterator[Problem]:
-    """Yield the problems that only the resolved dataset reveals."""
-    try:
-        spec = spec_of(entry, merged)
-        data.update(data_patterns(spec))
-        yield from run_checks("spec", spec, merged)
-        if pin := lock.lock.pins.get(spec.name):
-            yield from run_checks("lock", PinnedDataset(spec.name, pin, spec), merged)
-        catalog.check_trust(spec)
-    except ManifestError as error:
-        yield from error.problems

@@ -47,7 +47,7 @@ _REDACTED_NOTE = "add the query (after `?`) or user of the URL, which may be sec
 
 
 class FileSource(SourceModel, frozen=True, kw_only=True):
-    """Files: one path, several, or globs; local or any fsspec URL."""
+    """Files: one path, several, or globs; local or a URL."""
 
     reader = "registry.sources.files:FileReader"
 
@@ -340,4 +340,7 @@ def _map_paths(value: Any, change: Callable[[str], Any]) -> Any:
 def _absolute(path: str, folder: Path) -> str:
     if not is_local(path) or is_package(path):
         return path
-    return change_archive(path, lambda file: os.path.normpath(folder / os.path.expanduser(file)))
+    return change_archive(
+        path,
+        lambda file: os.path.normpath(folder / os.path.expanduser(file.removeprefix("file://"))),
+    )

@@ -51,6 +51,7 @@ _TRUST_HINT = (
     "name each function as `package.module:function`, as the datasets do under `mapper`: to trust a"
     " package would be to trust all that it imports"
 )
+_MOST_ERRORS = 1_000
 _NAMED = {"lock": "pin", "manifest": "dataset"}
 """For each schema, the definition of the values under `datasets`, whose keys are names."""
 
@@ -69,29 +70,20 @@ def schema_errors(
     # plus 0.1 s to import. Most files are valid and never need it.
     if is_surely_valid(value, name, definition):
         return []
-    if name == "lock" and not definition:
-        value = _without_valid_pins(value)
     too_deep = Finding((), "nested too deeply to be checked", rule="yaml-limit")
     if _is_deeper(value, _MAX_LEVELS):
         return [too_deep]
     try:
-        reported = chain.from_iterable(map(_report, _validation_errors(value, name, definition)))
+        errors = _validation_errors(_without_valid(value, name, definition), name, definition)
+        reported = chain.from_iterable(map(_report, errors))
         # A key may violate two parts of a schema in the same way; report it once.
-        return list(islice(_distinct(reported), most))
+        found = list(islice(_distinct(reported), _MOST_ERRORS + 1 if most is None else most))
     except RecursionError:
         return [too_deep]
-
-
-def _without_valid_pins(lock: Any) -> Any:
-    """Return a lock with its invalid pins only, as jsonschema would take minutes for all."""
-    if not isinstance(lock, dict) or not isinstance(lock.get("datasets"), dict):
-        return lock
-    suspects = {
-        name: pin
-        for name, pin in lock["datasets"].items()
-        if not is_surely_valid({"version": 1, "datasets": {name: pin}}, "lock", "")
-    }
-    return {**lock, "datasets": suspects}
+    if len(found) > _MOST_ERRORS and most is None:
+        message = f"more than {_MOST_ERRORS:,} problems, of which these are the first"
+        found[-1] = Finding((), message, "fix these first", "check-limit")
+    return found
 
 
 def _distinct(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -100,6 +92,20 @@ def _distinct(findings: Iterable[Finding]) -> Iterator[Finding]:
         if finding not in seen:
             seen.add(finding)
             yield finding
+
+
+def _without_valid(value: Any, name: SchemaName, definition: str) -> Any:
+    """Return a document without its valid datasets or pins, as jsonschema would take minutes."""
+    datasets = value.get("datasets") if isinstance(value, dict) and not definition else None
+    if not isinstance(datasets, dict):
+        return value
+    kind: SchemaName = "lock" if name == "lock" else "manifest"
+    invalid = {
+        key: item
+        for key, item in datasets.items()
+        if name_fault(str(key)) or not is_surely_valid(item, kind, _NAMED[kind])
+    }
+    return {**value, "datasets": invalid}
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

@@ -20,6 +20,7 @@ from registry.base.locations import (
     split_member,
     unpacked_suffix,
 )
+from registry.boundary.hosts import endpoint_of
 from registry.errors import AccessError
 from registry.manifest.source_models import FileSource
 from registry.sources.expand import expand_or_recall
@@ -216,11 +217,15 @@ def _has_pinned_bytes(
 
 def _check_credentials(paths: Sequence[str], options: Mapping[str, Any]) -> None:
     """Refuse to send this machine's own credentials to a server that a manifest names."""
-    inner = options.get("client_kwargs")
-    endpoint = options.get("endpoint_url") or (
-        inner.get("endpoint_url") if isinstance(inner, Mapping) else None
-    )
+    endpoint = endpoint_of(options)
     named = options.get("anon") is True or (options.get("key") and options.get("secret"))
+    if "endpoint" in options:  # a Hub, whose client sends HF_TOKEN unless told otherwise
+        named = options.get("token") not in (None, True)
+        if paths and not named:
+            raise AccessError(
+                f"{public_location(paths[0])}: HF_TOKEN is not sent to the endpoint of a manifest;"
+                " give token as {env: NAME}, or token: false"
+            )
     if endpoint and not named and paths:
         raise AccessError(
             f"{public_location(paths[0])}: this machine's own credentials are not sent to the"

@@ -90,7 +90,7 @@ def check_pin(
         check.skip(Reason.PACKAGE, "sources", "columns", *SAMPLES)
         return check
     except LockError as error:
-        check.differs(str(error).removeprefix(f"{spec.name}: "))
+        check.differs(str(error))
     except SourceError as error:
         check.differs(str(error), "restore the file, or edit the manifest")
     if check.differences or lock is None:

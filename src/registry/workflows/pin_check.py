@@ -67,6 +67,8 @@ class PinCheck:
     def differs(self, message: str, hint: str = "") -> None:
         """Note a difference; by default the hint is to pin what is there now."""
         upgrade = f"`registry lock --upgrade {self.name}` pins what is there now"
+        # Many errors begin with the name already.
+        message = message.removeprefix(f"{self.name}: ")
         self.differences.append(Difference(self.name, message, hint or upgrade))
 
     def skip(self, reason: Reason, *fields: str) -> None:

@@ -76,11 +76,13 @@ class SamplesCheck:
             self._compare_columns(None)
             return
         columns = self._compare_columns(known.get("columns"))
-        name = self.spec.name
-        hint = f"`registry lock --upgrade {name}` pins these, `registry sync --refresh {name}`"
-        for key in SAMPLES:
-            found = known[key]
-            self.check.compare(key, getattr(self.pin, key), found, f"{hint} builds them again")
+        dataset = self.spec.name
+        hint = (
+            f"`registry lock --upgrade {dataset}` pins these, `registry sync --refresh {dataset}`"
+        )
+        for name in SAMPLES:
+            pinned, found = getattr(self.pin, name), known[name]
+            self.check.compare(name, pinned, found, f"{hint} builds them again")
         entry = self.context.cache.find("samples", fingerprint)
         if entry is not None and columns is not None:
             state = FileState.of(entry.folder / "samples.arrow")

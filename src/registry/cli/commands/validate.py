@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,12 @@ from registry.lint.result_cache import CheckResult, check_catalog
 from registry.lint.runner import check, count_checked
 from registry.lint.selection import invalid_name
 from registry.rules import RULES
-from registry.settings import Settings
+from registry.settings import Settings, validate_seconds
 
 __all__ = ["command"]
 
+_READING, _CHECKING = 0.5, 0.8
+"""The shares of the processor time after which no further file is read, and no dataset checked."""
 _LISTED = ("id", "family", "reason", "severity", "blocking", "default", "fixable")
 """The attributes of a rule that `--rules --json` prints."""
 _EXAMPLES = """\b
@@ -106,13 +109,15 @@ def command(
         _print_rules(as_json=format_name == "json")
         return CLEAN
     settings = Settings.from_environment(root=root, locked=locked)
+    start, seconds = time.process_time(), validate_seconds()
     with options.rules_of(config_from, settings.index) as rules:
-        catalog = _open(settings, rules)
+        catalog = _open(settings, rules, start + _READING * seconds)
         if fixing:
             # To stderr if stdout is for a program.
             _apply_fixes(catalog, paths, to_stderr=format_name != "text")
-            catalog = _open(settings, rules)
+            catalog = _open(settings, rules, start + _READING * seconds)
         chosen: dict[str, Any] = {"select": select, "ignore": ignore, "locked": settings.locked}
+        chosen["deadline"] = start + _CHECKING * seconds
         if paths:
             result = CheckResult(check(catalog, paths, **chosen), count_checked(catalog, paths))
         else:
@@ -127,12 +132,12 @@ def command(
     return PROBLEMS if failed else CLEAN
 
 
-def _open(settings: Settings, rules: Path | None) -> Catalog:
+def _open(settings: Settings, rules: Path | None, deadline: float) -> Catalog:
     """Open the catalog, in spite of problems in its index."""
     try:
-        return Catalog.open(settings.index, rules_from=rules)
+        return Catalog.open(settings.index, rules_from=rules, deadline=deadline)
     except ManifestError:
-        return Catalog.open(settings.index, rules_from=rules, lenient=True)
+        return Catalog.open(settings.index, rules_from=rules, lenient=True, deadline=deadline)
 
 
 def _apply_fixes(catalog: Catalog, paths: Sequence[Path], *, to_stderr: bool) -> None:

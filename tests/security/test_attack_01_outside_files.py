@@ -1,0 +1,297 @@
+"""A pull request that makes a review read the runner's files into its comment, in every way."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.git_repository import git
+from tests.security.audit import Audited, run_audited
+
+SECRET = "hunter2-of-the-runner"
+CSV = 'delimiter: "\\x01", fieldnames: [a]'
+FIELDS = "fields: {input: a, target: {const: x}}"
+VERBS: tuple[list[str], ...] = (
+    ["validate", "--strict"],
+    ["validate", "registry/qa.yaml"],
+    ["diff", "main"],
+    ["diff", "main", "--build", "--offline", "--format", "markdown"],
+    ["lock", "--check"],
+    ["lock"],
+    ["list"],
+    ["show", "d0"],
+    ["show", "d0", "--origin"],
+    ["preview", "d0"],
+    ["sync"],
+    ["verify"],
+)
+
+
+_FILE_EVENTS = ("open", "os.listdir", "os.scandir")
+
+
+def _real(event: list[str]) -> str:
+    """Return the real path that an event is about; a link that is not followed is itself."""
+    path = os.path.abspath(event[1])
+    if event[0] == "open" and event[3].isdigit() and int(event[3]) & os.O_NOFOLLOW:
+        return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    return os.path.realpath(path)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """The machine of a review: a checkout, and files of the runner beside it."""
+
+    checkout: Path
+    home: Path
+
+    def change(self, files: dict[str, str]) -> None:
+        """Commit the change of the pull request."""
+        for name, text in files.items():
+            path = self.checkout / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        git(self.checkout, "add", "--all")
+        git(self.checkout, "commit", "--quiet", "--allow-empty", "--message", "Change")
+
+    def datasets(self, values: Sequence[str]) -> None:
+        """Change the manifest: datasets `d0`, `d1`, …"""
+        lines = (f"  d{number}: {{{value}}}\n" for number, value in enumerate(values))
+        self.change({"registry/qa.yaml": f"datasets:\n{''.join(lines)}"})
+
+    def run(self, *arguments: str) -> Audited:
+        """Run a command of the review in the checkout; it reaches nothing outside."""
+        environment = {"HOME": str(self.home), "RUNNER_TOKEN": SECRET, "HF_HUB_OFFLINE": "1"}
+        done = run_audited(arguments, folder=self.checkout, environment=environment)
+        assert SECRET not in done.text, (arguments, done.text)
+        assert self._outside(done) == set(), (arguments, done.text)
+        assert done.code in (0, 1, 4), (arguments, done.text)
+        assert "Traceback" not in done.text, (arguments, done.text)
+        return done
+
+    def _outside(self, done: Audited) -> set[str]:
+        """Return the runner's files that a command opened, and its folders that it listed."""
+        private = [self.home, "/proc", "/etc/hostname", self.checkout / ".git" / "config"]
+        tops = [os.path.realpath(one) for one in private]
+        reached = {_real(event) for event in done.events if event[0] in _FILE_EVENTS}
+        # Libraries count the cores of the machine.
+        harmless = re.compile(r"/proc/(cpuinfo|meminfo|stat|\d+/(cgroup|status|mountinfo))")
+        return {
+            one
+            for one in reached
+            if any(one == top or one.startswith(f"{top}/") for top in tops)
+            and not harmless.fullmatch(one)
+        }
+
+    def review(self) -> None:
+        """Run all commands of a review."""
+        for arguments in VERBS:
+            self.run(*arguments)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    """Return a runner whose home folder, environment and `.git/config` have a secret."""
+    home, checkout = tmp_path / "home", tmp_path / "work" / "checkout"
+    (home / "private").mkdir(parents=True)
+    (home / ".netrc").write_text(f"machine {SECRET}\n")
+    for name in ("x.csv", "x.json", "x.txt", "x.yaml"):
+        (home / "private" / name).write_text(f'{{"a": "{SECRET}"}}\n')
+    with zipfile.ZipFile(home / "private" / "x.zip", "w") as archive:
+        archive.writestr("x.csv", f"a\n{SECRET}\n")
+    checkout.mkdir(parents=True)
+    runner = Runner(checkout, home)
+    git(checkout, "init", "--quiet", "--initial-branch", "main")
+    # As `actions/checkout` leaves it.
+    git(checkout, "config", "http.extraheader", f"Authorization: basic {SECRET}")
+    index = "version: 1\ninclude: [registry/*.yaml]\n"
+    runner.change({"datasets.yaml": index, "data/x.csv": "q,a\n1,2\n"})
+    runner.datasets(["source: {type: csv, path: data/x.csv}, fields: {input: q, target: a}"])
+    git(checkout, "checkout", "--quiet", "-b", "change")
+    return runner
+
+
+SOURCES = {
+    "environment": f"{{type: csv, path: /proc/self/environ, {CSV}}}",
+    "standard input": f"{{type: csv, path: /dev/fd/0, {CSV}}}",
+    "open file": f"{{type: csv, path: /proc/self/fd/0, {CSV}}}",
+    "home": f"{{type: csv, path: ~/.netrc, {CSV}}}",
+    "upwards": f"{{type: csv, path: ../../../../../../../../../../etc/hostname, {CSV}}}",
+    "file URL": f"{{type: csv, path: 'file://~/private/x.csv', {CSV}}}",
+    "glob": f"{{type: csv, path: '~/private/*.csv', {CSV}}}",
+    "glob upwards": "{type: json, path: ../../home/**/*.json}",
+    "second path": f"{{type: csv, path: [data/x.csv, ~/private/x.csv], {CSV}}}",
+    "archive": "{type: csv, path: 'zip://x.csv::~/private/x.zip'}",
+    "own repository": f"{{type: csv, path: .git/config, {CSV}}}",
+    "builder": "{type: hf, path: text, split: train, data_files: .git/config}",
+    "builder outside": "{type: hf, path: json, split: train, data_files: [~/private/x.json]}",
+    "builder splits": "{type: hf, path: json, split: t, data_files: {t: '../../home/*/*'}}",
+    "folder outside": "{type: hf, path: ~/private, split: train}",
+    "folder upwards": "{type: hf, path: ./data, split: train, data_files: '../../../home/**'}",
+    "folder absolute": "{type: hf, path: ./data, split: train, data_files: /proc/self/environ}",
+    "hidden": "{type: hf, path: ./, split: train, data_files: '.gi[t]/config'}",
+    "data_dir": "{type: hf, path: ./data, split: train, data_dir: ../../../home/private}",
+    "repository of the Hub": "{type: hf, path: a/b, split: train, data_files: /etc/hostname}",
+    "default": "{type: parquet}",
+    "file link": f"{{type: csv, path: data/l.csv, {CSV}}}",
+    "folder link": f"{{type: csv, path: private/x.csv, {CSV}}}",
+    "glob in link": f"{{type: csv, path: 'private/*.csv', {CSV}}}",
+    "linked folder": "{type: hf, path: ./private, split: train}",
+}
+"""How a source may name a file outside, such that its path alone tells."""
+
+REST = {
+    "concat": "source: {type: csv, path: data/x.csv}, concat: [{}, {path: ~/private/x.csv}],"
+    " fields: {input: q, target: a}",
+    "join": f"source: {{type: csv, path: data/x.csv}}, join: {{source: {{type: csv, path: ~/.netrc,"
+    f" {CSV}}}, on: q, key: a, into: j}}, fields: {{input: q, target: a}}",
+}
+
+
+def test_a_source_outside_is_reported_and_never_opened(runner: Runner) -> None:
+    (runner.checkout / "private").symlink_to(runner.home / "private")
+    (runner.checkout / "data" / "l.csv").symlink_to(runner.home / ".netrc")
+    index = "version: 1\ninclude: [registry/*.yaml]\n"
+    defaults = "defaults: {source: {parquet: {path: ~/private/x.parquet}}}\n"
+    runner.change({"datasets.yaml": f"{index}{defaults}"})
+    sources = [f"source: {source}, {FIELDS}" for source in SOURCES.values()]
+    runner.datasets([*sources, *REST.values()])
+    runner.review()
+    done = runner.run("validate")
+    for number, way in enumerate([*SOURCES, *REST]):
+        file, line = ("datasets.yaml", 3) if way == "default" else ("registry/qa.yaml", 2 + number)
+        place = rf"^{file}:{line}:\d+ \$\..*: '.*' .* \[outside-path\]$"
+        assert re.search(place, done.out, re.MULTILINE), (way, done.out)
+    synced = runner.run("sync", "--json")
+    assert synced.out.count('"status": "failed"') == len(SOURCES) + len(REST)
+
+
+@pytest.mark.parametrize("card", ["README.md", ".huggingface.yaml"])
+def test_what_a_folder_or_glob_leads_to_is_refused(runner: Runner, card: str) -> None:
+    for name in ("links", "deep/links"):
+        (runner.checkout / name).mkdir(parents=True)
+        (runner.checkout / name / "x.json").symlink_to(runner.home / "private" / "x.json")
+    (runner.checkout / "nested").mkdir()
+    (runner.checkout / "nested" / "private").symlink_to(runner.home / "private")
+    datasets = ["links/*.json", "nested/**/*.json", "*/private/x.json", "deep/**/x.json"]
+    values = [f"source: {{type: json, path: '{path}'}}, {FIELDS}" for path in datasets]
+    for name, path in {
+        "absolute": f"{runner.home}/private/x.json",
+        "upwards": "../../../home/private/*.json",
+        "hidden": ".git/../../.git/x.json",
+    }.items():
+        text = f"configs:\n- config_name: c\n  data_files: [{{split: train, path: '{path}'}}]\n"
+        text = f"---\n{text}---\n" if card == "README.md" else text
+        runner.change({f"{name}/{card}": text, f"{name}/y.json": '{"a": "mine"}\n'})
+        values.append(f"source: {{type: hf, path: ./{name}, split: train}}, {FIELDS}")
+    values += [
+        f"source: {{type: hf, path: ./{name}, split: train}}, {FIELDS}"
+        for name in ("links", "nested", "deep")
+    ]
+    runner.datasets(values)
+    runner.review()
+    synced = runner.run("sync")
+    refused = re.findall("outside the catalog's folder|leads out of the dataset's", synced.text)
+    assert len(refused) >= len(values), synced.text
+
+
+def test_a_data_uri_reads_no_file_outside(runner: Runner) -> None:
+    (runner.checkout / "l.png").symlink_to(runner.home / ".netrc")
+    paths = ["/proc/self/environ", f"{runner.home}/.netrc", f"{runner.checkout}/.git/config"]
+    paths.append(f"{runner.checkout}/l.png")
+    source = "source: {type: csv, path: data/x.csv}"
+    values = []
+    for path in paths:
+        uri = f"{{from: {{const: {path}}}, do: [data_uri]}}"
+        values += [
+            f"{source}, fields: {{input: {uri}, target: a}}",
+            f"{source}, fields: {{input: q, target: {uri}}}, limit: 1",
+            f"{source}, fields: {{input: q, target: a}}, where: {{value: {uri}, not_equals: x}}",
+            f"{source}, fields: {{input: q, target: a, metadata: {{m: {uri}}}}}, limit: 2",
+        ]
+    runner.datasets(values)
+    runner.review()
+    refused = re.findall("so it is not read|never read as data", runner.run("sync").text)
+    assert len(refused) == len(values)
+
+
+def test_a_data_uri_reads_a_file_of_the_catalog(runner: Runner) -> None:
+    (runner.checkout / "own.gif").write_bytes(b"GIF89a")
+    uri = f"{{from: {{const: {runner.checkout}/own.gif}}, do: [data_uri]}}"
+    source = "source: {type: csv, path: data/x.csv}"
+    where = f"{source}, fields: {{input: q, target: a}}, where: {{value: {uri}, not_equals: x}}"
+    runner.datasets([f"{source}, fields: {{input: {uri}, target: a}}", where])
+    assert "data:image/gif;base64" in runner.run("preview", "d0").out
+    assert runner.run("preview", "d1").code == 0
+
+
+def test_an_include_outside_is_refused_without_reading(runner: Runner) -> None:
+    (runner.checkout / "private").symlink_to(runner.home / "private")
+    for name in ("deep", "linked"):
+        (runner.checkout / "registry" / name).mkdir()
+    (runner.checkout / "registry" / "deep" / "x").symlink_to(runner.home / "private")
+    (runner.checkout / "registry" / "linked" / "l.yaml").symlink_to(runner.home / ".netrc")
+    includes = [
+        f"{runner.home}/.netrc",
+        f"{runner.home}/private/*.yaml",
+        "../../home/**/*.yaml",
+        "../**/*.yaml",
+        "private/*.yaml",
+        "registry/deep/**/*.yaml",
+        "registry/linked/*.yaml",
+        ".git/config",
+        "/proc/self/environ",
+        "/dev/zero",
+    ]
+    listed = ", ".join(f"'{one}'" for one in includes)
+    runner.change({"datasets.yaml": f"version: 1\ninclude: [registry/qa.yaml, {listed}]\n"})
+    runner.review()
+    runner.run("validate", "registry/linked/l.yaml")
+    done = runner.run("validate")
+    for number in range(1, len(includes) + 1):
+        place = rf"^datasets\.yaml:2:\d+ \$\.include\[{number}\]: '.*' .* \[outside-path\]$"
+        assert re.search(place, done.out, re.MULTILINE), (number, done.out)
+
+
+@pytest.mark.parametrize("name", ["datasets.yaml", "datasets.lock", "registry/l.yaml"])
+@pytest.mark.parametrize("kind", ["home", "environment", "pipe"])
+def test_a_file_of_the_catalog_is_no_link_out_of_it(runner: Runner, name: str, kind: str) -> None:
+    path = runner.checkout / name
+    path.unlink(missing_ok=True)
+    if kind == "pipe":  # which git would not commit
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/proc/self/environ" if kind == "environment" else runner.home / ".netrc")
+        runner.change({})
+    for arguments in (["validate"], ["validate", name], ["diff", "main"], ["lock"], ["list"]):
+        runner.run(*arguments, *(["--root", "."] if name == "datasets.yaml" else []))
+    assert runner.run("validate", "--root", ".").code == 1
+
+
+def test_names_of_files_in_samples_stay_inside(runner: Runner) -> None:
+    (runner.checkout / "data" / "in.txt").write_text("mine")
+    (runner.checkout / "data" / "private").symlink_to(runner.home / "private")
+    names = ["../../../home/.netrc", "private/x.txt", "in.txt"]
+    rows = "".join(f"{name}\n" for name in names)
+    runner.change({"data/x.csv": f"q\n{rows}"})
+    fields = "fields: {input: q, target: {const: x}, setup: q}"
+    runner.datasets([f"source: {{type: csv, path: data/x.csv}}, {fields}"])
+    runner.review()
+    done = runner.run("preview", "d0", "-n", "9", "--json")
+    resolved = [os.path.join(runner.checkout, "data", name) in done.out for name in names]
+    assert resolved == [False, False, True], done.text
+
+
+def test_paths_of_the_change_do_not_count_in_its_review(runner: Runner) -> None:
+    include = f"[registry/*.yaml, '{runner.home}/private/*.yaml']"
+    text = f"version: 1\ninclude: {include}\npaths: ['{runner.home}']\n"
+    runner.change({"datasets.yaml": text})
+    runner.datasets([f"source: {{type: json, path: ~/private/x.json}}, {FIELDS}"])
+    for arguments in (["diff", "main"], ["diff", "main", "--build", "--format", "markdown"]):
+        runner.run(*arguments)

@@ -1,0 +1,247 @@
+"""`validate` of anything ends: within 10 s of processor time, 500 MB, and with an explanation."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+INDEX = "version: 1\ninclude: ['m/*.yaml']\n"
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended."""
+
+    code: int
+    text: str
+    seconds: float
+    megabytes: float
+
+
+def validate(folder: Path, *arguments: str) -> Ended:
+    """Run `validate` and measure it; it must not wait for anything either."""
+    environment = {**os.environ, "REGISTRY_CACHE_DIR": str(folder.parent / "cache")}
+    command = [sys.executable, "-I", "-m", "registry", "validate", "--root", str(folder)]
+    with open(folder.parent / "output", "w+b") as output:
+        process = subprocess.Popen(
+            [*command, *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,  # never closed while it runs
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)),
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.stdin is not None
+        process.stdin.close()
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    kilobytes = usage.ru_maxrss if sys.platform == "linux" else usage.ru_maxrss / 1024
+    seconds = usage.ru_utime + usage.ru_stime
+    return Ended(process.returncode, text, seconds, kilobytes / 1024)
+
+
+Files = dict[str, str]
+Make = Callable[[Path], Files]
+
+
+def manifests(texts: Iterator[str] | list[str]) -> Files:
+    return {"datasets.yaml": INDEX, **{f"m/{n}.yaml": text for n, text in enumerate(texts)}}
+
+
+def index_with(include: str) -> Make:
+    return lambda _: {"datasets.yaml": f"version: 1\ninclude: [{include}]\n"}
+
+
+def one(text: str) -> Make:
+    return lambda _: manifests([text])
+
+
+def fifo(folder: Path) -> Files:
+    (folder / "m").mkdir()
+    os.mkfifo(folder / "m/pipe.yaml")
+    return {"datasets.yaml": INDEX}
+
+
+def fifo_as_index(folder: Path) -> Files:
+    os.mkfifo(folder / "datasets.yaml")
+    return {}
+
+
+def fifo_as_lock(folder: Path) -> Files:
+    os.mkfifo(folder / "datasets.lock")
+    return manifests(["datasets: {}\n"])
+
+
+def fifo_as_data(folder: Path) -> Files:
+    os.mkfifo(folder / "x.csv")
+    return manifests(["datasets: {a: {source: {type: csv, path: x.csv}, fields: {input: q}}}\n"])
+
+
+def device(folder: Path) -> Files:
+    (folder / "m").mkdir()
+    (folder / "m/zero.yaml").symlink_to("/dev/zero")
+    return {"datasets.yaml": INDEX}
+
+
+def standard_input(folder: Path) -> Files:
+    (folder / "m").mkdir()
+    (folder / "m/stdin.yaml").symlink_to("/dev/stdin")
+    return {"datasets.yaml": INDEX}
+
+
+def circle(folder: Path) -> Files:
+    for name in "abcdefgh":
+        (folder / name).symlink_to(".")
+    return {"datasets.yaml": "version: 1\ninclude: ['**/*.nothing']\n"}
+
+
+def big_tree(folder: Path) -> Files:
+    for number in range(120):
+        (folder / f"f{number}").mkdir()
+        for name in range(1000):
+            (folder / f"f{number}/{name}.txt").touch()
+    return {"datasets.yaml": "version: 1\ninclude: ['**/*.yaml']\n"}
+
+
+def many_manifests(folder: Path) -> Files:
+    return manifests([f"datasets: {{d{number}: {{}}}}\n" for number in range(25_000)])
+
+
+def many_big_manifests(folder: Path) -> Files:
+    entries = "".join(f"  e{number}: {{}}\n" for number in range(70_000))
+    text = f"datasets:\n{entries}"[: MIB - 10].rpartition("\n")[0] + "\n"
+    return manifests([text.replace("  e", f"  f{number}e") for number in range(12)])
+
+
+def huge_manifest(folder: Path) -> Files:
+    return manifests(["# " + "x" * (64 * MIB) + "\n"])
+
+
+def many_bad_keys() -> str:
+    return "datasets:\n" + "".join(f"  d{n}: {{limitt: 1}}\n" for n in range(40_000))
+
+
+def one_bad_key() -> str:
+    good = "".join(f"  d{n}: {{source: {{type: csv, path: x}}, limit: 1}}\n" for n in range(20_000))
+    return f"datasets:\n{good}  bad: {{limitt: 1}}\n"
+
+
+def many_syntax_errors() -> str:
+    return "datasets:\n" + "".join(f"  d{n}: [\n" for n in range(100_000))
+
+
+def chain(length: int) -> str:
+    links = "".join(f"  d{n}: {{extends: d{n + 1}}}\n" for n in range(length))
+    return f"datasets:\n{links}  d{length}: {{source: {{type: csv, path: x}}}}\n"
+
+
+def wide_and_deep() -> str:
+    """Return many datasets that each have as many ancestors as allowed."""
+    tags = ", ".join(f"t{n}" for n in range(2_000))
+    links = "".join(f"  c{n}: {{extends: c{n + 1}}}\n" for n in range(30))
+    kids = "".join(f"  k{n}: {{extends: c0}}\n" for n in range(40_000))
+    root = f"  c30: {{source: {{type: csv, path: x}}, tags: [{tags}]}}\n"
+    return f"datasets:\n{kids}{links}{root}"
+
+
+def alias_bomb() -> str:
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    return "\n".join(levels)
+
+
+def broken_alias_bombs() -> str:
+    bomb = "{a: &a [x, x, x, x, x, x, x, x], b: &b [*a, *a, *a, *a, *a, *a, *a, *a]"
+    bomb += ", c: &c [*b, *b, *b, *b, *b, *b, *b], d: [*c, *c, *c, *c, *c, *c, *c]}"
+    return "datasets:\n  x: [\n" + "".join(f"  k{n}: {bomb}\n" for n in range(990))
+
+
+def long_name() -> str:
+    return f"datasets: {{{'n' * 900_000}: {{extends: {'m' * 100_000}}}}}\n"
+
+
+def many_ignores() -> str:
+    line = "  d{}: {{source: {{type: csv, path: x}}}}  # registry: ignore missing-license -- x\n"
+    return "datasets:\n" + "".join(line.format(n) for n in range(12_000))
+
+
+def long_pattern() -> str:
+    return "'m/" + "*a" * 5_000 + ".yaml'"
+
+
+CATALOGS: dict[str, tuple[Make, str]] = {
+    "device": (index_with("/dev/zero"), "outside"),
+    "devices": (index_with("/dev/*"), ""),
+    "device by a link": (device, ""),
+    "standard input": (standard_input, ""),
+    "machine": (index_with("'/usr/**/**/**/*.nothing'"), "include"),
+    "whole machine": (index_with("'/**/*.yaml'"), "include"),
+    "process": (index_with("'/proc/*/fd/*'"), ""),
+    "pipe as manifest": (fifo, "pipe"),
+    "pipe as index": (fifo_as_index, "pipe"),
+    "pipe as lock": (fifo_as_lock, "pipe"),
+    "pipe as data": (fifo_as_data, ""),
+    "circle of links": (circle, "include-limit"),
+    "big tree": (big_tree, "include-limit"),
+    "many manifests": (many_manifests, "include-limit"),
+    "many big manifests": (many_big_manifests, "not checked"),
+    "huge manifest": (huge_manifest, "larger than 1 MiB"),
+    "many bad keys": (one(many_bad_keys()), "check-limit"),
+    "one bad key among many datasets": (one(one_bad_key()), "limitt"),
+    "many syntax errors": (one(many_syntax_errors()), "yaml-syntax"),
+    "long chain": (one(chain(3_000)), "ancestors"),
+    "longer chain": (one(chain(35_000)), "ancestors"),
+    "wide and deep": (one(wide_and_deep()), ""),
+    "alias bomb": (one(alias_bomb()), "yaml-limit"),
+    "broken alias bombs": (one(broken_alias_bombs()), "yaml-syntax"),
+    "nested": (one("datasets: " + "[" * 400_000), "yaml"),
+    "long name": (one(long_name()), "bad-name"),
+    "many ignore comments": (one(many_ignores()), ""),
+    "slow pattern": (index_with(long_pattern()), "matches nothing"),
+    "many patterns": (index_with(", ".join(["'**/*.x'"] * 20_000)), "matches nothing"),
+}
+
+
+@pytest.mark.parametrize("name", CATALOGS)
+def test_validate_ends(tmp_path: Path, name: str) -> None:
+    make, explanation = CATALOGS[name]
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    for path, text in make(folder).items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    ended = validate(folder)
+    assert ended.code in (0, 1), ended.text[-2000:]
+    assert "Traceback" not in ended.text
+    assert explanation in ended.text, ended.text[:2000]
+    assert ended.seconds < 10, ended
+    assert ended.megabytes < 500, ended.megabytes
+
+
+def test_limits_can_be_raised_by_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "catalog"
+    (folder / "m").mkdir(parents=True)
+    (folder / "datasets.yaml").write_text(INDEX, encoding="utf-8")
+    for number in range(12):
+        text = f"datasets: {{d{number}: {{source: {{type: csv, path: 'https://h/x'}}}}}}\n"
+        (folder / f"m/{number}.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("REGISTRY_MAX_MANIFESTS", "10")
+    ended = validate(folder)
+    assert "'m/*.yaml' is not read: the catalog has more than 10 manifests" in ended.text
+    assert "REGISTRY_MAX_MANIFESTS" in ended.text
+    monkeypatch.setenv("REGISTRY_MAX_MANIFESTS", "13")
+    monkeypatch.setenv("REGISTRY_VALIDATE_SECONDS", "0")
+    assert "only 0 manifests of 'm/*.yaml' read" in validate(folder).text
+    monkeypatch.setenv("REGISTRY_VALIDATE_SECONDS", "10")
+    assert validate(folder).text.endswith("24 warnings\n")
