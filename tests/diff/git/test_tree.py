@@ -10,9 +10,9 @@ import pytest
 
 from registry.diff.git.process import repository_of
 from registry.diff.git.revisions import commit_of
-from registry.diff.git.tree import Tree, matching, open_tree
+from registry.diff.git.tree import Tree, files_below, matching, open_tree
 from registry.errors import RevisionError
-from tests.git_repository import git
+from tests.git_repository import GitRepository, git
 
 
 @pytest.fixture
@@ -176,3 +176,26 @@ def test_pattern_takes_no_exponential_time(folder: Path, pattern: str) -> None:
     start = time.monotonic()
     assert matching(tree, pattern) == []
     assert time.monotonic() - start < 2
+
+
+def test_files_below_folders_are_all_files_at_any_depth(tree: Tree) -> None:
+    assert files_below(tree, {"m/deep", "nowhere"}) == ["m/deep/b [1].yaml"]
+    assert sorted(files_below(tree, {"m"})) == ["m/a.yaml", "m/deep/b [1].yaml"]
+    assert set(files_below(tree, {"."})) == set(tree.blobs)
+
+
+def test_files_of_submodules_are_read_from_their_own_commits(folder: Path, tmp_path: Path) -> None:
+    inner = GitRepository.make(tmp_path / "inner", {"x/y.csv": "old"})
+    add = ("submodule", "add", "--quiet", str(inner.folder), "sub")
+    git(folder, "-c", "protocol.file.allow=always", *add)
+    git(folder, "commit", "--quiet", "--message", "submodule")
+    sub = GitRepository(folder / "sub")
+    sub.write({"x/y.csv": "new"})
+    sub.commit()
+    tree = tree_of(folder)
+    tree.copy(["sub/x/y.csv", "m/a.yaml"], tmp_path / "out")
+    assert (tmp_path / "out" / "sub" / "x" / "y.csv").read_text() == "old"
+    assert (tmp_path / "out" / "m" / "a.yaml").exists()
+    assert tree.missing == {}
+    git(folder, "submodule", "deinit", "--quiet", "--force", "sub")
+    assert tree_of(folder).missing == {"sub": inner.git("rev-parse", "HEAD")}
