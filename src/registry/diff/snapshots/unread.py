@@ -61,7 +61,7 @@ def find_unread(side: Contents, other: Contents) -> Unread:
 def _includes(side: Contents) -> Iterator[str]:
     """Yield the globs of the index, relative to the top."""
     index = side.checkout.index
-    for pattern in read_yaml(index).value.get("include", ()):
+    for pattern in read_yaml(index, is_index=True).value.get("include", ()):
         if not pattern.startswith(PACKAGE):
             yield _from_top(side, os.path.join(index.parent, pattern))
 
