@@ -115,6 +115,7 @@ def test_objects_that_a_partial_clone_lacks_are_not_fetched(folder: Path, tmp_pa
     clone = tmp_path / "clone"
     options = ("--quiet", "--no-checkout", "--filter", "blob:none", "--branch", "main")
     git(tmp_path, "clone", *options, f"file://{folder}", str(clone))
+    git(clone, "config", "protocol.file.allow", "always")
     git(clone, "config", "remote.origin.uploadpack", f"touch '{mark}'; git-upload-pack")
     with pytest.raises(RevisionError, match=r"git lacks the contents of .* as a partial clone"):
         tree_of(clone).copy(["m/a.yaml"], tmp_path / "out")
