@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SourceContext",
     "find_cached",
-    "find_samples",
+    "find_fingerprint",
     "get_dataset",
     "inspect_source",
     "list_datasets",
@@ -219,15 +219,15 @@ def find_cached(
     spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
 ) -> CacheEntry | None:
     """Return the cached samples of a dataset, or None. Makes no request."""
-    return find_samples(spec, cache, lock, boundary=boundary)[1]
+    return find_fingerprint(spec, cache, lock, boundary=boundary)[1]
 
 
-def find_samples(
+def find_fingerprint(
     spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
 ) -> tuple[str, CacheEntry | None]:
-    """Return the fingerprint of a dataset's samples, and those if they are cached.
+    """Return what identifies the samples of a dataset, and the cached ones; makes no request.
 
-    The fingerprint is empty if a request is needed to know it. Makes no request.
+    The fingerprint is empty if it depends on what only a request can tell.
     """
     try:
         context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
@@ -244,7 +244,7 @@ def open_cached(
     """Open a dataset if its samples are cached, else return None. Makes no request."""
     from registry.build.open import Opening, open_entry
 
-    fingerprint, entry = find_samples(spec, cache, lock, boundary=boundary)
+    fingerprint, entry = find_fingerprint(spec, cache, lock, boundary=boundary)
     return (
         None if entry is None else open_entry(Opening.of(spec, boundary), entry, cache, fingerprint)
     )

@@ -124,7 +124,7 @@ def _refused(
     is_all: bool,
 ) -> bool:
     """Print what is not as reviewed; return whether anything is."""
-    index = read_yaml(settings.index, shown_as=display_path(settings.index)).value
+    index = read_yaml(settings.index, shown_as=display_path(settings.index), is_index=True).value
     lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file)) or Lock()
     specs = {}
     for name in chosen:
