@@ -85,7 +85,8 @@ def variables_read() -> dict[str, str]:
                         r"[A-Z]+(_[A-Z]+)+", str(text.value)
                     ):
                         found[str(text.value)] = path.relative_to(SOURCE).as_posix()
-    return found
+    options = (one for verb in VERBS.values() for one in verb.params)
+    return found | {one.envvar: "cli" for one in options if isinstance(one.envvar, str)}
 
 
 VARIABLES = variables_read()
