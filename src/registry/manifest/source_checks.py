@@ -17,8 +17,8 @@ from registry.base.locations import (
     split_member,
 )
 from registry.base.packages import bad_package_path
+from registry.boundary.checks import Violation, violations
 from registry.boundary.hosts import is_listed, url_host
-from registry.boundary.protocols import Violation, violations
 from registry.errors import ReachError
 from registry.manifest.merge import Merged
 from registry.manifest.source import is_commit
