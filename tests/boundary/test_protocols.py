@@ -232,6 +232,7 @@ def test_no_protocol_takes_an_option_that_names_code_or_files() -> None:
     ("named", "location", "ok"),
     [
         ("gs://bucket/*.csv", "gs://bucket/a.csv", True),
+        ("memory://b/*.csv", "memory:///b/a.csv", True),
         ("gs://bucket/*.csv", "gs://other/a.csv", False),
         ("gs://bucket/*.csv", "ftp://bucket/a.csv", False),
         ("http://user:pw@lab.example/a.csv", "http://user:pw@lab.example/b.csv", True),

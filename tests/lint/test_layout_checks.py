@@ -49,7 +49,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root.mkdir()
     monkeypatch.chdir(root)
     files = {
-        "root/datasets.yaml": "version: 1\ninclude: [m.yaml, ../other.yaml]\n",
+        "root/datasets.yaml": "version: 1\ninclude: [m.yaml, ../other.yaml]\npaths: [../other.yaml]\n",
         "root/m.yaml": "datasets: {d: {source: {type: csv, path: x}}}\n",
         "other.yaml": "datasets: {e: {source: {type: csv, path: x}}}\n",
     }

@@ -153,6 +153,9 @@ def violations(
             continue
         protocol = protocol_of(location)
         is_named = _is_named(location, boundary)
+        if is_named and protocol not in PROTOCOLS:
+            by_protocol[protocol] = {}  # options of a manifest are refused there
+            continue
         try:
             if is_named or (wrong := _bad_protocol(path, location)) is None:
                 server = server_of(public_location(location) if is_named else location, options)
@@ -171,7 +174,12 @@ def violations(
 def _is_named(location: str, boundary: Boundary) -> bool:
     """Return whether a URL has the protocol, and the server or bucket, that the user named."""
     named = archive_of(boundary.named)
-    return bool(named) and location.split("/")[:3] == named.split("/")[:3]
+    return bool(named) and _server_part(location) == _server_part(named)
+
+
+def _server_part(url: str) -> tuple[str, str]:
+    # A glob on `memory://b/*` finds `memory:///b/x`.
+    return protocol_of(url), url.partition("://")[2].lstrip("/").partition("/")[0]
 
 
 def listed_options(protocol: str, options: Mapping[str, Any]) -> dict[str, Any]:

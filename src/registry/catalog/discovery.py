@@ -15,7 +15,7 @@ from msgspec import Struct
 from registry.base.file_state import ABSENT, INODE_MASK, FileState
 from registry.base.packages import PACKAGE, package_folders
 from registry.boundary.boundary import Boundary
-from registry.catalog.globs import GlobLimitError, match_glob
+from registry.catalog.globs import EntryCount, GlobLimitError, match_glob
 from registry.settings import INDEX_NAME, builtin_root, most_manifests
 
 __all__ = ["PACKAGE", "GlobMatches", "IndexFiles", "find_included", "list_files", "listing_digest"]
@@ -64,10 +64,11 @@ def find_included(
     patterns: Iterable[str], folder: Path, boundary: Boundary
 ) -> list[GlobMatches | str | None]:
     """Return what each `include` of an index in `folder` matches, inside the boundary."""
+    entries = EntryCount(_ENTRIES_PER_FILE * most_manifests())
     return [
         _find_package_index(pattern.removeprefix(PACKAGE))
         if pattern.startswith(PACKAGE)
-        else _glob(pattern, folder, boundary)
+        else _glob(pattern, folder, boundary, entries)
         for pattern in patterns
     ]
 
@@ -89,7 +90,7 @@ def listing_digest(indexes: Iterable[IndexFiles]) -> str:
     return hashed.hexdigest()
 
 
-def _glob(pattern: str, folder: Path, boundary: Boundary) -> GlobMatches:
+def _glob(pattern: str, folder: Path, boundary: Boundary, entries: EntryCount) -> GlobMatches:
     """Return the matches of a glob, sorted by path, with their states."""
     parent, last = os.path.split(pattern)
     base = str(folder)
@@ -102,9 +103,8 @@ def _glob(pattern: str, folder: Path, boundary: Boundary) -> GlobMatches:
             refused.append(path)
         return not refused
 
-    most = _ENTRIES_PER_FILE * most_manifests()
     try:
-        names = match_glob(pattern, base, most=most, may_list=may_list)
+        names = match_glob(pattern, base, entries, may_list=may_list)
     except GlobLimitError as error:
         return GlobMatches(str(folder), (), array("q"), str(error))
     outside = os.path.normpath(refused[0]) if refused else ""

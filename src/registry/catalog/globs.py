@@ -9,15 +9,37 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-__all__ = ["GlobLimitError", "match_glob"]
+__all__ = ["EntryCount", "GlobLimitError", "match_glob"]
 
 
 class GlobLimitError(Exception):
     """A glob takes too much work; the message says which limit it exceeds."""
 
 
+class EntryCount:
+    """Counts the entries of folders that the globs of an index list together."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._listed = 0
+
+    def add(self, entries: int) -> None:
+        """Count entries.
+
+        Raises:
+            GlobLimitError: there are too many.
+        """
+        self._listed += entries
+        if self._listed > self._most:
+            raise GlobLimitError(f"lists more than {self._most:,} files and folders")
+
+
 def match_glob(
-    pattern: str, folder: str, *, most: int, may_list: Callable[[str], bool] = lambda _: True
+    pattern: str,
+    folder: str,
+    entries: EntryCount,
+    *,
+    may_list: Callable[[str], bool] = lambda _: True,
 ) -> list[str]:
     """Return what `glob.glob` finds with `recursive=True`, relative to `folder` and sorted.
 
@@ -26,7 +48,7 @@ def match_glob(
     Args:
         pattern: The glob.
         folder: The folder that it is relative to.
-        most: How many entries of folders may be listed.
+        entries: Counts the entries of folders that are listed.
         may_list: Whether a folder may be listed; else nothing in it matches.
 
     Raises:
@@ -38,20 +60,19 @@ def match_glob(
     if parts.count("**") > 1:
         raise GlobLimitError("more than one `**`")
     start = "/" if pattern.startswith("/") else ""
-    found = set(_Walk(folder, most, may_list).matches(start, parts))
+    found = set(_Walk(folder, entries, may_list).matches(start, parts))
     if pattern.endswith("/"):
         found = {path for path in found if os.path.isdir(os.path.join(folder, path))}
     return sorted(found)
 
 
 class _Walk:
-    """Counts the entries of the folders that a glob lists."""
+    """Lists the folders that a glob leads to."""
 
-    def __init__(self, folder: str, most: int, may_list: Callable[[str], bool]) -> None:
+    def __init__(self, folder: str, entries: EntryCount, may_list: Callable[[str], bool]) -> None:
         self._folder = folder
+        self._entries = entries
         self._may_list = may_list
-        self._most = most
-        self._listed = 0
 
     def matches(self, base: str, parts: list[str]) -> Iterator[str]:
         """Yield what the parts of a glob match below `base`, which is relative to the folder."""
@@ -94,7 +115,7 @@ class _Walk:
             names = os.listdir(folder) if self._may_list(folder) else []
         except OSError:
             return iter(())
-        self._count(len(names))
+        self._entries.add(len(names))
         return filter(_matcher(pattern), names)
 
     def _list(self, base: str) -> Iterator[os.DirEntry[str]]:
@@ -108,13 +129,8 @@ class _Walk:
             return
         with entries:
             for entry in entries:
-                self._count(1)
+                self._entries.add(1)
                 yield entry
-
-    def _count(self, entries: int) -> None:
-        self._listed += entries
-        if self._listed > self._most:
-            raise GlobLimitError(f"lists more than {self._most:,} files and folders")
 
 
 @cache

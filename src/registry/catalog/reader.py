@@ -16,8 +16,16 @@ from msgspec.structs import replace
 from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.catalog.discovery import GlobMatches, IndexFiles, find_included
+from registry.catalog.located import (
+    LocatedProblem,
+    duplicate_name,
+    include_limit,
+    include_nothing,
+    include_outside,
+    unread,
+)
 from registry.catalog.permissions import IncludeReach, permissions_of
-from registry.errors import ManifestError, Problem, count_text
+from registry.errors import ManifestError, Problem
 from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.settings import most_manifests
 from registry.yamldoc.reader import Document, ParsedText, Positions, json_path
@@ -84,22 +92,6 @@ def may_hide_datasets(problem: Problem) -> bool:
     Then a dataset that seems not to exist may be there.
     """
     return problem.rule in _HIDING
-
-
-class LocatedProblem(Struct, frozen=True):
-    """A problem whose files are paths, which `displayed` replaces by their names in messages."""
-
-    problem: Problem
-    first_file: str = ""
-    """For a duplicate name: the file that defines the name first."""
-    first_line: int = 0
-
-    def displayed(self, display: Callable[[str], str]) -> Problem:
-        """Return the problem with its files named by `display`."""
-        problem = replace(self.problem, file=display(self.problem.file))
-        if not self.first_file:
-            return problem
-        return replace(problem, hint=f"by {display(self.first_file)}:{self.first_line}")
 
 
 class CatalogReader:
@@ -172,31 +164,39 @@ class CatalogReader:
         for number, found in enumerate(included):
             if isinstance(found, str):
                 self.read_index(Path(found), lenient=True)
-                continue
-            limit = self._too_much(found)
-            if found is not None and limit:
-                self.problems.append(include_limit(document, number, limit))
-                continue
-            refused = found.outside if found else ""
-            for position, (file, file_state) in enumerate(found or ()):
-                if time.process_time() > self._deadline:
-                    self.is_stopped = True
-                    self.problems.append(unread(document, number, after=position))
-                    break
-                if boundary.admits(self._real_path(file)):
-                    self.read_manifest(file, file_state, path.parent, defaults)
-                else:
-                    refused = refused or str(file)
-            if refused:
-                self.problems.append(include_outside(document, number, refused, boundary))
-                continue
-            if patterns[number] and (found is None or not found.names):
+            elif found is not None and (found.names or found.limit or found.outside):
+                where = path.parent, defaults, boundary
+                problem = self._read_matches(found, document, number, where)
+                self.problems += [problem] if problem else []
+            elif patterns[number]:
                 self.problems.append(include_nothing(document, number))
 
-    def _too_much(self, found: GlobMatches | None) -> str:
+    def _read_matches(
+        self,
+        found: GlobMatches,
+        index: Document,
+        number: int,
+        where: tuple[Path, Layer, Boundary],
+    ) -> LocatedProblem | None:
+        """Read what a pattern of an index matches; return why not all of it was read, if so."""
+        if limit := self._too_much(found):
+            return include_limit(index, number, limit)
+        folder, defaults, boundary = where
+        refused = found.outside
+        for position, (file, state) in enumerate(found):
+            if time.process_time() > self._deadline:
+                self.is_stopped = True
+                return unread(index, number, after=position)
+            if boundary.admits(self._real_path(file)):
+                self.read_manifest(file, state, folder, defaults)
+            else:
+                refused = refused or str(file)
+        return include_outside(index, number, refused, boundary) if refused else None
+
+    def _too_much(self, found: GlobMatches) -> str:
         """Return which limit the matches of a glob exceed; "" if none."""
-        if found is None or found.limit:
-            return found.limit if found else ""
+        if found.limit:
+            return found.limit
         files = len(self._files_read) + len(found.names)
         most = most_manifests()
         return f"the catalog has more than {most:,} manifests" if files > most else ""
@@ -249,47 +249,3 @@ def _hides_includes(problem: Problem) -> bool:
 
 def _with_hint(problem: Problem, hint: str) -> Problem:
     return replace(problem, hint=f"{problem.hint}; {hint}" if problem.hint else hint)
-
-
-def include_nothing(document: Document, number: int) -> LocatedProblem:
-    """Return the problem for a pattern in `include` that matches nothing."""
-    message = f"'{document.value['include'][number]}' matches nothing"
-    path = ("include", number)
-    problem = document.problem(path, message, "check the spelling", rule="include-nothing")
-    return LocatedProblem(problem)
-
-
-def include_limit(document: Document, number: int, limit: str) -> LocatedProblem:
-    """Return the problem for a pattern in `include` that takes too much work."""
-    message = f"'{document.value['include'][number]}' is not read: {limit}"
-    hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
-    problem = document.problem(("include", number), message, hint, rule="include-limit")
-    return LocatedProblem(problem)
-
-
-def include_outside(
-    document: Document, number: int, refused: str, boundary: Boundary
-) -> LocatedProblem:
-    """Return the problem for a pattern in `include` that leads out of the catalog."""
-    message, hint = boundary.refusal(refused) or ("changed while it was read", "try again")
-    problem = document.problem(
-        ("include", number), f"'{refused}' {message}", hint, rule="outside-path"
-    )
-    return LocatedProblem(problem)
-
-
-def unread(document: Document, number: int, *, after: int) -> LocatedProblem:
-    """Return the problem for manifests that there is no time to read."""
-    read = f"only {count_text(after, 'manifest')} of '{document.value['include'][number]}' read"
-    message = f"{read}, because it takes too long"
-    hint = "the others are checked; set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
-    problem = document.problem(("include", number), message, hint, rule="include-limit")
-    return LocatedProblem(problem)
-
-
-def duplicate_name(entry: Entry, first: Entry) -> LocatedProblem:
-    """Return the problem for a dataset whose name is already in use."""
-    message = f"the name '{entry.name}' is already in use"
-    problem = entry.problem((), message, rule="duplicate-name")
-    line = first.document.position(("datasets", entry.name)).line
-    return LocatedProblem(problem, first.document.file, line)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import yaml
 
@@ -17,6 +19,8 @@ from registry.yamldoc.reader import DataPath
 
 __all__ = ["IgnoreComment", "apply_ignores", "parse_ignores", "read_ignores"]
 
+_Mark = tuple[int, int]
+"""A line and a column, 0-based."""
 _COMMENT = re.compile(r"#\s*registry:\s*ignore\b[ \t]*(?P<rest>[^\r\n]*)")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _EXAMPLE = "write `# registry: ignore RULE -- reason`"
@@ -83,9 +87,7 @@ def parse_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
         for match in _COMMENT.finditer(line):
             before = line[: match.start()]
             is_comment = before == "" or before[-1] in " \t"
-            if not is_comment or any(
-                start <= (number, match.start()) < end for start, end in strings
-            ):
+            if not is_comment or _is_inside((number, match.start()), strings):
                 continue
             target = number
             if not before.strip():  # on a line of its own, it applies to the next line with keys
@@ -102,6 +104,12 @@ def parse_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
             )
             comments.append(comment)
     return comments
+
+
+def _is_inside(place: _Mark, strings: Sequence[tuple[_Mark, _Mark]]) -> bool:
+    """Return whether a place is in one of the strings, which are in order."""
+    number = bisect_right(strings, place, key=itemgetter(0)) - 1
+    return number >= 0 and place < strings[number][1]
 
 
 def apply_ignores(

@@ -39,7 +39,10 @@ __all__ = [
 
 # Strings, not compiled patterns: `re` compiles and caches them on first use, and most datasets
 # need none.
-_SENSITIVE = r"(?i)(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string"
+_SENSITIVE = (
+    r"(?i)(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string"
+    r"|authorization|cookie"
+)
 # Also the parameters with which cloud storage signs links and services pass credentials.
 _SENSITIVE_QUERY = (
     rf"{_SENSITIVE}|signature|(^|[-_])sig($|[-_])|(api|access)-?key|(^|[-_])auth([-_]|$)"

@@ -134,7 +134,7 @@ def _start(
     inherited = {name: value for name, value in os.environ.items() if name not in _LOCAL}
     if not folder.is_dir():
         raise RevisionError(f"{folder}: no such folder")
-    return subprocess.Popen(  # noqa: S603 (a list of arguments, never a shell)
+    return subprocess.Popen(  # nosec B603 # noqa: S603 (a list of arguments, never a shell)
         (_program(), "--no-pager", *_OPTIONS, *arguments),
         cwd=folder,
         env={**inherited, **_ENVIRONMENT},

@@ -1,0 +1,82 @@
+"""Problems of a catalog's files, with the paths of the files, and those of `include`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from registry.boundary.boundary import Boundary
+from registry.errors import Problem, count_text
+from registry.manifest.merge import Entry
+from registry.yamldoc.reader import Document
+
+__all__ = [
+    "LocatedProblem",
+    "duplicate_name",
+    "include_limit",
+    "include_nothing",
+    "include_outside",
+    "unread",
+]
+
+
+class LocatedProblem(Struct, frozen=True):
+    """A problem whose files are paths, which `displayed` replaces by their names in messages."""
+
+    problem: Problem
+    first_file: str = ""
+    """For a duplicate name: the file that defines the name first."""
+    first_line: int = 0
+
+    def displayed(self, display: Callable[[str], str]) -> Problem:
+        """Return the problem with its files named by `display`."""
+        problem = replace(self.problem, file=display(self.problem.file))
+        if not self.first_file:
+            return problem
+        return replace(problem, hint=f"by {display(self.first_file)}:{self.first_line}")
+
+
+def include_nothing(document: Document, number: int) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that matches nothing."""
+    message = f"'{document.value['include'][number]}' matches nothing"
+    path = ("include", number)
+    problem = document.problem(path, message, "check the spelling", rule="include-nothing")
+    return LocatedProblem(problem)
+
+
+def include_limit(document: Document, number: int, limit: str) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that takes too much work."""
+    message = f"'{document.value['include'][number]}' is not read: {limit}"
+    hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
+    problem = document.problem(("include", number), message, hint, rule="include-limit")
+    return LocatedProblem(problem)
+
+
+def unread(document: Document, number: int, *, after: int) -> LocatedProblem:
+    """Return the problem for manifests that there is no time to read."""
+    read = f"only {count_text(after, 'manifest')} of '{document.value['include'][number]}' read"
+    message = f"{read}, because it takes too long"
+    hint = "the others are checked; set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
+    problem = document.problem(("include", number), message, hint, rule="include-limit")
+    return LocatedProblem(problem)
+
+
+def include_outside(
+    document: Document, number: int, refused: str, boundary: Boundary
+) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that leads out of the catalog."""
+    message, hint = boundary.refusal(refused) or ("changed while it was read", "try again")
+    problem = document.problem(
+        ("include", number), f"'{refused}' {message}", hint, rule="outside-path"
+    )
+    return LocatedProblem(problem)
+
+
+def duplicate_name(entry: Entry, first: Entry) -> LocatedProblem:
+    """Return the problem for a dataset whose name is already in use."""
+    message = f"the name '{entry.name}' is already in use"
+    problem = entry.problem((), message, rule="duplicate-name")
+    line = first.document.position(("datasets", entry.name)).line
+    return LocatedProblem(problem, first.document.file, line)

@@ -1,0 +1,42 @@
+"""Problems of a catalog name its files as the user does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from registry.catalog.located import (
+    LocatedProblem,
+    duplicate_name,
+    include_limit,
+    include_nothing,
+    unread,
+)
+from registry.manifest.merge import Entry, index_defaults
+from registry.yamldoc.reader import parse_yaml
+
+INDEX = parse_yaml("include: [a.yaml, b.yaml]\ndatasets:\n  one: {}\n", file="/c/datasets.yaml")
+
+
+def shown(problem: LocatedProblem) -> str:
+    return str(problem.displayed(lambda file: file.removeprefix("/c/")))
+
+
+def test_problems_of_include_name_the_pattern() -> None:
+    place = "datasets.yaml:1:19 $.include[1]: "
+    assert shown(include_nothing(INDEX, 1)) == (
+        f"{place}'b.yaml' matches nothing (check the spelling)"
+    )
+    assert shown(include_limit(INDEX, 1, "more than one `**`")).startswith(
+        f"{place}'b.yaml' is not read: more than one `**` (write a narrower pattern, "
+    )
+    assert shown(unread(INDEX, 1, after=1)).startswith(f"{place}only 1 manifest of 'b.yaml' read")
+
+
+def test_duplicate_name_names_both_files() -> None:
+    other = parse_yaml("datasets:\n  one: {}\n", file="/c/m.yaml")
+    first, second = (
+        Entry("one", document, Path("/c"), index_defaults(INDEX)) for document in (INDEX, other)
+    )
+    assert shown(duplicate_name(second, first)) == (
+        "m.yaml:2:3 $.datasets.one: the name 'one' is already in use (by datasets.yaml:3)"
+    )

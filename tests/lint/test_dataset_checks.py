@@ -1,0 +1,79 @@
+"""The check of all datasets stops at limits, and says what is left unchecked."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from registry.catalog.catalog import Catalog
+from registry.errors import Problem
+from registry.lint.result_cache import check_catalog
+from registry.lint.runner import check
+
+SOURCE = "source: {type: csv, path: x}"
+INDEX = "version: 1\ninclude: [m.yaml]\nvalidate: {ignore: [description]}\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    text = "".join(f"  d{number}: {{{SOURCE}, seed: 1}}\n" for number in range(100))
+    (tmp_path / "x").write_text("", encoding="utf-8")
+    (tmp_path / "datasets.yaml").write_text(INDEX, encoding="utf-8")
+    (tmp_path / "m.yaml").write_text(f"datasets:\n{text}", encoding="utf-8")
+    return tmp_path
+
+
+def limits(problems: list[Problem]) -> list[str]:
+    return [str(one) for one in problems if one.rule == "check-limit"]
+
+
+def test_unchecked_datasets_are_counted_after_too_many_problems(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert limits(check(Catalog.open())) == []
+    monkeypatch.setattr("registry.lint.dataset_checks._MOST_PROBLEMS", 30)
+    found = check(Catalog.open())
+    (problem,) = limits(found)
+    assert problem == (
+        "datasets.yaml:1:1 $: 89 datasets not checked, because there are more than 30 problems"
+        " (fix these first)"
+    )
+    assert len(found) == 32
+
+
+def test_unchecked_datasets_are_counted_after_the_deadline(root: Path) -> None:
+    (problem,) = check(Catalog.open(), deadline=0)
+    assert str(problem) == (
+        "datasets.yaml:1:1 $: 100 datasets not checked, because it takes too long"
+        " (set REGISTRY_VALIDATE_SECONDS if the catalog is your own)"
+    )
+
+
+def test_incomplete_result_is_not_cached(root: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        result = check_catalog(Catalog.open(), tmp_path / "cache", deadline=0)
+        assert len(limits(result.problems)) == 1
+    assert limits(check_catalog(Catalog.open(), tmp_path / "cache").problems) == []
+
+
+def test_manifests_that_there_is_no_time_to_read_are_reported_and_read_next_time(
+    root: Path,
+) -> None:
+    (found,) = Catalog.open(deadline=0).problems
+    assert (found.rule, found.severity) == ("include-limit", "error")
+    assert "only 0 manifests of 'm.yaml' read" in found.message
+    assert len(Catalog.open(deadline=time.process_time() + 60)) == 100
+
+
+def test_violations_of_the_schema_are_listed_up_to_a_number(root: Path) -> None:
+    text = "".join(f"  d{number}: {{{SOURCE}, limitt: 1}}\n" for number in range(2_000))
+    (root / "m.yaml").write_text(f"datasets:\n{text}", encoding="utf-8")
+    found = check(Catalog.open())
+    assert limits(found) == [
+        "m.yaml:1:1 $: more than 1,000 problems, of which these are the first (fix these first)"
+    ]
+    # Resolving the other datasets reports theirs.
+    assert sum(one.rule == "unknown-key" for one in found) == 2_000
