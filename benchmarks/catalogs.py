@@ -84,7 +84,6 @@ def write_catalog(place: Place) -> None:
         "include": ["registry/*.yaml"],
         "paths": ["../data"],
         "trust": ["benchmarks.mappers:to_sample"],
-        "paths": ["../data"],
     }
     _write(place.catalog / "datasets.yaml", index)
     _write(place.catalog / "registry" / "rows.yaml", {"datasets": _datasets(place)})
@@ -146,7 +145,7 @@ _SOURCES = (
       path: s3://examples/suite/{number}.csv.gz
       encoding: utf-8""",
     """type: json
-      path: data/suite-{number}.jsonl""",
+      path: s3://examples/suite/{number}.jsonl""",
 )
 _MANIFEST = """\
 datasets:
