@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSPECT_TESTS := tests/inspect tests/samples/test_inspect_dataset.py
 
-.PHONY: help demo test parity inspect upstream fuzz bench check format docs clean
+.PHONY: help demo test parity inspect upstream fuzz bench audit check format docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,10 +65,15 @@ fuzz: .venv/.fuzz  ## feed changed inputs to every reader of files for 5 minutes
 bench: .venv/.dev  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
 	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)
 
-check: .venv/.dev  ## check format, lint and types, run the tests: what CI runs
+audit: .venv/.dev  ## check the installed packages for known vulnerabilities, where that service can be reached
+	$(BIN)/python -I .ci/audit.py
+
+check: .venv/.dev  ## check format, lint, types and packages, run the tests: what CI runs
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
 	$(BIN)/mypy
+	$(MAKE) audit
 	$(MAKE) test
 
 format: .venv/.dev  ## format the code, and fix what ruff can

@@ -82,6 +82,7 @@ def write_catalog(place: Place) -> None:
     index = {
         "version": 1,
         "include": ["registry/*.yaml"],
+        "paths": ["../data"],
         "trust": ["benchmarks.mappers:to_sample"],
     }
     _write(place.catalog / "datasets.yaml", index)
@@ -97,7 +98,8 @@ def write_manifests(place: Place, count: int) -> None:
     _write(root / "registry" / f"{KNOWN}.yaml", {"datasets": {KNOWN: known}})
     for name, text in _manifests(count - 1):
         (root / "registry" / f"{name}.yaml").write_text(text, encoding="utf-8")
-    _write(root / "datasets.yaml", {"version": 1, "include": ["registry/*.yaml"]})
+    index = {"version": 1, "include": ["registry/*.yaml"], "paths": ["../data"]}
+    _write(root / "datasets.yaml", index)
 
 
 def write_change(place: Place, count: int) -> None:
@@ -143,7 +145,7 @@ _SOURCES = (
       path: s3://examples/suite/{number}.csv.gz
       encoding: utf-8""",
     """type: json
-      path: data/suite-{number}.jsonl""",
+      path: s3://examples/suite/{number}.jsonl""",
 )
 _MANIFEST = """\
 datasets:

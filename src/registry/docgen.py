@@ -103,7 +103,7 @@ so. Generated from the table in `src/registry/boundary/protocols.py` by `make do
 
 - `hosts` allows a host by plain HTTP, at a private address, as an `endpoint_url`, or with an option
   that needs it below. With a port, as in `10.0.0.7:9000`, only that port.
-- `secrets` allows `{env: QA_KEY}` in the options of a source whose locations are all at these hosts.
+- `secrets` allows `{env: QA_KEY}` in the options of a source whose locations are all at its hosts.
   S3 is `s3.amazonaws.com`, the Hub `huggingface.co`; another endpoint has its own name.
 
 Only the index that you open counts: not that of an included catalog, and in a review that of the

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SourceContext",
     "find_cached",
+    "find_fingerprint",
     "get_dataset",
     "inspect_source",
     "list_datasets",
@@ -218,7 +219,23 @@ def find_cached(
     spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
 ) -> CacheEntry | None:
     """Return the cached samples of a dataset, or None. Makes no request."""
-    return _find(spec, cache, lock, boundary)[1]
+    return find_fingerprint(spec, cache, lock, boundary=boundary)[1]
+
+
+def find_fingerprint(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
+) -> tuple[str, CacheEntry | None]:
+    """Return what identifies the samples of a dataset, and the cached ones; makes no request.
+
+    The fingerprint is empty if it depends on what only a request can tell.
+    """
+    try:
+        context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
+        pins = pin_all(spec, context)
+    except (SourceError, LockError):
+        return "", None
+    fingerprint = samples_fingerprint(spec, pins)
+    return fingerprint, cache.find("samples", fingerprint)
 
 
 def open_cached(
@@ -227,7 +244,7 @@ def open_cached(
     """Open a dataset if its samples are cached, else return None. Makes no request."""
     from registry.build.open import Opening, open_entry
 
-    fingerprint, entry = _find(spec, cache, lock, boundary)
+    fingerprint, entry = find_fingerprint(spec, cache, lock, boundary=boundary)
     return (
         None if entry is None else open_entry(Opening.of(spec, boundary), entry, cache, fingerprint)
     )
@@ -308,18 +325,6 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
         dataset = open_entry(self.opening, entry, cache, self.fingerprint)
         dataset.origin = self
         return dataset
-
-
-def _find(
-    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None, boundary: Boundary
-) -> tuple[str, CacheEntry | None]:
-    try:
-        context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
-        pins = pin_all(spec, context)
-    except (SourceError, LockError):
-        return "", None
-    fingerprint = samples_fingerprint(spec, pins)
-    return fingerprint, cache.find("samples", fingerprint)
 
 
 def _pinned_sources(

@@ -159,7 +159,10 @@ def test_preview_of_a_local_file_prints_every_misspelt_column(
         assert printed(capsys, "preview", "qa", "--from", f"sent.{form}") == WANTED
 
 
-def test_misspelt_column_of_a_real_file(folder: Path, shared_data: Path) -> None:
+def test_misspelt_column_of_a_real_file(
+    folder: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_ALLOW_PATHS", str(shared_data))
     source = {"type": "json", "path": str(shared_data / "gsm8k-test.jsonl")}
     dataset = {"source": source, "fields": {"input": "question", "target": "anwser"}}
     (folder / "m.yaml").write_text(json.dumps({"datasets": {"gsm8k": dataset}}), encoding="utf-8")

@@ -37,7 +37,7 @@ def fresh(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
 
     def write(keys: str) -> Path:
-        text = f"version: 1\ndatasets:\n  d: {{{CSV}, {keys}}}\n"
+        text = f"version: 1\ndatasets:\n  d: {{{CSV}, {keys}}}\npaths: [{shared_data}]\n"
         (tmp_path / "datasets.yaml").write_text(text, encoding="utf-8")
         return tmp_path
 

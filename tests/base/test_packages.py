@@ -64,3 +64,27 @@ def test_a_path_cannot_leave_the_package(package: Path) -> None:
     for location in ("package:qa_data/../x", "package:qa_data//etc/passwd", "package:qa_data/a\\b"):
         with pytest.raises(SourceError, match=r"no `\.\.` and no backslash"):
             package_file(location)
+
+
+def test_a_link_is_a_package_only_where_packages_are_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "__init__.py").touch()
+    for place, found in (("checkout", 0), ("site-packages", 1)):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / f"qa_in_{place[:4]}").symlink_to(tmp_path / "private")
+        monkeypatch.syspath_prepend(str(tmp_path / place))
+        assert len(package_folders(f"qa_in_{place[:4]}")) == found
+
+
+def test_a_folder_of_the_working_directory_without_code_is_no_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "qa_documents").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert len(package_folders("qa_documents")) == 1
+    monkeypatch.chdir(tmp_path)
+    assert package_folders("qa_documents") == []
+    (tmp_path / "qa_documents" / "__init__.py").touch()
+    assert len(package_folders("qa_documents")) == 1

@@ -75,3 +75,55 @@ def test_a_missing_file_and_a_folder_are_ordinary_errors(
 def test_nothing_may_be_read_by_default() -> None:
     assert not Boundary().contains(__file__)
     assert UNBOUNDED.contains(__file__)
+
+
+def test_the_message_names_the_first_link_that_leads_outside(tmp_path: Path) -> None:
+    (tmp_path / "catalog" / "sub").mkdir(parents=True)
+    (tmp_path / "disk" / "deep").mkdir(parents=True)
+    (tmp_path / "catalog" / "sub" / "data").symlink_to(tmp_path / "disk")
+    boundary = Boundary().allowing([str(tmp_path / "catalog")])
+    message, hint = boundary.refusal(f"{tmp_path}/catalog/sub/data/deep/x.csv") or ("", "")
+    assert message.startswith(f"leads to {tmp_path}/disk, which is outside the catalog's folder")
+    assert f"add `paths: [{tmp_path}/disk]`" in hint
+    message, hint = boundary.refusal(f"{tmp_path}/disk/x.csv") or ("", "")
+    assert message.startswith("is outside the catalog's folder")
+    assert f"--allow-path {tmp_path}/disk/x.csv" in hint
+    assert boundary.refusal(f"{tmp_path}/catalog/x.csv") is None
+
+
+@pytest.mark.parametrize("name", [".git/config", "sub/.git", ".GIT/hooks/x"])
+def test_nothing_in_a_repository_of_git_is_data(
+    boundary: Boundary, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(ReachError, match=r"in a `\.git` folder"):
+        boundary.check_path(f"{tmp_path}/catalog/{name}")
+    own = Boundary().allowing([f"{tmp_path}/catalog/{name}"])
+    assert own.contains(f"{tmp_path}/catalog/{name}")
+
+
+def test_a_catalog_in_the_top_folder_does_not_have_the_files_of_the_kernel() -> None:
+    boundary = Boundary().allowing(["/"])
+    assert boundary.contains("/etc/hostname")
+    assert not boundary.contains("/proc/self/environ")
+    assert not boundary.contains("/dev/zero")
+    assert Boundary().allowing(["/dev/shm"]).contains("/dev/shm/x")
+
+
+def test_a_path_with_a_nul_is_refused(boundary: Boundary, tmp_path: Path) -> None:
+    with pytest.raises(ReachError, match="has a NUL"):
+        boundary.check_path(f"{tmp_path}/catalog/\0")
+
+
+def test_a_file_of_a_package_may_be_read_but_not_what_it_links_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "site" / "qa_linked"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "x.csv").write_text("a")
+    (package / "l.csv").symlink_to(__file__)
+    monkeypatch.syspath_prepend(str(package.parent))
+    with Boundary().open_location("package:qa_linked/x.csv") as file:
+        assert file.read() == b"a"
+    with pytest.raises(ReachError, match="leads out of the package"):
+        Boundary().open_location("package:qa_linked/l.csv")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import glob
 import os
+import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.limits import Limits
 from registry.boundary.paths import fixed_folder, list_files, list_matches
-from registry.errors import ReachError
+from registry.errors import ReachError, SourceError
 
 
 @pytest.fixture
@@ -105,3 +108,24 @@ def test_pipes_and_nested_repositories_are_no_data(folder: Path, boundary: Bound
 )
 def test_the_fixed_folder_of_a_glob_has_no_wildcard(path: str, fixed: str) -> None:
     assert fixed_folder(path) == fixed
+
+
+@pytest.mark.parametrize("pattern", ["*.csv", "**/*.csv", "sub/../*.csv", "", "**/**/**/*.nothing"])
+def test_what_is_listed_is_limited(folder: Path, boundary: Boundary, pattern: str) -> None:
+    path = os.path.join(folder, pattern)
+    list_files(path, replace(boundary, limits=Limits(files=30)))
+    with pytest.raises(SourceError) as caught:
+        list_files(path, replace(boundary, limits=Limits(files=3)))
+    message = "to list it takes more than 3 files and folders (`limits: {files: …}` in the root"
+    assert message in str(caught.value)
+
+
+def test_a_glob_with_many_stars_ends(tmp_path: Path) -> None:
+    deep = tmp_path / "/".join("abcdefghijklmnopqrstuvwxyz")
+    deep.mkdir(parents=True)
+    (deep / "found").touch()
+    boundary = Boundary().allowing([str(tmp_path)])
+    start = time.monotonic()
+    pattern = str(tmp_path / "**/*/**/*/**/*/**/*/**/found")
+    assert list_files(pattern, boundary) == [str(deep / "found")]
+    assert time.monotonic() - start < 5

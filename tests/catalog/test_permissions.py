@@ -9,6 +9,7 @@ import pytest
 from registry.boundary.boundary import Boundary
 from registry.catalog.catalog import Catalog
 from registry.catalog.permissions import boundary_of
+from registry.errors import ManifestError
 
 PERMISSIONS = {
     "trust": ["ours.mod:read"],
@@ -62,3 +63,29 @@ def test_the_user_allows_paths_by_the_environment(
 ) -> None:
     monkeypatch.setenv("REGISTRY_ALLOW_PATHS", "/mnt/a:/mnt/b")
     assert Catalog.open(write_index(tmp_path, "")).boundary.folders[1:] == ("/mnt/a", "/mnt/b")
+
+
+@pytest.mark.parametrize(
+    ("entry", "valid"),
+    [
+        ("minio.example.org", True),
+        ("10.0.0.7:9000", True),
+        ("'::1'", True),
+        ("'[fd00::7]:9000'", True),
+        ("https://minio.example.org", False),
+        ("minio.example.org/path", False),
+        ("me@minio.example.org", False),
+        ("'*.example.org'", False),
+        ("''", False),
+    ],
+)
+@pytest.mark.parametrize("key", ["hosts: [ENTRY]", "secrets: {QA_KEY: [ENTRY]}"])
+def test_a_host_is_a_name_or_an_address(
+    tmp_path: Path, key: str, entry: str, *, valid: bool
+) -> None:
+    index = write_index(tmp_path, key.replace("ENTRY", entry) + "\n")
+    if valid:
+        assert Catalog.open(index).boundary.hosts | Catalog.open(index).boundary.secrets.keys()
+    else:
+        with pytest.raises(ManifestError, match=r"datasets\.yaml:\d+:\d+ \$\.(hosts|secrets)"):
+            Catalog.open(index)

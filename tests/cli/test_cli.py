@@ -89,6 +89,7 @@ def test_valid_catalog_has_no_problems(run: Run, demo: Path) -> None:
 def test_validate_reports_all_problems_in_order_of_file_and_line(run: Run, own: Path) -> None:
     write(own, "b", BAD_KEY.replace("qa.csv", "''"))
     write(own, "a", "datasets:\n  a: {source: {type: csv, path: x}, seed: 3}\n")
+    (own / "x").touch()
     result = run("validate")
     assert (result.code, result.err) == (1, "")
     assert [line.partition(": ")[0] for line in result.lines] == [
@@ -102,6 +103,7 @@ def test_validate_reports_all_problems_in_order_of_file_and_line(run: Run, own: 
 
 def test_validate_json_has_every_attribute_of_a_problem(run: Run, own: Path) -> None:
     write(own, "a", "datasets:\n  a: {source: {type: csv, path: x}, seed: 3}\n")
+    (own / "x").touch()
     result = run("validate", "--json")
     assert result.code == 1
     assert result.json == [

@@ -78,13 +78,15 @@ def variables_read() -> dict[str, str]:
     found = {}
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call | ast.Subscript) and "environ" in ast.unparse(node):
+            reads = isinstance(node, ast.Call | ast.Subscript) and "environ" in ast.unparse(node)
+            if reads or (isinstance(node, ast.keyword) and node.arg == "envvar"):
                 for text in ast.walk(node):
                     if isinstance(text, ast.Constant) and re.fullmatch(
                         r"[A-Z]+(_[A-Z]+)+", str(text.value)
                     ):
                         found[str(text.value)] = path.relative_to(SOURCE).as_posix()
-    return found
+    options = (one for verb in VERBS.values() for one in verb.params)
+    return found | {one.envvar: "cli" for one in options if isinstance(one.envvar, str)}
 
 
 VARIABLES = variables_read()

@@ -98,3 +98,20 @@ def run_steps(action: Action, repository: GitRepository, known: dict[str, str]) 
             assert "1 dataset changed" in done.summary
             assert "10 → 12: 2 added" in done.summary
     return codes
+
+
+WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_no_workflow_gives_a_pull_request_secrets_or_a_token(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    workflow = parsed(text)
+    assert "pull_request_target" not in text
+    assert workflow["permissions"]["contents"] == "read"
+    if "pull_request" in workflow["on"]:
+        assert "secrets." not in text
+        assert "github.token" not in text
+    for job in workflow["jobs"].values():
+        checkouts = [one for one in job["steps"] if "checkout" in one.get("uses", "")]
+        assert all(one["with"]["persist-credentials"] is False for one in checkouts)

@@ -77,7 +77,7 @@ class Runner:
 
     def _outside(self, done: Audited) -> set[str]:
         """Return the runner's files that a command opened, and its folders that it listed."""
-        private = [self.home, "/proc", "/etc/hostname", self.checkout / ".git" / "config"]
+        private = [self.home, Path("/proc"), Path("/etc/hostname"), self.checkout / ".git/config"]
         tops = [os.path.realpath(one) for one in private]
         reached = {_real(event) for event in done.events if event[0] in _FILE_EVENTS}
         # Libraries count the cores of the machine.
@@ -138,7 +138,6 @@ SOURCES = {
     "hidden": "{type: hf, path: ./, split: train, data_files: '.gi[t]/config'}",
     "data_dir": "{type: hf, path: ./data, split: train, data_dir: ../../../home/private}",
     "repository of the Hub": "{type: hf, path: a/b, split: train, data_files: /etc/hostname}",
-    "default": "{type: parquet}",
     "file link": f"{{type: csv, path: data/l.csv, {CSV}}}",
     "folder link": f"{{type: csv, path: private/x.csv, {CSV}}}",
     "glob in link": f"{{type: csv, path: 'private/*.csv', {CSV}}}",
@@ -158,15 +157,14 @@ def test_a_source_outside_is_reported_and_never_opened(runner: Runner) -> None:
     (runner.checkout / "private").symlink_to(runner.home / "private")
     (runner.checkout / "data" / "l.csv").symlink_to(runner.home / ".netrc")
     index = "version: 1\ninclude: [registry/*.yaml]\n"
-    defaults = "defaults: {source: {parquet: {path: ~/private/x.parquet}}}\n"
+    defaults = f"defaults: {{source: {{csv: {{path: ~/private/x.csv, {CSV}}}}}}}\n"
     runner.change({"datasets.yaml": f"{index}{defaults}"})
     sources = [f"source: {source}, {FIELDS}" for source in SOURCES.values()]
     runner.datasets([*sources, *REST.values()])
     runner.review()
     done = runner.run("validate")
     for number, way in enumerate([*SOURCES, *REST]):
-        file, line = ("datasets.yaml", 3) if way == "default" else ("registry/qa.yaml", 2 + number)
-        place = rf"^{file}:{line}:\d+ \$\..*: '.*' .* \[outside-path\]$"
+        place = rf"^registry/qa\.yaml:{2 + number}:\d+ \$\..*: '.*' .* \[outside-path\]$"
         assert re.search(place, done.out, re.MULTILINE), (way, done.out)
     synced = runner.run("sync", "--json")
     assert synced.out.count('"status": "failed"') == len(SOURCES) + len(REST)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from registry import RegistryError, get_dataset
 from tests.git_repository import GitRepository
 from tests.security.audit import Audited, run_audited
 from tests.servers.recorder import Recorder
@@ -176,3 +177,30 @@ datasets:
     assert all(outcome.code == 1 for outcome in outcomes)
     server.received.clear()  # it may have this one
     assert_no_secret(checkout, server, *outcomes)
+
+
+def test_a_url_in_a_call_is_the_users_word_but_the_options_are_not(
+    tmp_path: Path, server: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fsspec
+
+    fsspec.filesystem("memory").pipe("/b/x.csv", b"q,a\n1,2\n")
+    manifest = """\
+version: 1
+datasets:
+  plain: {source: {type: csv, path: x.csv}, fields: {input: q, target: a}}
+  keen:
+    source: {type: csv, path: x.csv, fs_options: {headers: {A: {env: CI_TOKEN}}}}
+    fields: {input: q, target: a}
+"""
+    (tmp_path / "datasets.yaml").write_text(manifest)
+    monkeypatch.setenv("CI_TOKEN", SECRETS["CI_TOKEN"])
+    for source in ("memory://b/x.csv", "memory://b/*.csv", server.url("/x.csv")):
+        assert len(get_dataset("plain", root=tmp_path, source=source)) == 1
+    user = server.url("/x.csv").replace("//", "//me:word@")
+    assert len(get_dataset("plain", root=tmp_path, source=user)) == 1
+    server.received.clear()
+    for source in ("memory://b/x.csv", server.url("/x.csv")):
+        with pytest.raises(RegistryError, match=r"headers\.A: .*(takes no option|is not for)"):
+            get_dataset("keen", root=tmp_path, source=source)
+    assert server.received == []

@@ -109,6 +109,35 @@ def test_the_variable_opens_no_socket(
     assert server.received == []
 
 
+COLD = """\
+version: 1
+datasets:
+  hub: {source: {type: hf, path: org/name, split: test}}
+  commit: {source: {type: hf, path: org/name, split: test, revision: SHA}}
+  s3: {source: {type: csv, path: s3://bucket/x.csv}}
+  anonymous: {source: {type: csv, path: 's3://bucket/*.csv', fs_options: {anon: true}}}
+  https: {source: {type: csv, path: 'https://example.org/x.csv'}}
+  archive: {source: {type: csv, path: 'zip://*.csv::https://example.org/x.zip'}}
+  repository: {source: {type: csv, path: 'hf://datasets/org/name/x.csv'}}
+  builder: {source: {type: hf, path: csv, split: train, data_files: 'https://example.org/x.csv'}}
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["sync"], ["lock"], ["verify"], ["diff", "--build", "HEAD"], ["list"], ["validate"]],
+    ids=" ".join,
+)
+def test_an_empty_cache_opens_no_socket_either(tmp_path: Path, arguments: list[str]) -> None:
+    index = COLD.replace("SHA", "c" * 40)
+    GitRepository.make(tmp_path / "checkout", {"datasets.yaml": index})
+    changed = index.replace("}}\n", "}, limit: 1}\n")
+    (tmp_path / "checkout" / "datasets.yaml").write_text(changed)
+    found = run(tmp_path / "checkout", *arguments, offline=True)
+    assert found.connections == []
+    assert "Traceback" not in found.text
+
+
 def test_what_was_looked_up_is_known_offline(checkout: Path, server: Recorder) -> None:
     change(checkout, server)
     found = run(checkout, "preview", "d", "--offline", "--json")

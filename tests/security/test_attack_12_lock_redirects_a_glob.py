@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,21 @@ def test_a_redirected_glob_is_an_error_and_the_file_is_not_opened(
         assert reached not in {str(Path(one).resolve()) for one in done.opened}
     assert run_audited(["lock", "--upgrade", "qa"], folder=folder).code == 0
     assert path.read_text() == text
+
+
+def test_a_link_that_the_glob_matches_is_not_followed_out_of_the_catalog(folder: Path) -> None:
+    secret = folder.parent / "secret"
+    (folder / "data" / "b.csv").symlink_to(secret)
+    data = secret.read_bytes()
+    row = (
+        "      - location: data/b.csv\n        requested: data/*.csv\n"
+        f'        size: {len(data)}\n        sha256: "{hashlib.sha256(data).hexdigest()}"\n'
+    )
+    path = folder / "datasets.lock"
+    path.write_text(path.read_text().replace("    samples: 1", f"{row}    samples: 2"))
+    for arguments in (["lock", "--check"], ["sync"]):
+        done = run_audited(arguments, folder=folder)
+        assert done.code == 1, (arguments, done.text)
+        assert "outside the catalog's folder" in done.text
+        assert SECRET not in done.text
+        assert str(secret.resolve()) not in done.opened

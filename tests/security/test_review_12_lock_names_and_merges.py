@@ -78,8 +78,12 @@ def test_names_drop_no_pin_of_another_dataset(repository: GitRepository) -> None
     assert pins(folder) == ["a"]
 
 
-def test_conflict_of_neighbouring_additions_is_resolved_by_lock(repository: GitRepository) -> None:
+@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+def test_conflict_of_neighbouring_additions_is_resolved_by_lock(
+    repository: GitRepository, style: str
+) -> None:
     folder = repository.folder
+    repository.git("config", "merge.conflictStyle", style)
     add(repository, "one", "m1")
     add(repository, "two", "m2")
     assert git(folder, "merge", "one").returncode == 1  # no merge by lines can order them

@@ -10,13 +10,18 @@ import os
 import re
 import subprocess
 import tarfile
+import time
 import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
+from fsspec.utils import glob_translate
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from registry.boundary.limits import Limits
 from registry.errors import DecodeError, SourceError
 from registry.sources import archives
 from registry.sources.archives import match_members, open_member
@@ -217,7 +222,7 @@ def test_a_file_that_is_no_archive_is_an_error(tmp_path: Path, protocol: str, da
 
 @pytest.fixture
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "_HARMLESS_BYTES", 1 << 20)
+    monkeypatch.setattr(archives, "HARMLESS_BYTES", 1 << 20)
 
 
 @pytest.mark.usefixtures("low_limits")
@@ -273,3 +278,42 @@ def test_an_error_of_the_reader_is_not_the_archives(tmp_path: Path) -> None:
     location = f"zip://top.jsonl::{path}"
     with pytest.raises(RecursionError), open_member(location, lambda: path.open("rb")):
         raise RecursionError
+
+
+PIECES = st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=4).map("/".join)
+GLOBS = st.lists(
+    st.sampled_from(["**", "*", "a*", "*.b", "?", "[ab]*", "*a*b*", "ab", "a.b"]),
+    min_size=1,
+    max_size=4,
+).map("/".join)
+
+
+@settings(max_examples=500, deadline=None)
+@given(glob=GLOBS, name=PIECES)
+def test_globs_of_members_mean_what_those_of_fsspec_mean(glob: str, name: str) -> None:
+    expected = re.fullmatch(glob_translate(glob), name) is not None
+    assert archives._matcher(glob)(name) is expected
+
+
+def test_a_glob_does_not_backtrack_without_end() -> None:
+    start = time.monotonic()
+    assert not archives._matcher("*a" * 30 + "b")("a" * 60_000)
+    assert not archives._matcher("**/" * 30 + "b")("a/" * 3_000 + "a")
+    assert time.monotonic() - start < 5
+
+
+def test_members_that_are_too_many_or_too_large_together_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "d.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(5):
+            archive.writestr(f"{number}.csv", b"\0" * 1000)
+
+    def match(limits: Limits) -> int:
+        location = f"zip://*.csv::{path}"
+        return len(match_members(location, partial(open, path, "rb"), limits))  # type: ignore[arg-type]
+
+    assert match(Limits(unpacked_bytes=5000)) == 5
+    with pytest.raises(SourceError, match="would unpack to more than 4,999 bytes"):
+        match(Limits(unpacked_bytes=4999))
+    with pytest.raises(SourceError, match="the glob matches more than 4 members"):
+        match(Limits(files=4))

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
+from registry.boundary.secrets import read_secrets
 from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
 from registry.sources.filesystem import (
     causes,
@@ -78,6 +79,22 @@ def test_no_secret_is_in_a_message_or_a_traceback() -> None:
     assert "hidden" not in str(caught.value)
     assert "pass" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_no_value_of_a_variable_is_in_a_message_or_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("QA", "hunter2-hunter2")
+    read_secrets({"key": {"env": "QA"}}, location=URL)
+    error = OSError("refused")
+    error.__cause__ = ValueError("sent hunter2-hunter2")
+    with pytest.raises(SourceError) as caught, source_errors(URL):
+        raise error
+    printed = "".join(traceback.format_exception(caught.value, chain=True))
+    assert "hunter2" not in printed.partition("registry.errors")[2]
+    assert caught.value.__cause__ is None
+    with pytest.raises(SourceError, match="OSError: sent …"), source_errors(URL):
+        raise OSError("sent hunter2-hunter2")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "x"), ValueError("x"), KeyError("x")])

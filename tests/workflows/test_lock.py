@@ -220,3 +220,24 @@ MOVES = [  # old pin, new pin, changed samples, description
 @pytest.mark.parametrize(("old", "new", "changed", "text"), MOVES)
 def test_move_is_described(old: Pin, new: Pin, changed: int | None, text: str) -> None:
     assert describe_move(old, new, changed) == text
+
+
+def test_conflict_that_can_t_be_pinned_anew_keeps_ours_and_fails(
+    folder: Path, cache_dir: Path, pin: Pin
+) -> None:
+    other = LockedSource(location="qa.csv", size=1, sha256="0" * 64)
+    theirs = replace(pin, sources=(other,))
+    (folder / "qa.csv").unlink()
+    result = lock_one(folder, cache_dir, [pin, theirs])
+    assert (result.status, result.pin) == ("failed", pin)
+    assert result.note == "both sides pinned other bytes or samples; took the pin of ours for now"
+    assert result.to_dict()["merge"] == result.note
+
+
+def test_conflict_of_samples_alone_keeps_the_pinned_bytes(
+    folder: Path, cache_dir: Path, pin: Pin
+) -> None:
+    wrong = replace(pin, samples=7)
+    result = lock_one(folder, cache_dir, [wrong, replace(pin, samples=8)])
+    assert result.pin == pin
+    assert result.note.endswith("so it was pinned anew")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from registry.errors import SourceError
 from registry.workflows.pin_check import Difference, PinCheck, Reason, summary_of
 
 
@@ -48,4 +49,14 @@ def test_check_is_json_data() -> None:
     assert data["unchecked"] == [
         {"field": "samples", "reason": Reason.MAPPER},
         {"field": "ordered", "reason": Reason.MAPPER},
+    ]
+
+
+def test_an_error_has_one_hint() -> None:
+    check = PinCheck("qa")
+    check.fails(SourceError("qa: a.csv: no such file"), "restore it")
+    check.fails(SourceError("a.csv: outside (allow it)"), "restore it")
+    assert [str(one) for one in check.differences] == [
+        "qa: a.csv: no such file (restore it)",
+        "qa: a.csv: outside (allow it)",
     ]

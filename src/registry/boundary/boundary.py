@@ -145,9 +145,13 @@ def _open(real: str, path: str) -> BufferedReader:
             raise ReachError(f"{path}: {NOT_A_FILE} (copy the data to a file)") from error
         raise
     # A folder of the path may have become a link since it was checked.
-    if os.path.realpath(real) != real or not os.path.samestat(
-        os.fstat(file.fileno()), os.stat(real)
-    ):
+    try:
+        same = os.path.realpath(real) == real and os.path.samestat(
+            os.fstat(file.fileno()), os.stat(real)
+        )
+    except OSError:  # it is gone
+        same = False
+    if not same:
         file.close()
         raise ReachError(f"{path}: was replaced while it was opened (try again)")
     return file

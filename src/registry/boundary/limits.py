@@ -35,7 +35,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Records that are read, and samples that are made of them."""
     seconds: int = 7200
     """Time to decode and map the records."""
-    files: int = 10_000
+    files: int = 100_000
     """Files and folders that a glob may have to look at."""
     extends: int = 32
     """Ancestors of a dataset."""

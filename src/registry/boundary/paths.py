@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from registry.base.locations import archive_of, is_local, is_package, local_path
 from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.limits import Limits
+from registry.errors import SourceError
 
 __all__ = ["allow_location", "fixed_folder", "list_files", "list_matches"]
 
@@ -42,13 +44,14 @@ def list_files(path: str, boundary: Boundary) -> list[str]:
 
     Raises:
         ReachError: the path, or a link that it leads to, is outside the boundary.
+        SourceError: there are more files and folders than its limits allow to look at.
     """
     # A file may have a name that looks like a glob.
     if _MAGIC.search(path) and not os.path.lexists(path):
         found = list_matches(path, boundary)
     else:
         boundary.check_path(path)
-        found = _files_below(path) if os.path.isdir(path) else [path]
+        found = _files_below(path, boundary.limits) if os.path.isdir(path) else [path]
     for file in found:
         if os.path.islink(file):
             boundary.check_path(file)
@@ -78,37 +81,75 @@ def list_matches(pattern: str, boundary: Boundary) -> list[str]:
         for part, next_one in zip(parts, [*parts[1:], ""], strict=True)
         if part != "**" or next_one != "**"
     ]
-    return sorted(set(_search(folder, steps, boundary, ())))
+    entries = _Entries(pattern, boundary.limits)
+    return sorted(set(_search(folder, steps, boundary, (), entries)))
+
+
+class _Entries:
+    """Lists folders, and counts what is in them."""
+
+    def __init__(self, path: str, limits: Limits) -> None:
+        self._path = path
+        self._limits = limits
+        self._count = 0
+        self._searched: set[tuple[str, int]] = set()
+
+    def is_new(self, folder: str, steps: Sequence[str]) -> bool:
+        """Return whether a folder was not searched for the last steps of the glob before."""
+        # With several `**` there are as many ways to a folder as to split its path.
+        key = folder, len(steps)
+        if key in self._searched:
+            return False
+        self._searched.add(key)
+        return True
+
+    def matching(self, folder: str, matches: Callable[[str], object]) -> list[os.DirEntry[str]]:
+        """Return the entries of a folder whose names match."""
+        found = []
+        try:
+            with os.scandir(folder) as listed:
+                for entry in listed:
+                    self.add(1)
+                    if matches(entry.name):
+                        found.append(entry)
+        except (NotADirectoryError, FileNotFoundError, PermissionError):  # as `glob` does
+            return []
+        return found
+
+    def add(self, count: int) -> None:
+        """Count entries; raise an error for too many."""
+        self._count += count
+        if self._count > self._limits.files:
+            message = self._limits.message("files", "to list it takes", "files and folders")
+            raise SourceError(f"{self._path}: {message}")
 
 
 def _search(
-    folder: str, steps: Sequence[str], boundary: Boundary, above: tuple[str, ...]
+    folder: str,
+    steps: Sequence[str],
+    boundary: Boundary,
+    above: tuple[str, ...],
+    entries: _Entries,
 ) -> Iterator[str]:
     """Yield the paths below a folder that match; `above` are the real paths of those searched."""
+    if not entries.is_new(folder, steps):
+        return
     step, rest = steps[0], steps[1:]
     real = boundary.check_path(folder)
     if step == "**" and rest:
-        yield from _search(folder, rest, boundary, above)
+        yield from _search(folder, rest, boundary, above, entries)
     elif not _MAGIC.search(step):
         path = os.path.join(folder, step)
         if os.path.lexists(path):
-            yield from _search(path, rest, boundary, (*above, real)) if rest else (path,)
+            yield from _search(path, rest, boundary, (*above, real), entries) if rest else (path,)
         return
-    for entry in _entries(folder, _matcher("*" if step == "**" else step)):
+    for entry in entries.matching(folder, _matcher("*" if step == "**" else step)):
         if step == "**" and entry.is_dir() and os.path.realpath(entry.path) not in (*above, real):
-            yield from _search(entry.path, steps, boundary, (*above, real))
+            yield from _search(entry.path, steps, boundary, (*above, real), entries)
         if not rest:
             yield entry.path
         elif step != "**" and entry.is_dir():
-            yield from _search(entry.path, rest, boundary, (*above, real))
-
-
-def _entries(folder: str, matches: Callable[[str], object]) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as found:
-            return [entry for entry in found if matches(entry.name)]
-    except (NotADirectoryError, FileNotFoundError, PermissionError):  # as `glob` does
-        return []
+            yield from _search(entry.path, rest, boundary, (*above, real), entries)
 
 
 def _matcher(step: str) -> Callable[[str], object]:
@@ -117,10 +158,12 @@ def _matcher(step: str) -> Callable[[str], object]:
     return re.compile(not_hidden + fnmatch.translate(step)).match
 
 
-def _files_below(top: str) -> list[str]:
+def _files_below(top: str, limits: Limits) -> list[str]:
     """Return all files and links below a folder; links to folders are not followed."""
     found: list[str] = []
+    entries = _Entries(top, limits)
     for folder, folders, names in os.walk(top):
+        entries.add(len(folders) + len(names))
         skip = "." if folder == top else ".git"
         folders[:] = [name for name in folders if not name.startswith(skip)]
         found += (os.path.join(folder, name) for name in names if not name.startswith(skip))

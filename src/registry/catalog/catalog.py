@@ -247,7 +247,7 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def file_for(self, name: str) -> Path | None:
         """Return a path for a new manifest that matches a glob of the index, or None."""
-        document = read_yaml(self.index, shown_as=display_path(self.index))
+        document = read_yaml(self.index, shown_as=display_path(self.index), is_index=True)
         for pattern in document.value.get("include", []):
             folder, _, last = pattern.rpartition("/")
             stem, star, suffix = last.partition("*")
@@ -288,7 +288,7 @@ class Catalog(Mapping[str, DatasetSpec]):
     def index_document(self) -> Document:
         """Return the root index as far as it can be read; its problems are those of the catalog."""
         shown = display_path(self.index)
-        document = read_partially(self.index, shown_as=shown).document
+        document = read_partially(self.index, shown_as=shown, is_index=True).document
         return document or Document({}, shown, Positions({}, [1, 1]))
 
     def including(self, files: Iterable[Path]) -> Catalog:
@@ -335,7 +335,9 @@ def valid_index(path: Path) -> Document:
 
 def read_uncached(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:
     """Read and parse a file without the cache."""
-    return parse_file(read_partially(path, shown_as=display_path(path)), schema)
+    is_index = schema == "index"
+    parsed = read_partially(path, shown_as=display_path(path), is_index=is_index)
+    return parse_file(parsed, schema)
 
 
 def display_path(path: Path, here: Path | None = None) -> str:

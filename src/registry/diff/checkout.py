@@ -163,7 +163,7 @@ def _catalog_files(tree: Tree, name: str, index: Path) -> Iterator[str]:
     if lock in tree.blobs:
         yield lock
     try:
-        value = read_yaml(index).value
+        value = read_yaml(index, is_index=True).value
     except ManifestError:  # reported when the catalog is opened
         return
     included = value.get("include") if isinstance(value, dict) else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
 from registry.base.threads import run_jobs
 from registry.diff.models import CatalogDiff, DatasetChange, Obstacle, SampleChange
@@ -14,7 +14,7 @@ from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.diff.severity import SAME_SAMPLES
 from registry.diff.snapshots.packages import PACKAGE_KEY
 from registry.errors import MissingDependencyError, OfflineError, RegistryError
-from registry.load import find_cached, load, sample_warnings
+from registry.load import find_fingerprint, load, sample_warnings
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 
@@ -67,19 +67,30 @@ def with_samples(
     added = sum(change.status == "added" for change in diff.changes)
     # As when a whole catalog is included.
     too_many = added if options.build and added > MAX_NEW_BUILDS else 0
-    compared = {change.name: change for change in diff.changes if _affects_samples(change)}
+    pairs = {
+        change.name: _datasets(change, base, head)
+        for change in diff.changes
+        if _affects_samples(change)
+    }
     # Before the threads, which would extract the same files.
-    head.extract_siblings(compared)
-    base.extract_siblings(
-        change.old_name or name for name, change in compared.items() if change.status != "added"
-    )
+    for label, snapshot in (("base", base), ("head", head)):
+        snapshot.extract_siblings(pair[label].name for pair in pairs.values() if label in pair)
+    statuses = {change.name: change.status for change in diff.changes}
+
+    def find(name: str, _: object) -> tuple[str, _Found | SampleChange]:
+        run = partial(_find, pairs[name], base, options)
+        return name, _or_reason(run, pairs[name], options)
 
     def compare(name: str, _: object) -> tuple[str, SampleChange]:
-        change = compared[name]
-        return name, _sample_change(change, base, head, options, too_many)
+        one = found[name]
+        if isinstance(one, SampleChange):
+            return name, one
+        run = partial(_compare, one, options, too_many if statuses[name] == "added" else 0)
+        return name, _or_reason(run, pairs[name], options)
 
-    run = run_jobs(list(compared), compare, jobs=options.jobs, report=lambda *_: None)
-    samples = dict(run)
+    in_parallel = partial(run_jobs, list(pairs), jobs=options.jobs, report=lambda *_: None)
+    found = _with_builders(dict(in_parallel(find)), list(pairs))
+    samples = dict(in_parallel(compare))
     changes = (replace(change, samples=samples.get(change.name)) for change in diff.changes)
     return replace(diff, changes=tuple(changes))
 
@@ -90,28 +101,75 @@ def _affects_samples(change: DatasetChange) -> bool:
     return change.status != "removed" and not SAME_SAMPLES.issuperset(change.kinds)
 
 
-def _sample_change(
-    change: DatasetChange,
-    base: OpenSnapshot,
-    head: OpenSnapshot,
-    options: SamplingOptions,
-    too_many: int,
-) -> SampleChange:
-    datasets = {"head": _Dataset(change.name, head)}
-    if change.status != "added":
-        datasets = {"base": _Dataset(change.old_name or change.name, base), **datasets}
-    found = _obstacle(datasets, base)
-    if found is not None:
-        return _uncompared(*found, options)
+def _datasets(change: DatasetChange, base: OpenSnapshot, head: OpenSnapshot) -> dict[str, _Dataset]:
+    new = {"head": _Dataset(change.name, head)}
+    if change.status == "added":
+        return new
+    return {"base": _Dataset(change.old_name or change.name, base), **new}
+
+
+Result = TypeVar("Result")
+
+
+def _or_reason(
+    run: Callable[[], Result], datasets: Mapping[str, _Dataset], options: SamplingOptions
+) -> Result | SampleChange:
+    """Return a result, or why samples can't be compared."""
     try:
-        return _compare(datasets, options, too_many if change.status == "added" else 0)
+        return run()
     except RegistryError as error:
         message = (str(error).splitlines() or [type(error).__name__])[0]
-        for snapshot in (base, head):
-            message = snapshot.checkout.strip_folders(message)
+        for dataset in datasets.values():
+            message = dataset.snapshot.checkout.strip_folders(message)
         known = (one for kind, one in _OBSTACLES if isinstance(error, kind))
         obstacle: Obstacle = next(known, "error")
         return _uncompared(obstacle, message, options)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known of the samples of a dataset before any is built."""
+
+    datasets: Mapping[str, _Dataset]
+    fingerprints: Mapping[str, str]
+    """Label of a snapshot → what identifies its samples; only of those that are not cached."""
+    built: frozenset[str] = frozenset()
+    """Labels of the snapshots whose samples are built for this dataset."""
+
+
+def _find(
+    datasets: Mapping[str, _Dataset], base: OpenSnapshot, options: SamplingOptions
+) -> _Found | SampleChange:
+    """Look the samples of a dataset up in the cache."""
+    obstacle = _obstacle(datasets, base)
+    if obstacle is not None:
+        return _uncompared(*obstacle, options)
+    found = {label: dataset.find(options.cache) for label, dataset in datasets.items()}
+    return _Found(
+        datasets, {label: key for label, (key, is_cached) in found.items() if not is_cached}
+    )
+
+
+def _with_builders(
+    found: Mapping[str, _Found | SampleChange], names: Iterable[str]
+) -> dict[str, _Found | SampleChange]:
+    """Return what was found, with samples that several datasets need built for the first one.
+
+    Whichever thread happens to build them, the report is the same.
+    """
+    result = dict(found)
+    known = set[str]()
+    for name in names:
+        one = found[name]
+        if isinstance(one, _Found):
+            # Without a fingerprint, nobody knows whether other samples are the same.
+            built = []
+            for label, fingerprint in one.fingerprints.items():
+                if not fingerprint or fingerprint not in known:
+                    built.append(label)
+                known.add(fingerprint)
+            result[name] = replace(one, built=frozenset(built))
+    return result
 
 
 def _obstacle(datasets: Mapping[str, _Dataset], base: OpenSnapshot) -> tuple[Obstacle, str] | None:
@@ -156,8 +214,11 @@ class _Dataset:
         # The pin of this snapshot, so that samples are those that `get_dataset` returns there.
         return pin_sources(self.spec, self.snapshot.lock.pins.get(self.name))
 
-    def is_cached(self, cache: Cache) -> bool:
-        return find_cached(self.spec, cache, self.lock, boundary=self.snapshot.boundary) is not None
+    def find(self, cache: Cache) -> tuple[str, bool]:
+        """Return what identifies the samples, and whether they are cached."""
+        boundary = self.snapshot.boundary
+        fingerprint, entry = find_fingerprint(self.spec, cache, self.lock, boundary=boundary)
+        return fingerprint, entry is not None
 
     def open(self, cache: Cache, *, offline: bool) -> Samples:
         result = load(
@@ -169,22 +230,19 @@ class _Dataset:
         return Samples(result.dataset, folder, self.spec.view.auto_id, warnings)
 
 
-def _compare(
-    datasets: Mapping[str, _Dataset], options: SamplingOptions, too_many: int
-) -> SampleChange:
+def _compare(found: _Found, options: SamplingOptions, too_many: int) -> SampleChange:
     """Compare the samples of both snapshots, or describe those of one."""
-    missing = [label for label, one in datasets.items() if not one.is_cached(options.cache)]
+    missing = list(found.fingerprints)
     if missing and (too_many or not options.build):
-        return _missing(missing, datasets, options, too_many)
+        return _missing(missing, found.datasets, options, too_many)
     samples, built = [], []
-    for label, dataset in datasets.items():
-        # Checked again, as the build for one snapshot may also serve the other.
-        cached = dataset.is_cached(options.cache)
-        if not cached:
+    for label, dataset in found.datasets.items():
+        if label in found.built:
             built.append(label)
             options.announce(f"building {dataset.name} of {dataset.snapshot.snapshot.label}")
         # Cached samples are opened without a request, even if their source has changed.
-        samples.append(dataset.open(options.cache, offline=cached or options.offline))
+        offline = label not in found.fingerprints or options.offline
+        samples.append(dataset.open(options.cache, offline=offline))
     describe = compare_samples if len(samples) == 2 else new_samples
     change = describe(*samples, examples=options.examples)
     return replace(change, note=_predicate(built, "built for this") if built else "")

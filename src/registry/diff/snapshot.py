@@ -164,7 +164,7 @@ class _Side:
         if catalog is None:
             snapshot = Snapshot(label=label, datasets={}, problems=problems, unreadable=True)
             return OpenSnapshot(checkout, snapshot)
-        document = read_yaml(checkout.index)
+        document = read_yaml(checkout.index, is_index=True)
         file = checkout.file_name(str(checkout.index))
         snapshot = Snapshot(
             label=label,

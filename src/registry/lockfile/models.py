@@ -5,6 +5,7 @@ It is written by `registry lock`, reviewed like code, and read by the strict YAM
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from registry.base.conversion import convert
-from registry.errors import ManifestError, Problem
+from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.file import FIX, lock_error, read_bytes, write_text
 from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump, dump_conflicts
 from registry.manifest.models import Count, Text
@@ -136,8 +137,13 @@ def read_sides(path: Path, *, shown_as: str | None = None) -> tuple[Lock, ...]:
     if data is None:
         return ()
     text = _decode(data, file)
-    sides = (text,) if conflict_line(text) is None else conflict_sides(text)
-    return tuple(lock_of(_documents(side, file)) for side in sides if side is not None)
+    if conflict_line(text) is None:
+        return (lock_of(_documents(text, file)),)
+    *sides, base = conflict_sides(text)
+    locks = [lock_of(_documents(side or "", file)) for side in sides]
+    with contextlib.suppress(LockError):  # zdiff3 moves lines out of the conflict, not of the base
+        locks += [] if base is None else [lock_of(_documents(base, file))]
+    return tuple(locks)
 
 
 def parse_lock(data: bytes, file: str) -> Lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import fnmatch
 import gzip
 import io
 import lzma
@@ -18,6 +19,8 @@ from functools import partial
 from typing import IO, Any, Protocol, cast
 
 from registry.base.locations import public_location, split_member
+from registry.boundary.limits import Limits
+from registry.decode.bounded import HARMLESS_BYTES
 from registry.errors import DecodeError, SourceError, close_matches
 
 __all__ = ["OpenArchive", "match_members", "open_member"]
@@ -26,9 +29,7 @@ OpenArchive = Callable[[], AbstractContextManager[IO[bytes], bool | None]]
 """Opens the bytes of an archive; they can seek."""
 
 # Packed text is up to some 30 times as small. What is 200 times as small is there to do harm.
-_LARGEST_RATIO = 200
-_HARMLESS_BYTES = 1 << 30
-_LARGEST_BYTES = 1 << 36
+_LIMITS = Limits()
 # The names and attributes in the headers of a tar archive; `tarfile` reads each of them at once.
 _LARGEST_HEADER = 1 << 20
 _TAR_BLOCK = 512
@@ -59,14 +60,21 @@ class _AbsurdSizeError(Exception):
 
 
 @contextlib.contextmanager
-def open_member(location: str, open_archive: OpenArchive) -> Iterator[IO[bytes]]:
-    """Open a member for reading; `open_archive` opens the outermost archive of its location.
+def open_member(
+    location: str, open_archive: OpenArchive, limits: Limits = _LIMITS
+) -> Iterator[IO[bytes]]:
+    """Open a member for reading.
+
+    Args:
+        location: The location of the member.
+        open_archive: Opens the outermost archive of the location.
+        limits: How large the member may be.
 
     Raises:
         SourceError: the archive has no such member, or it is encrypted or absurdly large.
         DecodeError: the archive is damaged.
     """
-    with _opened(location, open_archive) as (archive, name, limit):
+    with _opened(location, open_archive, limits) as (archive, name, limit):
         if name not in archive.names:
             near = _near(name, archive.names)
             hint = f"did you mean {near}?" if near else f"it has {len(archive.names)} files"
@@ -83,39 +91,85 @@ def open_member(location: str, open_archive: OpenArchive) -> Iterator[IO[bytes]]
             yield member
 
 
-def match_members(location: str, open_archive: OpenArchive) -> list[str]:
+def match_members(location: str, open_archive: OpenArchive, limits: Limits = _LIMITS) -> list[str]:
     """Return the locations of the members that a glob matches, sorted by name.
 
     Raises:
         SourceError, DecodeError: as in `open_member`.
     """
-    from fsspec.utils import glob_translate  # fsspec is slow to import
-
-    with _opened(location, open_archive) as (archive, pattern, _):
+    with _opened(location, open_archive, limits) as (archive, pattern, limit):
         # A name may look like a glob, as that of a local file may.
-        match = re.compile(glob_translate(pattern)).match
-        found = [pattern] if pattern in archive.names else sorted(filter(match, archive.names))
+        if pattern in archive.names:
+            found = [pattern]
+        else:
+            found = sorted(filter(_matcher(pattern), archive.names))
+        if len(found) > limits.files:
+            message = limits.message("files", "the glob matches", "members")
+            raise SourceError(f"{public_location(location)}: {message}")
+        # Members may share their bytes, so that all together are larger than any archive.
+        if sum(map(archive.size, found)) > limit:
+            raise _AbsurdSizeError
     protocol, _, outer = _parts(location)
     return [f"{protocol}://{name}::{outer}" for name in found]
 
 
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Return whether a glob matches a name; `**` is any number of folders.
+
+    One regular expression for all of the glob would backtrack without end on some names.
+    """
+    parts = pattern.split("/")
+    if parts[-1] == "**":
+        parts.append("*")
+    tests = [None if part == "**" else re.compile(fnmatch.translate(part)).match for part in parts]
+
+    def matches(name: str) -> bool:
+        # The numbers of parts that may be next.
+        states = _skip(tests, {0})
+        for piece in name.split("/"):
+            states = _skip(
+                tests,
+                {
+                    state if test is None else state + 1
+                    for state in states
+                    if state < len(tests)
+                    for test in [tests[state]]
+                    if test is None or test(piece)
+                },
+            )
+        return len(tests) in states
+
+    return matches
+
+
+def _skip(tests: Sequence[object], states: set[int]) -> set[int]:
+    """Add the parts after each `**`, as it may be no folder at all."""
+    for number, test in enumerate(tests):
+        if test is None and number in states:
+            states.add(number + 1)
+    return states
+
+
 @contextlib.contextmanager
-def _opened(location: str, open_archive: OpenArchive) -> Iterator[tuple[_Archive, str, int]]:
+def _opened(
+    location: str, open_archive: OpenArchive, limits: Limits
+) -> Iterator[tuple[_Archive, str, int]]:
     """Yield the open archive of a member, the member's name, and the largest allowed size."""
     protocol, member, outer = _parts(location)
     if split_member(outer) is not None:  # the archive is itself a member
-        open_archive = partial(open_member, outer, open_archive)
+        open_archive = partial(open_member, outer, open_archive, limits)
     shown = public_location(location)
     with open_archive() as data:
         packed_bytes = data.seek(0, io.SEEK_END)
         data.seek(0)
-        limit = min(_LARGEST_BYTES, max(_HARMLESS_BYTES, _LARGEST_RATIO * packed_bytes))
+        limit = min(limits.unpacked_bytes, max(HARMLESS_BYTES, limits.ratio * packed_bytes))
         try:
             yield _ARCHIVES[protocol](data, limit), _plain(member), limit
         except _AbsurdSizeError as error:
             message = (
                 f"would unpack to more than {limit:,} bytes, the limit for an archive of"
-                f" {packed_bytes:,} bytes (unpack it yourself if you trust it)"
+                f" {packed_bytes:,} bytes (unpack it yourself if you trust it, or raise"
+                " `limits: {ratio: …}` in the root index)"
             )
             raise SourceError(f"{shown}: {message}") from error
         except (*_DAMAGE, OSError) as error:

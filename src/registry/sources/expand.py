@@ -54,7 +54,7 @@ def expand(path: str, pool: FilesystemPool, open_archive: Opener, boundary: Boun
     if split_member(path) is not None:
         from registry.sources.archives import match_members  # few datasets are in archives
 
-        found = match_members(path, open_archive(archive_of(path)))
+        found = match_members(path, open_archive(archive_of(path)), boundary.limits)
         if not found:
             raise SourceError(f"{public_location(path)}: no member matches")
         return found
@@ -69,6 +69,9 @@ def expand(path: str, pool: FilesystemPool, open_archive: Opener, boundary: Boun
         files = pool.of(path)
         with option_errors(path):
             found = sorted(files.unstrip_protocol(name) for name in files.glob(path))
+        if len(found) > boundary.limits.files:
+            message = boundary.limits.message("files", "the glob matches", "files")
+            raise SourceError(f"{public_location(path)}: {message}")
     if not found:
         raise missing_error(path, "no file matches")
     return found

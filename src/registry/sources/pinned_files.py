@@ -24,6 +24,7 @@ from registry.base.locations import (
     split_member,
 )
 from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.limits import Limits
 from registry.decode.stream import SourceBytes
 from registry.sources.archives import OpenArchive, open_member
 from registry.sources.expand import expand
@@ -66,16 +67,18 @@ def fetch_files(
         location: _fetch_file(replace(file, location=location), pool, context)
         for location, file in stored.items()
     }
-    found = (_member(file.location, fetched[archive_of(file.location)]) for file in pinned.files)
-    return [dataclasses.replace(one, limits=context.boundary.limits) for one in found]
+    limits = context.boundary.limits
+    return [
+        _member(file.location, fetched[archive_of(file.location)], limits) for file in pinned.files
+    ]
 
 
-def _member(location: str, stored: SourceBytes) -> SourceBytes:
+def _member(location: str, stored: SourceBytes, limits: Limits) -> SourceBytes:
     """Return a member of an archive, or the file itself."""
     if split_member(location) is None:
-        return stored
+        return dataclasses.replace(stored, limits=limits)
     name = public_location(location).removesuffix("?…")
-    return SourceBytes(name, partial(open_member, location, stored.open))
+    return SourceBytes(name, partial(open_member, location, stored.open, limits), limits=limits)
 
 
 def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -> SourceBytes:

@@ -154,7 +154,15 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
     except RegistryError as error:
         reached = not isinstance(error, SourceError) or isinstance(error, _NOT_UNREACHABLE)
         status = "failed" if reached or not spec.is_remote else "unreachable"
-        return LockResult(name=name, status=status, pin=old, stale=not agrees, error=error)
+        note = "both sides pinned other bytes or samples; took the pin of ours for now"
+        return LockResult(
+            name=name,
+            status=status,
+            pin=old,
+            note=note if choice.is_open else choice.note,
+            stale=not agrees,
+            error=error,
+        )
 
 
 def _repin(

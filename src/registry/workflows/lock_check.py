@@ -89,10 +89,8 @@ def check_pin(
     except MissingDependencyError:  # says nothing about the file
         check.skip(Reason.PACKAGE, "sources", "columns", *SAMPLES)
         return check
-    except LockError as error:
-        check.differs(str(error))
-    except SourceError as error:
-        check.differs(str(error), "restore the file, or edit the manifest")
+    except (LockError, SourceError) as error:
+        check.fails(error, "restore the file, or edit the manifest")
     if check.differences or lock is None:
         check.skip(Reason.SOURCES, "columns", *SAMPLES)  # they are those of other bytes
         return check

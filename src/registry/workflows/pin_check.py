@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from registry.errors import count_text, shorten
+from registry.errors import RegistryError, count_text, shorten
 
 __all__ = ["SAMPLES", "Difference", "PinCheck", "Reason", "Unchecked", "summary_of"]
 
@@ -42,7 +42,8 @@ class Difference:
     """What to do next."""
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.message} ({self.hint})"
+        text = f"{self.name}: {self.message}"
+        return f"{text} ({self.hint})" if self.hint else text
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,13 @@ class PinCheck:
     def differs(self, message: str, hint: str = "") -> None:
         """Note a difference; by default the hint is to pin what is there now."""
         upgrade = f"`registry lock --upgrade {self.name}` pins what is there now"
-        # Many errors begin with the name already.
-        message = message.removeprefix(f"{self.name}: ")
         self.differences.append(Difference(self.name, message, hint or upgrade))
+
+    def fails(self, error: RegistryError, hint: str) -> None:
+        """Note an error; the hint is for one whose message does not end with its own."""
+        message = str(error).removeprefix(f"{self.name}: ")
+        shown = "" if message.endswith(")") else hint
+        self.differences.append(Difference(self.name, message, shown))
 
     def skip(self, reason: Reason, *fields: str) -> None:
         """Note fields that are not checked."""

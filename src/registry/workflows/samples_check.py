@@ -145,7 +145,7 @@ class SamplesCheck:
         except RegistryError as error:
             reason = next((_NOT_HERE[kind] for kind in _NOT_HERE if isinstance(error, kind)), None)
             if reason is None:
-                self.check.differs(str(error), "correct the manifest or its data")
+                self.check.fails(error, "correct the manifest or its data")
             else:
                 self.check.skip(reason, *fields)
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from registry.base.local_files import open_regular
+from registry.base.local_files import open_beside, open_regular
 from registry.errors import ManifestError
 from registry.yamldoc.document import (
     DataPath,
@@ -37,20 +37,28 @@ MAX_BYTES = 1 << 20
 """Maximum size of a file."""
 
 
-def read_yaml(path: Path, *, shown_as: str | None = None) -> Document:
-    """Read a YAML file.
+def read_yaml(path: Path, *, shown_as: str | None = None, is_index: bool = False) -> Document:
+    """Read a YAML file; arguments as for `read_partially`.
 
     Raises:
         ManifestError: it can't be read or parsed.
     """
-    return read_partially(path, shown_as=shown_as).complete()
+    return read_partially(path, shown_as=shown_as, is_index=is_index).complete()
 
 
-def read_partially(path: Path, *, shown_as: str | None = None) -> ParsedText:
-    """Read what can be parsed of a YAML file, in spite of problems."""
+def read_partially(
+    path: Path, *, shown_as: str | None = None, is_index: bool = False
+) -> ParsedText:
+    """Read what can be parsed of a YAML file, in spite of problems.
+
+    Args:
+        path: The file.
+        shown_as: Its name in messages.
+        is_index: Whether it may not be a link that leads out of its folder.
+    """
     shown = shown_as or str(path)
     try:
-        with open_regular(path) as file:
+        with (open_beside if is_index else open_regular)(path) as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         return ParsedText(None, unreadable(shown, error).problems)

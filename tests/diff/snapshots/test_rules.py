@@ -40,6 +40,7 @@ def test_rules_are_those_of_the_folder(repository: GitRepository, tmp_path: Path
 def test_invalid_index_permits_nothing(repository: GitRepository) -> None:
     repository.write({"datasets.yaml": f"{INDEX}bogus: 1\n"})
     repository.commit()
+    repository.write({"datasets.yaml": INDEX})
     assert trust(repository, "main") == frozenset()
     with open_rules("main", repository.folder / "datasets.yaml") as rules:
         assert (rules.is_valid, rules.label[:6]) == (False, "main (")

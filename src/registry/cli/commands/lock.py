@@ -17,7 +17,7 @@ from registry.errors import LockError, count_text
 from registry.lockfile.file import read_bytes, write_text
 from registry.lockfile.merge import merge_locks
 from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
-from registry.settings import Settings
+from registry.settings import Settings, lock_file_of
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
 from registry.workflows.lock_check import check_lock, is_as_written
 from registry.workflows.pin_check import Difference, summary_of
@@ -206,8 +206,7 @@ def _check(
         checks = sorted(run, key=lambda one: one.name) if lock is not None else []
     found = [difference for one in checks for difference in one.differences]
     if lock is None:
-        hint = "`registry lock` writes one"
-        found.append(Difference(shown, "there is no lockfile", hint))
+        found.append(_missing(shown, catalog.rules_from))
     elif not names and not is_as_written(path, lock):
         message = "is not formatted as `lock` writes it"
         found.append(Difference(shown, message, "`registry lock` rewrites it"))
@@ -221,3 +220,11 @@ def _check(
         state = count_text(len(found), "difference") if found else "fresh"
         print_line(f"{shown}: {state} ({summary_of(checks)})")
     return PROBLEMS if found else CLEAN
+
+
+def _missing(shown: str, base: Path | None) -> Difference:
+    """Return the difference of a missing lockfile."""
+    if base is not None and lock_file_of(base).is_file():
+        message = "there is none, but the base has one: the change deletes it, and every pin"
+        return Difference(shown, message, "restore it, or run `registry lock`")
+    return Difference(shown, "there is no lockfile", "`registry lock` writes one")

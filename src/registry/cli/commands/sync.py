@@ -21,13 +21,8 @@ from registry.cli.output import (
     size_text,
 )
 from registry.cli.progress_bars import bars
-from registry.diff.review.state import (
-    ReviewedSide,
-    differences,
-    has_fixed_bytes,
-    read_state,
-    side_of,
-)
+from registry.diff.review.refusals import refusals
+from registry.diff.review.state import ReviewedSide, read_state, side_of
 from registry.errors import ManifestError, count_text
 from registry.lockfile.models import Lock, read_lock
 from registry.settings import Settings
@@ -129,28 +124,19 @@ def _refused(
     is_all: bool,
 ) -> bool:
     """Print what is not as reviewed; return whether anything is."""
-    index = read_yaml(settings.index, shown_as=display_path(settings.index)).value
+    index = read_yaml(settings.index, shown_as=display_path(settings.index), is_index=True).value
     lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file)) or Lock()
     specs = {}
     for name in chosen:
         with contextlib.suppress(ManifestError):  # it differs: what was reviewed could be read
             specs[name] = catalog[name]
     current = side_of(specs, lock, index, catalog.boundary)
-    found = differences(state, current, None if is_all else chosen)
-    for name, what in found.items():
-        print_error(name or "the index", f"not as reviewed: {what}")
-    unknown = [
-        name
-        for name in sorted(specs.keys() - found.keys())
-        if state.datasets[name].samples is None
-        and not has_fixed_bytes(specs[name], lock.pins.get(name))
-    ]
-    for name in unknown:
-        hint = f"`registry lock {name}` pins it, `diff --build --out FILE` compares its samples"
-        print_error(name, f"was reviewed without its samples, which may be any ({hint})")
-    if found or unknown:
+    found = refusals(state, current, specs, lock, None if is_all else chosen)
+    for name, why in found.items():
+        print_error(name or "the index", why)
+    if found:
         print_line("nothing was built; review again: `registry diff --out FILE`", err=True)
-    return bool(found or unknown)
+    return bool(found)
 
 
 def _print_table(results: Sequence[SyncResult]) -> None:

@@ -18,25 +18,20 @@ from msgspec.structs import replace
 from registry.base.conversion import decode_json
 from registry.base.digest import digest_of
 from registry.base.fs import file_sha256, write_atomic
-from registry.base.locations import is_local, is_package
 from registry.boundary.boundary import Boundary
 from registry.diff.local_files import files_of, local_patterns
 from registry.diff.models import Reach
-from registry.diff.reach import reads_files
 from registry.errors import ReviewError
 from registry.lockfile.models import Lock, Pin
 from registry.lockfile.spec_digest import portable, spec_digest
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of, is_set
-from registry.manifest.source import is_commit
 
 __all__ = [
     "ReviewedDataset",
     "ReviewedSide",
     "ReviewedState",
     "SamplesId",
-    "differences",
-    "has_fixed_bytes",
     "read_state",
     "side_of",
     "write_state",
@@ -141,20 +136,6 @@ def side_of(
     )
 
 
-def has_fixed_bytes(spec: DatasetSpec, pin: Pin | None) -> bool:
-    """Return whether a build can only have one result: pinned, or local data that was digested."""
-    if pin is not None and pin.agrees(spec_digest(spec)):
-        return True
-    if spec.mapper is not None or reads_files(spec):
-        return False
-    return all(
-        is_commit(source.repository.revision)
-        if source.repository is not None
-        else all(is_local(path) and not is_package(path) for path in source.paths())
-        for source in spec.all_sources
-    )
-
-
 def _full_digest(spec: DatasetSpec) -> str:
     data = data_of(spec)
     return digest_of([spec_digest(spec), {key: data[key] for key in _DOCUMENTATION}])
@@ -175,45 +156,6 @@ def _pinned_samples(spec: DatasetSpec, pin: Pin | None) -> SamplesId | None:
     if pin is None or not pin.agrees(spec_digest(spec)):
         return None
     return SamplesId(pin.samples, pin.ordered)
-
-
-# --- the comparison ---
-
-
-def differences(
-    reviewed: ReviewedSide, current: ReviewedSide, names: Collection[str] | None = None
-) -> dict[str, str]:
-    """Return dataset → how it differs from what was reviewed; the empty name is the index.
-
-    Args:
-        reviewed: The head of the reviewed state.
-        current: The catalog as it is.
-        names: Datasets to compare; None means all, also those that only one side has.
-    """
-    found: dict[str, str] = {}
-    if reviewed.index != current.index:
-        found[""] = "datasets.yaml includes or permits something else"
-    chosen = {*reviewed.datasets, *current.datasets} if names is None else names
-    for name in sorted(chosen):
-        old, new = reviewed.datasets.get(name), current.datasets.get(name)
-        if old is None:
-            found[name] = "was not there"
-        elif new is None:
-            found[name] = "is gone, or can't be read"
-        elif parts := list(_different_parts(old, new)):
-            found[name] = f"{', '.join(parts)} changed"
-    return found
-
-
-def _different_parts(old: ReviewedDataset, new: ReviewedDataset) -> Iterator[str]:
-    if old.spec != new.spec:
-        yield "its manifest"
-    files = sorted({*old.files, *new.files})
-    yield from (file for file in files if old.files.get(file) != new.files.get(file))
-    if old.pin != new.pin:
-        keys = sorted({*(old.pin or {}), *(new.pin or {})})
-        changed = (key for key in keys if (old.pin or {}).get(key) != (new.pin or {}).get(key))
-        yield f"its pin ({', '.join(changed)})"
 
 
 # --- the file ---

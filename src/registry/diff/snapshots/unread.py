@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from registry.base.packages import PACKAGE
+from registry.catalog.reader import may_hide_datasets
 from registry.diff.git.submodules import may_contain
 from registry.diff.local_files import local_patterns
 from registry.diff.snapshots.contents import Contents
@@ -16,8 +17,6 @@ from registry.yamldoc.reader import read_yaml
 
 __all__ = ["Unread", "find_unread"]
 
-# With these a file, or a part of it, is not read: it may define any dataset.
-_HIDING = frozenset({"unreadable-file", "yaml-limit", "yaml-syntax"})
 _SHOWN_DIGITS = 12
 
 
@@ -42,7 +41,8 @@ def find_unread(side: Contents, other: Contents) -> Unread:
     }
     # A submodule that is missing at the same commit on both sides has not changed.
     missing = side.checkout.missing.items() - other.checkout.missing.items()
-    hides = any(problem.rule in _HIDING for problem in side.problems)
+    # A glob that matches nothing is a problem, but everything that is there was read.
+    hides = any(may_hide_datasets(p) and p.rule != "include-nothing" for p in side.problems)
     problems, datasets = [], set[str]()
     for path, commit in sorted(missing):
         reading = {
@@ -61,7 +61,7 @@ def find_unread(side: Contents, other: Contents) -> Unread:
 def _includes(side: Contents) -> Iterator[str]:
     """Yield the globs of the index, relative to the top."""
     index = side.checkout.index
-    for pattern in read_yaml(index).value.get("include", ()):
+    for pattern in read_yaml(index, is_index=True).value.get("include", ()):
         if not pattern.startswith(PACKAGE):
             yield _from_top(side, os.path.join(index.parent, pattern))
 

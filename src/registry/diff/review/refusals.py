@@ -1,0 +1,94 @@
+"""Find what `sync --reviewed` refuses: everything that is not as it was reviewed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from registry.base.locations import is_local, is_package
+from registry.diff.reach import reads_files
+from registry.diff.review.state import ReviewedDataset, ReviewedSide
+from registry.lockfile.models import Lock, Pin
+from registry.lockfile.spec_digest import spec_digest
+from registry.manifest.models import DatasetSpec
+from registry.manifest.source import is_commit
+
+__all__ = ["refusals"]
+
+
+def refusals(
+    reviewed: ReviewedSide,
+    current: ReviewedSide,
+    specs: Mapping[str, DatasetSpec],
+    lock: Lock,
+    names: Collection[str] | None = None,
+) -> dict[str, str]:
+    """Return dataset → why it must not be built; the empty name is the index.
+
+    Args:
+        reviewed: The head of the reviewed state.
+        current: The catalog as it is.
+        specs: The datasets of `current`.
+        lock: The lockfile of `current`.
+        names: Datasets to compare; None means all, also those that only one side has.
+    """
+    found = {
+        name: f"not as reviewed: {what}"
+        for name, what in _differences(reviewed, current, names).items()
+    }
+    for name in sorted(specs.keys() - found.keys()):
+        if reviewed.datasets[name].samples is not None:
+            continue
+        if not _has_fixed_bytes(specs[name], lock.pins.get(name)):
+            hint = f"`registry lock {name}` pins it, `diff --build --out FILE` compares its samples"
+            found[name] = f"was reviewed without its samples, which may be any ({hint})"
+    return found
+
+
+def _differences(
+    reviewed: ReviewedSide, current: ReviewedSide, names: Collection[str] | None = None
+) -> dict[str, str]:
+    """Return dataset → how it differs from what was reviewed; the empty name is the index.
+
+    Args:
+        reviewed: The head of the reviewed state.
+        current: The catalog as it is.
+        names: Datasets to compare; None means all, also those that only one side has.
+    """
+    found: dict[str, str] = {}
+    if reviewed.index != current.index:
+        found[""] = "datasets.yaml includes or permits something else"
+    chosen = {*reviewed.datasets, *current.datasets} if names is None else names
+    for name in sorted(chosen):
+        old, new = reviewed.datasets.get(name), current.datasets.get(name)
+        if old is None:
+            found[name] = "was not there"
+        elif new is None:
+            found[name] = "is gone, or can't be read"
+        elif parts := list(_different_parts(old, new)):
+            found[name] = f"{', '.join(parts)} changed"
+    return found
+
+
+def _different_parts(old: ReviewedDataset, new: ReviewedDataset) -> Iterator[str]:
+    if old.spec != new.spec:
+        yield "its manifest"
+    files = sorted({*old.files, *new.files})
+    yield from (file for file in files if old.files.get(file) != new.files.get(file))
+    if old.pin != new.pin:
+        keys = sorted({*(old.pin or {}), *(new.pin or {})})
+        changed = (key for key in keys if (old.pin or {}).get(key) != (new.pin or {}).get(key))
+        yield f"its pin ({', '.join(changed)})"
+
+
+def _has_fixed_bytes(spec: DatasetSpec, pin: Pin | None) -> bool:
+    """Return whether a build can only have one result: pinned, or local data that was digested."""
+    if pin is not None and pin.agrees(spec_digest(spec)):
+        return True
+    if spec.mapper is not None or reads_files(spec):
+        return False
+    return all(
+        is_commit(source.repository.revision)
+        if source.repository is not None
+        else all(is_local(path) and not is_package(path) for path in source.paths())
+        for source in spec.all_sources
+    )

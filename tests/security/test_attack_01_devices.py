@@ -1,0 +1,96 @@
+"""Devices, pipes and swapped files in a checkout end at once, with a clear message."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from registry.boundary.boundary import Boundary
+from registry.errors import ReachError
+from tests.security.audit import run_audited
+
+SPECIAL = "it is a device, pipe or socket, not a file"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "catalog"
+    (folder / "data").mkdir(parents=True)
+    text = "version: 1\ninclude: [m.yaml]\ndatasets:\n"
+    text += "  pipe: {source: {type: csv, path: data/pipe.csv}}\n"
+    text += "  packed: {source: {type: csv, path: data/pipe.csv.gz}}\n"
+    text += "  member: {source: {type: csv, path: 'zip://x.csv::data/pipe.zip'}}\n"
+    text += "  hub: {source: {type: hf, path: ./data, split: train}}\n"
+    text += "  builder: {source: {type: hf, path: csv, split: train, data_files: data/pipe.csv}}\n"
+    (folder / "datasets.yaml").write_text(text)
+    (folder / "m.yaml").write_text("datasets: {}\n")
+    for name in ("pipe.csv", "pipe.csv.gz", "pipe.zip"):
+        os.mkfifo(folder / "data" / name)
+    return folder
+
+
+def test_a_pipe_as_data_is_refused_at_once(folder: Path) -> None:
+    for arguments in (["validate"], ["sync"], ["lock"], ["diff", ".", "."], ["lock", "--check"]):
+        done = run_audited(arguments, folder=folder, timeout=30)
+        assert done.code in (0, 1, 4), (arguments, done.text)
+        assert "Traceback" not in done.text
+    done = run_audited(["sync"], folder=folder, timeout=30)
+    assert done.text.count(SPECIAL) == 5, done.text
+
+
+@pytest.mark.parametrize("name", ["m.yaml", "datasets.yaml", "datasets.lock"])
+def test_a_pipe_in_place_of_a_file_of_the_catalog_is_reported(folder: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    for arguments in (["validate"], ["validate", name], ["sync"], ["lock"], ["lock", "--check"]):
+        done = run_audited([*arguments, "--root", "."], folder=folder, timeout=30)
+        assert done.code == 1, (arguments, done.text)
+        if arguments != ["lock", "--check"]:  # it compares the datasets that it can read
+            assert "device, pipe or socket" in done.text, (arguments, done.text)
+
+
+def test_a_device_allowed_by_the_user_is_still_refused(folder: Path) -> None:
+    (folder / "m.yaml").write_text("datasets:\n  zero: {source: {type: csv, path: /dev/zero}}\n")
+    done = run_audited(["preview", "zero", "--allow-path", "/dev"], folder=folder, timeout=30)
+    assert done.code == 1
+    assert SPECIAL in done.text
+
+
+@pytest.mark.parametrize("part", ["file", "folder"])
+def test_a_file_that_is_swapped_while_it_is_opened_is_never_read(tmp_path: Path, part: str) -> None:
+    inside, outside = tmp_path / "catalog" / "sub", tmp_path / "private"
+    for place, text in ((inside, "mine"), (outside, "hunter2")):
+        place.mkdir(parents=True)
+        (place / "x.csv").write_text(text)
+    target = inside / "x.csv" if part == "file" else inside
+    other = outside / "x.csv" if part == "file" else outside
+    aside, link = tmp_path / "aside", tmp_path / "link"
+    boundary = Boundary().allowing([str(tmp_path / "catalog")])
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            link.symlink_to(other)
+            target.rename(aside)
+            link.rename(target)
+            target.unlink()
+            aside.rename(target)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    read, refused = set[bytes](), 0
+    try:
+        for _ in range(3000):
+            try:
+                with boundary.open_file(str(inside / "x.csv")) as file:
+                    read.add(file.read())
+            except (ReachError, OSError):
+                refused += 1
+    finally:
+        done.set()
+        thread.join()
+    assert read <= {b"mine"}
+    assert refused

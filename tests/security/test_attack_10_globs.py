@@ -1,0 +1,43 @@
+"""Attack 10: a data path whose stars can be matched in more ways than anyone can count."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.git_repository import GitRepository
+from tests.security.installed import Machine
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\nvalidate: {ignore: [description]}\n"
+DEEP = "/".join("abcdefghijklmnopqrstuvwxyz") + "/d.jsonl"
+PATHS = {
+    "outside": "/usr/**/**/**/*.nothing",
+    "stars": "**/**/**/*.nothing",
+    "mixed": "**/*/**/*/**/*/**/*/**/*.nothing",
+    "member": "zip://" + "*a" * 20 + "b::d.zip",
+}
+COMMANDS = (["validate"], ["lock", "--check"], ["sync", "d"], ["diff", "main", "--build"])
+
+
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_glob_takes_long(tmp_path: Path, path: str, command: list[str]) -> None:
+    dataset = "datasets:\n  d:\n    source: {{type: json, path: '{}'}}\n"
+    repository = GitRepository.make(
+        tmp_path / "repository",
+        {"datasets.yaml": INDEX, "m/d.yaml": dataset.format("d.jsonl"), "d.jsonl": "{}\n"},
+    )
+    (repository.folder / DEEP).parent.mkdir(parents=True)
+    repository.write({"m/d.yaml": dataset.format(path), DEEP: '{"input": "x"}\n'})
+    with zipfile.ZipFile(repository.folder / "d.zip", "w") as archive:
+        archive.writestr("a" * 60_000, "")
+    start = time.monotonic()
+    outcome = Machine(tmp_path).run(repository.folder, *command)
+    assert time.monotonic() - start < 15
+    assert "Traceback" not in outcome.err
+    if command[0] == "sync":
+        assert outcome.code == 1
+        assert "error: d: " in outcome.err or "error: m/d.yaml" in outcome.err
