@@ -16,8 +16,8 @@ import yarl
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from registry.boundary.boundary import Boundary
+from registry.boundary.checks import check_location, listed_options
 from registry.boundary.hosts import Host, address_fault, is_listed, parse_host, url_host
-from registry.boundary.protocols import check_location, listed_options
 from registry.errors import ReachError
 
 __all__ = ["Client", "client_opener"]
