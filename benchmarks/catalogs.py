@@ -84,7 +84,6 @@ def write_catalog(place: Place) -> None:
         "include": ["registry/*.yaml"],
         "paths": ["../data"],
         "trust": ["benchmarks.mappers:to_sample"],
-        "paths": ["../data"],
     }
     _write(place.catalog / "datasets.yaml", index)
     _write(place.catalog / "registry" / "rows.yaml", {"datasets": _datasets(place)})
