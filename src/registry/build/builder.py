@@ -179,12 +179,13 @@ def _mapped_batches(
         for file in reader_of(source).fetch(pinned, context, rows=limit):
             start = state.next_record
             state.files.append((start, file.location))
-            with contextlib.suppress(NotColumnarError, DecodeError):
+            try:
                 yield from columnar_pipeline(file, source, pipeline, state)
-                continue
-            # The row pipeline maps the rest, or raises the precise error.
-            skip = state.next_record - start
-            yield from row_pipeline(file, source, pipeline, state, skip=skip)
+            except (NotColumnarError, DecodeError):
+                # The row pipeline maps the rest, or raises the precise error.
+                skip = state.next_record - start
+                yield from row_pipeline(file, source, pipeline, state, skip=skip)
+            state.check(file)
 
 
 def _first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:

@@ -51,7 +51,7 @@ def columnar_pipeline(
             # Finding a file beside a remote source takes a request per name, made record by record.
             raise NotColumnarError("files beside a remote source")
         state.next_record = end
-        state.check(file)
         if batch.num_rows:
             state.metadata_types = metadata_types
             yield batch
+        state.check(file)

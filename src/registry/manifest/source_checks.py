@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 from registry.base.locations import (
     ARCHIVE_PROTOCOLS,
+    MAX_ARCHIVES,
     archive_of,
     is_local,
     is_package,
@@ -90,7 +91,9 @@ def bad_location(merged: Merged) -> Iterator[Finding]:
         fault = bad_package_path(archive_of(location)) if is_package(location) else ""
         if fault:
             yield Finding(place, fault, "write package:NAME/inner/path")
-        if protocol_of(location) in ARCHIVE_PROTOCOLS:
+        if parts is not None and location.count("::") > MAX_ARCHIVES:
+            yield Finding(place, f"more than {MAX_ARCHIVES} archives within each other")
+        elif protocol_of(location) in ARCHIVE_PROTOCOLS:
             message = "a member needs its archive"
             yield Finding(place, message, f"write {protocol_of(location)}://MEMBER::ARCHIVE")
         elif parts is not None and not parts[1]:

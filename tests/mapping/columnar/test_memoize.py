@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.decode.frame import Frame
+from registry.decode.frame import Frame, NotColumnarError
 from registry.manifest.expressions import parse_expression
+from registry.mapping.columnar import memoize
 from registry.mapping.columnar.memoize import evaluate_memoized
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import expression_dependencies, uses_row_number
@@ -75,3 +76,17 @@ def test_the_first_rows_decide_whether_strings_repeat(
 ) -> None:
     monkeypatch.setattr("registry.mapping.columnar.memoize._PROBED_ROWS", probed)
     assert found({"from": "few", "do": "lines"})[1] == (COUNT if probed == 1 else 2)
+
+
+def test_values_that_are_too_large_or_too_slow_are_mapped_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert memoize.bounded(iter(["a", 1, None])) == ["a", 1, None]
+    text = "x" * (1 << 20)
+    with pytest.raises(NotColumnarError, match="too large"):
+        memoize.bounded(text for _ in range(300))
+    with pytest.raises(NotColumnarError, match="too large"):
+        memoize.bounded([text] * 10 for _ in range(30))
+    monkeypatch.setattr(memoize, "_SECONDS", -1.0)
+    with pytest.raises(NotColumnarError, match="too slow"):
+        memoize.bounded(iter(["a"]))

@@ -31,6 +31,7 @@ from registry.mapping.columnar.record_batch import RecordBatchView, python_value
 from registry.mapping.columnar.text import hex_digests, str_of_lists
 
 __all__ = [
+    "LARGEST_COLUMN",
     "NoKernelError",
     "evaluate",
     "indices_where",
@@ -42,7 +43,7 @@ __all__ = [
 # `start + number` must fit in int64, where Python's own integers are unbounded.
 _LARGEST_START = 1 << 62
 
-_LARGEST_COLUMN = 1 << 28
+LARGEST_COLUMN = 1 << 28
 """Bytes of a column that a kernel makes: several times those of all columns of a batch."""
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -171,7 +172,7 @@ def _check_size(columns: Sequence[Any], count: int) -> None:
     """Leave columns that would be very large together to the record-wise road, and its limits."""
     scalars = [piece for piece in columns if isinstance(piece, pa.Scalar)]
     size = sum(column.nbytes for column in columns if isinstance(column, pa.Array))
-    if size + count * sum(len(piece.as_py()) for piece in scalars) > _LARGEST_COLUMN:
+    if size + count * sum(len(piece.as_py()) for piece in scalars) > LARGEST_COLUMN:
         raise NoKernelError
 
 
@@ -217,7 +218,7 @@ def _replace(values: pa.Array, argument: dict[str, str]) -> pa.Array:
     text = to_large_string(values)
     # In sequence, as the operation does: a later pair may match an earlier replacement.
     for old, new in argument.items():
-        if text.nbytes * max(len(new), 1) > _LARGEST_COLUMN and len(new) > len(old):
+        if text.nbytes * max(len(new), 1) > LARGEST_COLUMN and len(new) > len(old):
             raise NoKernelError
         text = pc.replace_substring(text, pattern=old, replacement=new)
     return text

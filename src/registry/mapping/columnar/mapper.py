@@ -23,7 +23,7 @@ from registry.mapping.columnar.fields import (
     cast_to_metadata_type,
     metadata_type_of_column,
 )
-from registry.mapping.columnar.memoize import evaluate_memoized
+from registry.mapping.columnar.memoize import bounded, evaluate_memoized
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import (
     ColumnDependencies,
@@ -145,7 +145,7 @@ class ColumnarMapper:
             # A column of nulls, usually a missing `metadata`, gives no metadata and needs no rows.
             if raw is not None and not (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
                 rows = view.rows(metadata_dependencies(raw))
-                whole = [self._mapper.metadata(row) for row in rows]
+                whole = bounded(map(self._mapper.metadata, rows))
             keys = common_keys(whole or ()) if in_columns else []
             if not keys and not metadata_types:
                 if whole is not None:
