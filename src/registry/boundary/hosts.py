@@ -32,7 +32,7 @@ S3 = "s3.amazonaws.com"
 
 _NAME = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?"
 _AUTHORITY = re.compile(
-    rf"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>{_NAME}))(?::(?P<port>\d{{1,5}})?)?"
+    rf"(?:\[(?P<v6>[0-9A-Fa-f.]*:[0-9A-Fa-f:.]+)\]|(?P<name>{_NAME}))(?::(?P<port>\d{{1,5}})?)?"
 )
 # Clients also read `127.1`, `0x7f.1`, `2130706433` and `0177.0.0.1` as addresses.
 _NUMERIC = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)")
@@ -171,6 +171,11 @@ def address_fault(name: str) -> str:
 
 
 def _odd(name: str) -> bool:
+    if "xn--" in name:  # clients decode it
+        try:
+            name.encode("ascii").decode("idna")
+        except UnicodeError:
+            return True
     return ":" in name or _NUMERIC.fullmatch(name.rpartition(".")[2]) is not None
 
 
