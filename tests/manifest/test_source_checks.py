@@ -71,6 +71,13 @@ def test_secret_in_a_url_is_reported_but_not_shown(url: str, named: str | None) 
     assert problems == ([f"source.path: a secret in the URL: {named}"] if named else [])
 
 
+def test_a_split_called_env_hides_no_url() -> None:
+    source = {"type": "hf", "path": "json", "data_files": {"env": "https://h.org/x?token=abcdef"}}
+    (problem,) = found(source_checks.secret_in_url, source=source)
+    assert "source.data_files.env: a secret in the URL" in problem
+    assert "abcdef" not in problem
+
+
 def test_secret_in_a_url_passed_from_python_is_accepted() -> None:
     value = {"source": {"type": "csv", "path": "https://h/x?sig=abc"}}
     given = Merged(value, {(): Layer("override", value)})

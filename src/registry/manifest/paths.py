@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from registry.manifest.merge import Merged
     from registry.yamldoc.reader import DataPath
 
-__all__ = ["outside_path", "with_absolute_paths", "without_nulls"]
+__all__ = ["outside_path", "sources_in", "strings_in", "with_absolute_paths", "without_nulls"]
 
 
 def with_absolute_paths(
@@ -54,7 +54,7 @@ def _absolute_source(
 
 def outside_path(merged: Merged) -> Iterator[Finding]:
     """Report paths of local files that the catalog may not read."""
-    for path, own, keys in _sources(merged.value):
+    for path, own, keys in sources_in(merged.value):
         model = source_model(keys)
         for key in (*model.local_keys(keys), *model.inner_keys(keys)):
             place = (*(path if key in own else ("source",)), key)
@@ -62,7 +62,7 @@ def outside_path(merged: Merged) -> Iterator[Finding]:
             if merged.layer(place).document is None:
                 continue
             inner = key in model.inner_keys(keys)
-            for where, text in _texts(keys.get(key), place):
+            for where, text in strings_in(keys.get(key), place):
                 refused = _leaving(text) if inner else _refusal(text, merged)
                 if refused is not None:
                     yield Finding(where, f"'{text}' {refused[0]}", refused[1])
@@ -90,7 +90,7 @@ def _leaving(path: str) -> tuple[str, str] | None:
     return None
 
 
-def _sources(
+def sources_in(
     value: Mapping[str, Any],
 ) -> Iterator[tuple[DataPath, Mapping[str, Any], Mapping[str, Any]]]:
     """Yield each source: its path, its own keys, and its keys with inherited ones."""
@@ -102,7 +102,7 @@ def _sources(
     yield ("join", "source"), joined, joined
 
 
-def _texts(value: Any, path: DataPath) -> Iterator[tuple[DataPath, str]]:
+def strings_in(value: Any, path: DataPath) -> Iterator[tuple[DataPath, str]]:
     """Yield the strings in a path, a list of paths, or a mapping to paths."""
     items: Any = ()
     if isinstance(value, str):
@@ -112,4 +112,4 @@ def _texts(value: Any, path: DataPath) -> Iterator[tuple[DataPath, str]]:
     elif isinstance(value, list):
         items = enumerate(value)
     for key, item in items:
-        yield from _texts(item, (*path, key))
+        yield from strings_in(item, (*path, key))

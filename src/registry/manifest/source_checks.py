@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -21,6 +21,7 @@ from registry.boundary.checks import Violation, violations
 from registry.boundary.hosts import is_listed, url_host
 from registry.errors import ReachError
 from registry.manifest.merge import Merged
+from registry.manifest.paths import sources_in, strings_in
 from registry.manifest.source import is_commit
 from registry.manifest.source_models import source_model
 from registry.rules import Finding
@@ -127,12 +128,12 @@ def unlisted_secret(merged: Merged) -> Iterator[Finding]:
 def _violations(merged: Merged, rule: str) -> Iterator[Finding]:
     if merged.boundary.is_open:
         return
-    for path, own, keys in _effective_sources(merged.value):
+    for path, own, keys in _sources_read(merged.value):
         is_repository = source_model(keys).repository_of(keys) is not None
         locations = [
             (place, text)
             for key in ("path", "data_files")
-            for place, text in _texts(keys.get(key), (key,))
+            for place, text in strings_in(keys.get(key), (key,))
             # One mistake is one problem: `secret-in-url` reports these.
             if not is_local(text)
             and not (_is_written(merged, (*path, *place)) and _has_secret(text))
@@ -179,7 +180,7 @@ def plain_http(merged: Merged) -> Iterator[Finding]:
 
 def unpinned_revision(merged: Merged) -> Iterator[Finding]:
     """Report Hub sources, and files in a repository, whose revision is not a full commit."""
-    for path, own, keys in _effective_sources(merged.value):
+    for path, own, keys in _sources_read(merged.value):
         repository = source_model(keys).repository_of(keys)
         if repository is not None:
             if not is_commit(repository.revision):
@@ -189,7 +190,7 @@ def unpinned_revision(merged: Merged) -> Iterator[Finding]:
                 hint = "give a full commit: `revision: <40 hex digits>`"
                 yield Finding((*place, key), _floating(repository.revision), hint)
             continue
-        for place, location in _texts(own.get("path"), (*path, "path")):
+        for place, location in strings_in(own.get("path"), (*path, "path")):
             for pattern in _UNDER_REVISION:
                 found = re.match(pattern, location)
                 if found and not is_commit(found["revision"]):
@@ -210,31 +211,18 @@ def _has_secret(location: str) -> bool:
     return any(map(_secret_of, location.split("::")))
 
 
-def _effective_sources(
+def _sources_read(
     value: dict[str, Any],
-) -> Iterator[tuple[DataPath, dict[str, Any], dict[str, Any]]]:
-    """Yield each source that is read: its path, its own keys, and its keys with inherited ones."""
-    source = value.get("source") or {}
-    parts = value.get("concat") or ()
-    if not parts:
-        yield ("source",), source, source
-    for index, part in enumerate(parts):
-        yield ("concat", index), part, {**source, **part}
-    if joined := (value.get("join") or {}).get("source"):
-        yield ("join", "source"), joined, joined
-
-
-def _sources(value: dict[str, Any]) -> Iterator[tuple[DataPath, dict[str, Any]]]:
-    """Yield the path and own keys of every source."""
-    yield ("source",), value.get("source") or {}
-    for index, part in enumerate(value.get("concat") or ()):
-        yield ("concat", index), part
-    yield ("join", "source"), (value.get("join") or {}).get("source") or {}
+) -> Iterator[tuple[DataPath, Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield those of `sources_in` that are read: not `source` beside `concat`."""
+    for path, own, keys in sources_in(value):
+        if keys and not (path == ("source",) and value.get("concat")):
+            yield path, own, keys
 
 
 def _options(value: dict[str, Any]) -> Iterator[tuple[DataPath, Any]]:
     """Yield the values in the fs_options of every source."""
-    for path, source in _sources(value):
+    for path, source, _ in sources_in(value):
         yield from _leaves(source.get("fs_options", {}), (*path, "fs_options"))
 
 
@@ -259,13 +247,9 @@ def _locations(value: dict[str, Any]) -> Iterator[tuple[DataPath, str]]:
 
 def _paths(value: dict[str, Any]) -> Iterator[tuple[DataPath, str]]:
     """Yield the paths and URLs of files, and the names of repositories."""
-    for path, source in _sources(value):
+    for path, source, _ in sources_in(value):
         for key in ("path", "data_files"):
-            yield from _texts(source.get(key), (*path, key))
-
-
-def _texts(value: Any, path: DataPath) -> Iterator[tuple[DataPath, str]]:
-    return ((place, item) for place, item in _leaves(value, path) if isinstance(item, str))
+            yield from strings_in(source.get(key), (*path, key))
 
 
 def _secret_of(url: str) -> str:
