@@ -1,4 +1,4 @@
-"""Settings from arguments and the environment: root, cache folder, offline, locked, frozen."""
+"""Settings from arguments and the environment: the catalog, the cache, what is allowed, limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INDEX_NAME = "datasets.yaml"
 # Some 13,000 pins, read in a second or two. Of a hostile file, more would take minutes.
 _LOCK_MIB = 8
 _MOST_MANIFESTS = 20_000
-# Twice of what a catalog of 10,000 manifests takes that are all new.
+# Twice what a catalog of 10,000 new manifests takes.
 _VALIDATE_SECONDS = 10
 _TRUE = {"1", "true", "yes", "on"}
 
@@ -44,7 +44,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Require for each dataset a pin that matches its manifest."""
     frozen: bool = False
     """Use the pins of the lockfile even if the manifest differs, and look nothing up."""
-
     allow_paths: tuple[str, ...] = ()
     """Absolute paths of files and folders that manifests may read, beside the catalog's own."""
 
@@ -105,10 +104,12 @@ def find_root(start: Path) -> Path:
     return builtin_root()
 
 
-def most_manifests(environ: Mapping[str, str] = os.environ) -> int:
-    """Return how many manifests a catalog may have; REGISTRY_MAX_MANIFESTS changes it."""
-    given = environ.get("REGISTRY_MAX_MANIFESTS", "")
-    return int(given) if given.isdecimal() else _MOST_MANIFESTS
+def builtin_root() -> Path:
+    """Return the index that this package ships; in a checkout, that of the repository."""
+    package = Path(__file__).parent
+    # A wheel has the index as package data; in an editable install it is two folders up.
+    shipped = package / INDEX_NAME
+    return shipped if shipped.is_file() else package.parents[1] / INDEX_NAME
 
 
 def lock_file_of(index: Path) -> Path:
@@ -116,21 +117,21 @@ def lock_file_of(index: Path) -> Path:
     return index.with_suffix(".lock")
 
 
+def most_manifests(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many manifests a catalog may have; REGISTRY_MAX_MANIFESTS changes it."""
+    return _number(environ, "REGISTRY_MAX_MANIFESTS", _MOST_MANIFESTS)
+
+
 def lock_limit(environ: Mapping[str, str] = os.environ) -> int:
     """Return the number of bytes that a lockfile may have, from REGISTRY_MAX_LOCK_MIB."""
-    given = environ.get("REGISTRY_MAX_LOCK_MIB", "")
-    return (int(given) if given.isdecimal() else _LOCK_MIB) << 20
+    return _number(environ, "REGISTRY_MAX_LOCK_MIB", _LOCK_MIB) << 20
 
 
 def validate_seconds(environ: Mapping[str, str] = os.environ) -> int:
     """Return how much processor time `validate` takes, from REGISTRY_VALIDATE_SECONDS."""
-    given = environ.get("REGISTRY_VALIDATE_SECONDS", "")
-    return int(given) if given.isdecimal() else _VALIDATE_SECONDS
+    return _number(environ, "REGISTRY_VALIDATE_SECONDS", _VALIDATE_SECONDS)
 
 
-def builtin_root() -> Path:
-    """Return the index that this package ships; in a checkout, that of the repository."""
-    package = Path(__file__).parent
-    # A wheel has the index as package data; in an editable install it is two folders up.
-    shipped = package / INDEX_NAME
-    return shipped if shipped.is_file() else package.parents[1] / INDEX_NAME
+def _number(environ: Mapping[str, str], name: str, default: int) -> int:
+    given = environ.get(name, "")
+    return int(given) if given.isdecimal() else default

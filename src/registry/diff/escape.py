@@ -8,7 +8,7 @@ from typing import Any
 from registry.base.digest import to_json
 from registry.base.escape import escape_control
 
-__all__ = ["display_value", "escape_control"]
+__all__ = ["display_value"]
 
 _MAX_LENGTH = 160
 _SHA256 = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{28,52}\b")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from registry.diff.escape import display_value, escape_control
+from registry.base.escape import escape_control
+from registry.diff.escape import display_value
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange, NewReach, SampleChange
 from registry.diff.severity import ChangeClass
 from registry.errors import count_text

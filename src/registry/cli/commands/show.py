@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from registry.base.escape import escape_control
 from registry.base.locations import public_location
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
 from registry.cli.formats.yaml_text import yaml_text
 from registry.cli.output import print_json, print_line, print_table, size_text, warning_line
-from registry.diff.escape import display_value, escape_control
+from registry.diff.escape import display_value
 from registry.errors import count_text
 from registry.load import find_cached
 from registry.lockfile.models import read_documents

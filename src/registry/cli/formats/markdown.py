@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from registry.diff.escape import display_value, escape_control
+from registry.base.escape import escape_control
+from registry.diff.escape import display_value
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
 from registry.diff.summary import (
     abbreviate,

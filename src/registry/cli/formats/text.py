@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from click import style
 
-from registry.diff.escape import display_value, escape_control
+from registry.base.escape import escape_control
+from registry.diff.escape import display_value
 from registry.diff.models import CatalogDiff, DatasetChange, Example, KeyChange
 from registry.diff.summary import (
     abbreviate,

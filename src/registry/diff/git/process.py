@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from registry.diff.escape import escape_control
+from registry.base.escape import escape_control
 from registry.errors import RevisionError
 
 __all__ = ["Repository", "repository_of"]

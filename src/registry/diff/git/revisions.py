@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from registry.diff.escape import escape_control
+from registry.base.escape import escape_control
 from registry.diff.git.process import Repository
 from registry.errors import RevisionError, did_you_mean
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-from registry.diff.escape import escape_control
+from registry.base.escape import escape_control
 from registry.diff.git.process import Repository, repository_of
 from registry.errors import RevisionError
 
