@@ -6,6 +6,8 @@ import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from glob import has_magic
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -15,9 +17,7 @@ from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
 
-__all__ = ["allow_location", "fixed_folder", "list_files", "list_matches"]
-
-_MAGIC = re.compile("[*?[]")
+__all__ = ["allow_location", "fixed_folder", "list_files", "list_matches", "name_matcher"]
 
 
 def allow_location(boundary: Boundary, location: str) -> Boundary:
@@ -47,7 +47,7 @@ def list_files(path: str, boundary: Boundary) -> list[str]:
         SourceError: there are more files and folders than its limits allow to look at.
     """
     # A file may have a name that looks like a glob.
-    if _MAGIC.search(path) and not os.path.lexists(path):
+    if has_magic(path) and not os.path.lexists(path):
         found = list_matches(path, boundary)
     else:
         boundary.check_path(path)
@@ -61,8 +61,15 @@ def list_files(path: str, boundary: Boundary) -> list[str]:
 def fixed_folder(path: str) -> str:
     """Return the part of a glob before the first component with a wildcard, else the path."""
     parts = path.split(os.sep)
-    fixed = next((number for number, part in enumerate(parts) if _MAGIC.search(part)), None)
+    fixed = next((number for number, part in enumerate(parts) if has_magic(part)), None)
     return path if fixed is None else os.sep.join(parts[:fixed]) or os.sep
+
+
+@cache
+def name_matcher(step: str) -> Callable[[str], object]:
+    """Return the test of a name; only a step that starts with a dot matches hidden names."""
+    not_hidden = "" if step.startswith(".") else r"(?!\.)"
+    return re.compile(not_hidden + fnmatch.translate(step)).match
 
 
 def list_matches(pattern: str, boundary: Boundary) -> list[str]:
@@ -138,24 +145,18 @@ def _search(
     real = boundary.check_path(folder)
     if step == "**" and rest:
         yield from _search(folder, rest, boundary, above, entries)
-    elif not _MAGIC.search(step):
+    elif not has_magic(step):
         path = os.path.join(folder, step)
         if os.path.lexists(path):
             yield from _search(path, rest, boundary, (*above, real), entries) if rest else (path,)
         return
-    for entry in entries.matching(folder, _matcher("*" if step == "**" else step)):
+    for entry in entries.matching(folder, name_matcher("*" if step == "**" else step)):
         if step == "**" and entry.is_dir() and os.path.realpath(entry.path) not in (*above, real):
             yield from _search(entry.path, steps, boundary, (*above, real), entries)
         if not rest:
             yield entry.path
         elif step != "**" and entry.is_dir():
             yield from _search(entry.path, rest, boundary, (*above, real), entries)
-
-
-def _matcher(step: str) -> Callable[[str], object]:
-    # As in `glob`, only a pattern that starts with a dot matches hidden names.
-    not_hidden = "" if step.startswith(".") else r"(?!\.)"
-    return re.compile(not_hidden + fnmatch.translate(step)).match
 
 
 def _files_below(top: str, limits: Limits) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fnmatch
 import glob
 import os
-import re
 from collections.abc import Callable, Iterator
-from functools import cache
+
+from registry.boundary.paths import name_matcher
 
 __all__ = ["EntryCount", "GlobLimitError", "match_glob"]
 
@@ -89,7 +88,7 @@ class _Walk:
             elif os.path.lexists(os.path.join(self._folder, path)):
                 yield path
         elif rest:
-            is_match = _matcher(part)
+            is_match = name_matcher(part)
             for entry in self._list(base):
                 if is_match(entry.name) and _is_folder(entry):
                     yield from self.matches(os.path.join(base, entry.name), rest)
@@ -117,7 +116,7 @@ class _Walk:
         except OSError:
             return iter(())
         self._entries.add(len(names))
-        return filter(_matcher(pattern), names)
+        return filter(name_matcher(pattern), names)
 
     def _list(self, base: str) -> Iterator[os.DirEntry[str]]:
         """Yield the entries of a folder; nothing if it can't be listed."""
@@ -132,13 +131,6 @@ class _Walk:
             for entry in entries:
                 self._entries.add(1)
                 yield entry
-
-
-@cache
-def _matcher(part: str) -> Callable[[str], object]:
-    """Return the test of a name; only a pattern that starts with a dot matches hidden names."""
-    not_hidden = "" if part.startswith(".") else r"(?!\.)"
-    return re.compile(not_hidden + fnmatch.translate(part)).match
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from glob import has_magic
 from typing import TYPE_CHECKING
 
 from registry.base.digest import digest_of
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from registry.sources.pins import SourceContext
 
 __all__ = ["Opener", "expand", "expand_or_recall"]
-
-_MAGIC = frozenset("*?[")
 
 
 Opener = Callable[[str], "OpenArchive"]
@@ -112,6 +111,6 @@ def _opener(location: str, *, pool: FilesystemPool, context: SourceContext) -> O
 def _is_glob(path: str) -> bool:
     parts = split_member(path)
     if parts is not None:
-        return bool(_MAGIC.intersection(parts[1]))
+        return has_magic(parts[1])
     # In a URL `?` starts the query, and HTTP has no way to list files.
-    return bool(_MAGIC.intersection(path)) and protocol_of(path) not in ("http", "https")
+    return has_magic(path) and protocol_of(path) not in ("http", "https")
