@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.checks import check_location, listed_options, violations
+from registry.boundary.hosts import host_of
 from registry.errors import ReachError
 
 CLOSED = Boundary()
@@ -242,3 +245,41 @@ def test_the_server_that_the_user_named_in_a_call_is_allowed(
     # What the manifest would send there is not the user's word.
     options = {"headers": {"A": {"env": "KEY"}}, "token": "x"}
     assert found(location, options, boundary) != []
+
+
+PIECES = ["://", "::", "http", "https", "s3", "hf", "zip", "file", "@", ":", "/", "[", "]", "127.1", "xn--", "0x7f", ".", "example.org", "?", "#", "%", "\\", "\n", "é", "1"]  # fmt: skip
+URLS = st.lists(st.sampled_from(PIECES), max_size=9).map("".join) | st.text(max_size=30)
+NAMES = st.sampled_from(
+    ["env", "headers", "client_kwargs", "endpoint_url", "endpoint", "proxies", "key", "x"]
+)
+OPTIONS = st.dictionaries(
+    NAMES,
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | URLS,
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=2),
+        max_leaves=6,
+    ),
+    max_size=3,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(URLS, OPTIONS)
+def test_whatever_is_written_is_allowed_or_a_violation(location: str, options: Any) -> None:
+    for boundary in (CLOSED, LISTED, MAPPED):
+        for one in violations([(("path",), location)], options, boundary):
+            assert one.message
+            assert one.hint
+            assert "\n" not in one.message
+
+
+@settings(max_examples=800, deadline=None)
+@given(st.sampled_from(["http://", "https://"]), URLS)
+def test_what_is_allowed_has_the_host_that_clients_connect_to(scheme: str, rest: str) -> None:
+    import yarl
+
+    location = scheme + rest
+    if not found(location):
+        client = yarl.URL(location)
+        assert (client.raw_host or "").rstrip(".") == host_of(location).partition(":")[0]
+        assert client.user is None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.security.measured import run_measured
@@ -125,6 +126,38 @@ def test_a_member_of_a_tar_archive_is_refused(tmp_path: Path) -> None:
     folder = catalog(tmp_path / "catalog", "csv", "tar://d.csv::d.tar.gz")
     write_tar(folder / "d.tar.gz")
     refused(folder, "would unpack to more than")
+
+
+def parquet_of(kind: str, path: Path) -> None:
+    """Write few bytes that stand for gigabytes: repeated values, or one packed page."""
+    long = "x" * 1_000_000
+    if kind == "dictionary":
+        indices = pa.array([0] * 20_000 + [1] * 80_000, pa.int32())
+        array = pa.DictionaryArray.from_arrays(indices, pa.array(["short", long]))
+        table = pa.table({"q": array})
+        pq.write_table(table, path, store_schema=False, dictionary_pagesize_limit=10**7)
+    elif kind == "page":
+        table = pa.table({"q": ["0" * (1 << 20)] * 2000})
+        pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    else:
+        table = pa.table({"q": [long + str(number) for number in range(300)]})
+        with pq.ParquetWriter(
+            path,
+            table.schema,
+            use_dictionary=False,
+            column_encoding={"q": "DELTA_BYTE_ARRAY"},
+            compression="zstd",
+        ) as writer:
+            for _ in range(20):
+                writer.write_table(table)
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "page", "delta"])
+def test_a_parquet_file_that_repeats_its_values_is_refused(tmp_path: Path, kind: str) -> None:
+    folder = catalog(tmp_path / "catalog", "parquet", "d.parquet")
+    parquet_of(kind, folder / "d.parquet")
+    assert (folder / "d.parquet").stat().st_size < 200_000
+    refused(folder, RATIO)
 
 
 def test_the_root_index_raises_a_limit(tmp_path: Path) -> None:

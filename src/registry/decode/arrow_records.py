@@ -23,11 +23,15 @@ _BATCH_ROWS = 1024
 def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield the rows of a Parquet file."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from registry.decode.parquet_files import open_parquet
 
     with open_bytes(file) as data:
         try:
-            yield from _records(pq.ParquetFile(data).iter_batches(_BATCH_ROWS), file)
+            parquet = open_parquet(data, file)
+            rows = min(_BATCH_ROWS, parquet.most_rows)
+            batches = map(parquet.count, parquet.parquet.iter_batches(rows))
+            yield from _records(batches, file)
         except (pa.ArrowException, OSError) as error:
             # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
             if isinstance(error, OSError) and error.errno is not None:

@@ -137,7 +137,8 @@ def _violations(merged: Merged, rule: str) -> Iterator[Finding]:
             if not is_local(text)
             and not (_is_written(merged, (*path, *place)) and _has_secret(text))
         ]
-        options = keys.get("fs_options") or {}
+        given = keys.get("fs_options")
+        options = given if isinstance(given, dict) else {}  # the schema reports anything else
         found = (
             _in_repository(locations)
             if is_repository

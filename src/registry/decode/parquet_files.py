@@ -1,0 +1,141 @@
+"""Open Parquet files, within limits: a page of a few bytes may stand for gigabytes of values."""
+
+from __future__ import annotations
+
+import io
+from typing import IO, TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from registry.decode.bounded import HARMLESS_BYTES
+from registry.errors import DecodeError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from registry.decode.stream import SourceBytes
+
+__all__ = ["OpenParquet", "open_parquet"]
+
+# Beyond these, decoded rows, or the unpacked pages of a column, may be a bomb.
+_MOST_DECODED = 1 << 26
+_HARMLESS_COLUMN = 1 << 26
+_HEADER_BYTES = 32
+_DICTIONARY_PAGE = 2
+
+
+class OpenParquet:
+    """An open file, and how many of its rows may be read at a time."""
+
+    def __init__(
+        self, parquet: pq.ParquetFile, most_rows: int, size: int, file: SourceBytes
+    ) -> None:
+        self.parquet = parquet
+        self.most_rows = most_rows
+        self._size = size
+        self._file = file
+        self._decoded = 0
+
+    def count(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a batch of rows; a DecodeError if all so far are too large for the file."""
+        self._decoded += batch.nbytes
+        limits = self._file.limits
+        if self._decoded > max(HARMLESS_BYTES, limits.ratio * self._size):
+            what = f"{self._size:,} bytes decode to {self._decoded:,}, so each gives"
+            raise DecodeError(limits.message("ratio", what, "bytes"), file=self._file.location)
+        return batch
+
+
+def open_parquet(data: IO[bytes], file: SourceBytes) -> OpenParquet:
+    """Open a Parquet file.
+
+    Raises:
+        DecodeError: it unpacks to more than its limits allow.
+        pyarrow.ArrowException: it is invalid.
+    """
+    parquet = pq.ParquetFile(data)
+    metadata, limits = parquet.metadata, file.limits
+    if metadata.num_rows > limits.records:
+        raise DecodeError(limits.message("records", "the file has", "rows"), file=file.location)
+    unpacked = sum(metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups))
+    if unpacked > limits.unpacked_bytes:
+        message = limits.message("unpacked_bytes", "the file unpacks to", "bytes")
+        raise DecodeError(message, file=file.location)
+    chunks = [
+        (group, metadata.row_group(group).column(column))
+        for group in range(metadata.num_row_groups)
+        for column in range(metadata.num_columns)
+    ]
+    for _, chunk in chunks:
+        size = chunk.total_uncompressed_size
+        if size > max(_HARMLESS_COLUMN, limits.ratio * chunk.total_compressed_size):
+            what = (
+                f"{chunk.total_compressed_size:,} bytes of the column '{chunk.path_in_schema}'"
+                f" unpack to {size:,}, so each gives"
+            )
+            raise DecodeError(limits.message("ratio", what, "bytes"), file=file.location)
+    size = data.seek(0, io.SEEK_END)
+    return OpenParquet(parquet, _rows_at_a_time(data, parquet, chunks), size, file)
+
+
+def _rows_at_a_time(data: IO[bytes], parquet: pq.ParquetFile, chunks: list[tuple[int, Any]]) -> int:
+    """Return how many rows can be decoded at a time, whichever values of a dictionary they have."""
+    widths: dict[str, int] = {}
+    for group, chunk in chunks:
+        name = chunk.path_in_schema
+        width = _largest_value(data, parquet, group, chunk)
+        widths[name] = max(widths.get(name, 1), width)
+    return max(1, _MOST_DECODED // max(1, sum(widths.values())))
+
+
+def _largest_value(data: IO[bytes], parquet: pq.ParquetFile, group: int, chunk: Any) -> int:
+    """Return at least the bytes that one value has in each row of a column that repeats it."""
+    if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        names = parquet.schema.names
+        at = names.index(chunk.path_in_schema) if chunk.path_in_schema in names else -1
+        return int(parquet.schema.column(at).length) if at >= 0 else chunk.total_uncompressed_size
+    if chunk.physical_type != "BYTE_ARRAY":
+        return 16
+    if "DELTA_BYTE_ARRAY" in chunk.encodings:  # a value is the start of the one before, and more
+        return int(chunk.total_uncompressed_size)
+    size = _dictionary_bytes(data, chunk)
+    rows = min(chunk.num_values, 1 << 14)
+    if size * rows <= _MOST_DECODED:
+        return size
+    # Usually many values share the dictionary: the size of the largest is worth one more look.
+    reader = pq.ParquetFile(data, read_dictionary=[chunk.path_in_schema])
+    columns = [chunk.path_in_schema]
+    batch = next(reader.iter_batches(1, row_groups=[group], columns=columns), None)
+    column = None if batch is None or not batch.num_columns else batch.column(0)
+    dictionary = getattr(column, "dictionary", None)
+    if dictionary is None:  # nested, or of a type that has none
+        return size
+    return int(pc.max(pc.binary_length(dictionary)).as_py() or 0)
+
+
+def _dictionary_bytes(data: IO[bytes], chunk: Any) -> int:
+    """Return the unpacked size of a column's dictionary; 0 if it has none."""
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    position = data.tell()
+    data.seek(start)
+    header = io.BytesIO(data.read(_HEADER_BYTES))
+    data.seek(position)
+    # Thrift's compact protocol: the first fields of a page are its type and its unpacked size.
+    kind, size = _integer(header), _integer(header)
+    if kind is None or size is None:
+        return int(chunk.total_uncompressed_size)
+    return size if kind == _DICTIONARY_PAGE else 0
+
+
+def _integer(header: IO[bytes]) -> int | None:
+    """Return the next field of a header if it is an integer that follows the field before."""
+    if header.read(1) != b"\x15":
+        return None
+    number, shift = 0, 0
+    while byte := header.read(1):
+        number |= (byte[0] & 0x7F) << shift
+        shift += 7
+        if byte[0] < 0x80:
+            return (number >> 1) ^ -(number & 1)  # zigzag
+    return None

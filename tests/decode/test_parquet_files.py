@@ -1,0 +1,94 @@
+"""Parquet files within limits, whatever few bytes of them stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from registry.boundary.limits import Limits
+from registry.decode import decode
+from registry.decode.parquet_files import open_parquet
+from registry.decode.stream import SourceBytes
+from registry.errors import DecodeError
+from registry.manifest.arguments import source_from_arguments
+from registry.manifest.source_models import ParquetSource
+
+LONG = "x" * 1_000_000
+
+
+def write(path: Path, table: pa.Table, **options: Any) -> SourceBytes:
+    pq.write_table(table, path, store_schema=False, **options)
+    return SourceBytes("d.parquet", lambda: path.open("rb"), limits=Limits())
+
+
+def dictionary(values: list[str], rows: int) -> pa.Table:
+    indices = pa.array(np.arange(rows, dtype=np.int32) % len(values))
+    return pa.table({"q": pa.DictionaryArray.from_arrays(indices, pa.array(values))})
+
+
+def most_rows(file: SourceBytes) -> int:
+    with file.open() as data:
+        return open_parquet(data, file).most_rows
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "rows"),
+    [
+        (dictionary(["a", LONG], 20_000), {"dictionary_pagesize_limit": 10**7}, 67),
+        (dictionary([str(number) for number in range(5000)], 20_000), {}, 1 << 20),
+        (dictionary(["a" * 100_000] * 3, 20_000), {}, 671),
+        (
+            pa.table({"q": [LONG + str(number) for number in range(30)]}),
+            {"use_dictionary": False, "column_encoding": {"q": "DELTA_BYTE_ARRAY"}},
+            67,
+        ),
+        (pa.table({"q": pa.array([b"x" * 1_000_000] * 9, pa.binary(1_000_000))}), {}, 67),
+        (pa.table({"q": [[LONG]] * 2_000}), {"dictionary_pagesize_limit": 10**7}, 67),
+        (pa.table({"q": [1, 2]}), {}, 1 << 22),
+    ],
+    ids=["one long", "short", "long", "delta", "fixed", "nested", "numbers"],
+)
+def test_rows_at_a_time_fit_into_memory(
+    tmp_path: Path, table: pa.Table, options: dict[str, Any], rows: int
+) -> None:
+    found = most_rows(write(tmp_path / "d.parquet", table, **options))
+    # A little less where the width includes the length of a value.
+    assert found in (rows, rows - 1) or (rows >= 1 << 20 and found >= 1 << 12)
+
+
+def error_of(file: SourceBytes) -> str:
+    source = source_from_arguments(ParquetSource, {"path": ["d.parquet"]})
+    with pytest.raises(DecodeError) as caught:
+        list(decode(file, source))
+    return str(caught.value)
+
+
+def test_rows_and_bytes_have_limits(tmp_path: Path) -> None:
+    file = write(tmp_path / "d.parquet", pa.table({"q": ["abc"] * 50}))
+    for limits, message in [
+        (Limits(records=49), "the file has more than 49 rows (`limits: {records: …}`"),
+        (Limits(unpacked_bytes=10), "the file unpacks to more than 10 bytes"),
+    ]:
+        limited = SourceBytes(file.location, file.open, limits=limits)
+        assert error_of(limited).startswith(f"d.parquet: {message}")
+
+
+def test_a_page_that_unpacks_to_much_more_is_refused(tmp_path: Path) -> None:
+    table = pa.table({"q": ["0" * (1 << 20)] * 100})
+    file = write(tmp_path / "d.parquet", table, compression="zstd", use_dictionary=False)
+    assert "bytes of the column 'q' unpack to 104," in error_of(file)
+    assert "more than 200 bytes (`limits: {ratio: …}`" in error_of(file)
+
+
+def test_rows_that_decode_to_much_more_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("registry.decode.parquet_files.HARMLESS_BYTES", 1 << 24)
+    table = dictionary(["a", LONG], 100)
+    file = write(tmp_path / "d.parquet", table, dictionary_pagesize_limit=10**7)
+    assert "so each gives more than 200 bytes (`limits: {ratio: …}`" in error_of(file)
