@@ -145,7 +145,7 @@ _SOURCES = (
       path: s3://examples/suite/{number}.csv.gz
       encoding: utf-8""",
     """type: json
-      path: data/suite-{number}.jsonl""",
+      path: s3://examples/suite/{number}.jsonl""",
 )
 _MANIFEST = """\
 datasets:

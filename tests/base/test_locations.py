@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from registry.base.locations import (
+    MAX_ARCHIVES,
+    archive_of,
+    change_archive,
     has_secret,
     is_local,
     local_path,
@@ -96,3 +99,19 @@ def test_public_location_has_no_secrets(location: str, public: str) -> None:
 )
 def test_suffixes_are_taken_from_the_path(location: str, packed: str, unpacked: str) -> None:
     assert (packed_suffix(location), unpacked_suffix(location)) == (packed, unpacked)
+
+
+@pytest.mark.parametrize("depth", [0, 1, MAX_ARCHIVES])
+def test_archive_is_the_outermost_one(depth: int) -> None:
+    location = "zip://in/a.csv::" * depth + "https://h.example/x.zip"
+    assert archive_of(location) == "https://h.example/x.zip"
+    changed = change_archive(location, lambda archive: archive.replace("h.", "i."))
+    assert changed == location.replace("h.example", "i.example")
+
+
+@pytest.mark.parametrize("depth", [MAX_ARCHIVES + 1, 100_000])
+def test_too_many_archives_within_each_other_are_no_file(depth: int) -> None:
+    location = "zip://a::" * depth + "x.zip"
+    assert protocol_of(location) == "zip"
+    assert not is_local(location)
+    assert change_archive(location, lambda archive: archive) == location

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
-from registry.boundary.folders import check_folder, leaves_folder
+from registry.boundary.folders import CARDS, check_folder, leaves_folder
 from registry.errors import ReachError
 
 
@@ -55,6 +56,8 @@ def test_a_pipe_is_refused(folder: Path) -> None:
         ("---\nconfigs: [{data_dir: ../x, data_files: y}]\n---\n", "'../x' leads out"),
         ("---\nconfigs: [{data_files: [{split: t, path: a/../b}]}]\n---", "'a/../b' leads out"),
         ("---\nconfigs: &c [*c, {data_files: .git/x}]\n---\n", "'.git/x' leads out"),
+        ("---\n---x: 1\nconfigs: [{data_files: /etc/x}]\n---\n", "'/etc/x' leads out"),
+        ("---\nconfigs: [{data_files: /etc/x}]\n--- \t\n---x\n", "'/etc/x' leads out"),
         ("---\nconfigs: [\n---\n", "not valid YAML"),
         (f"---\nconfigs: []\n---\n{'x' * (1 << 20)}", "larger than 1 MiB"),
     ],
@@ -89,3 +92,21 @@ def test_other_cards_are_fine(folder: Path, text: str) -> None:
 )
 def test_paths_that_leave_a_folder(path: str, leaves: bool) -> None:
     assert leaves_folder(path) is leaves
+
+
+def test_the_yaml_of_a_card_is_found_as_the_hub_finds_it() -> None:
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
+    for text in (
+        "---\na\n---",
+        "\n\n---\na\n---\nb\n---\n",
+        "---\r\na\r\n---\r\n",
+        "---\n---x\n---\n",
+        "---\na\n--- \t\nb\n---\n",
+        "---\n\n---\n",
+        "---\n---\n",
+        "--- \na\n---\n",
+        "# Title\n---\na\n---\n",
+    ):
+        theirs, ours = REGEX_YAML_BLOCK.search(text), re.match(CARDS["README.md"], text, re.DOTALL)
+        assert (theirs and theirs[2]) == (ours and ours[1]), text

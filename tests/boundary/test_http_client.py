@@ -78,6 +78,7 @@ def test_ranges_are_kept_where_headers_are_dropped(site: Recorder) -> None:
         ("https://good.example@evil.example/x", "does not name its host plainly"),
         ("file:///etc/passwd", "redirected to file:"),
         ("ftp://example.org/x", "redirected to ftp:"),
+        ("https://xn--/", "not a host"),
         ("https://[x/", "invalid URL|not a host"),
     ],
 )

@@ -27,7 +27,7 @@ def test_problems_of_include_name_the_pattern() -> None:
         f"{place}'b.yaml' matches nothing (check the spelling)"
     )
     assert shown(include_limit(INDEX, 1, "more than one `**`")).startswith(
-        f"{place}'b.yaml' is not read: more than one `**` (write a narrower pattern, "
+        f"{place}'b.yaml' is not read to the end: more than one `**` (write a narrower pattern, "
     )
     assert shown(unread(INDEX, 1, after=1)).startswith(f"{place}only 1 manifest of 'b.yaml' read")
 

@@ -251,6 +251,20 @@ def test_unexpected_error_has_exit_code_3_and_a_traceback_only_on_request(
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_unexpected_error_and_its_traceback_are_escaped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("odd\x1b[2J\n::error::x ##[x]")
+
+    monkeypatch.setattr("registry.cli.options.open_catalog", broken)
+    monkeypatch.setenv("REGISTRY_TRACEBACK", "1")
+    assert main(["list"]) == 3
+    printed = capsys.readouterr().err
+    assert "\nValueError: odd\\u{1b}[2J\n\\u{3a}:error::x \\u{23}#[x]\n" in printed
+    assert "\nunexpected ValueError: odd\\u{1b}[2J⏎::error::x \\u{23}#[x]\n" in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -267,3 +267,42 @@ def test_most_severe_changes_come_first() -> None:
     new = {**{f"d{n}": {key: 2} for n, key in enumerate(keys)}, "new": {"where": 2}}
     order = [change.name for change in compare(snapshot(old), snapshot(new)).changes]
     assert order == ["gone", "d7", "d6", "d5", "d4", "d3", "d2", "d1", "new", "d0"]
+
+
+MOVED = {"source.path": "a.csv", "bytes.a.csv": "1"}, {"source.path": "b.csv", "bytes.b.csv": "1"}
+
+
+def test_file_that_only_moved_is_one_change() -> None:
+    change = only_change(*MOVED)
+    assert change.kinds == ("moved file",)
+    (moved,) = (one for one in change.keys if one.key == "moved.b.csv")
+    assert moved.old is not None
+    assert moved.new is not None
+    assert (moved.old.value, moved.new.value, moved.new.place) == ("a.csv", "b.csv", "same bytes")
+
+
+def test_move_beside_new_data_is_new_data() -> None:
+    old, new = ({**values, "bytes.c.csv": n} for n, values in enumerate(MOVED))
+    assert only_change(old, new).kinds == ("source bytes", "moved file")
+
+
+def test_samples_that_differ_after_a_move_are_not_explained_by_it() -> None:
+    old, new = ({**values, "pin.unordered": n, "pin.ordered": n} for n, values in enumerate(MOVED))
+    assert "source bytes" in only_change(old, new).kinds
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        (["a.csv", "https://h/x"], ["b.csv", "https://h/x"], "moved file"),
+        (["a.csv", "https://h/x"], ["b.csv", "https://h/y"], "source bytes"),
+        (["a.csv", "c.csv"], ["c.csv", "b.csv"], "source bytes"),
+        ("a.csv", ["b.csv", "https://h/y"], "source bytes"),
+        ("*.csv", "b.csv", "source bytes"),
+    ],
+)
+def test_move_hides_no_other_change_of_the_path(old: Any, new: Any, kind: str) -> None:
+    before, after = (
+        {**one, "source.path": path} for one, path in zip(MOVED, (old, new), strict=True)
+    )
+    assert only_change(before, after).kinds[0] == kind

@@ -15,6 +15,7 @@ from registry.diff.local_files import (
     digest_of_file,
     files_of,
     local_patterns,
+    moved_files,
 )
 from registry.errors import ReachError
 from registry.manifest.models import to_spec
@@ -102,3 +103,9 @@ def test_files_outside_are_not_listed(tmp_path: Path) -> None:
         assert files_of(f"{tmp_path}/{pattern}", boundary) == [f"{tmp_path}/in/a.csv"]
     for pattern in ("*/*.csv", "out/b.csv", "out", "in/../out/*"):
         assert files_of(f"{tmp_path}/{pattern}", boundary) == []
+
+
+def test_moved_files_are_paired_one_to_one_by_their_bytes() -> None:
+    old = {"a": "1", "b": "1", "c": "2", "same": "3"}
+    new = {"d": "1", "e": "1", "f": "1", "g": "4", "same": "3"}
+    assert moved_files(old, new) == {"d": "a", "e": "b"}

@@ -21,10 +21,10 @@ _HOOK = """
 import json, os, sys
 log = os.open(os.environ.pop("AUDIT_LOG"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 events = ("open", "os.listdir", "os.scandir", "socket.connect", "socket.getaddrinfo",
-          "subprocess.Popen", "import", "compile")
+          "subprocess.Popen", "exec")
 def hook(event, arguments):
     if event in events:
-        row = [event, *(str(one) for one in arguments[:3])]
+        row = [event, *(getattr(one, "co_filename", str(one)) for one in arguments[:3])]
         os.write(log, json.dumps(row).encode() + b"\\n")
 sys.addaudithook(hook)
 from registry.cli import main
@@ -59,9 +59,9 @@ class Audited:
         return [event for event in self.events if event[0].startswith("socket.")]
 
     @property
-    def imported(self) -> set[str]:
-        """The modules that it tried to import."""
-        return {event[1] for event in self.events if event[0] == "import"}
+    def executed(self) -> set[str]:
+        """The files whose code it ran, among them all imported modules."""
+        return {event[1] for event in self.events if event[0] == "exec"}
 
 
 def run_audited(

@@ -272,6 +272,16 @@ def test_a_file_of_the_catalog_is_no_link_out_of_it(runner: Runner, name: str, k
     assert runner.run("validate", "--root", ".").code == 1
 
 
+def test_a_folder_that_is_a_link_is_not_searched_for_code(runner: Runner) -> None:
+    (runner.home / "private" / f"{SECRET}.py").touch()
+    (runner.checkout / "registry" / "qa.yaml").rename(runner.checkout / "qa.yaml")
+    (runner.checkout / "registry").rmdir()
+    (runner.checkout / "registry").symlink_to(runner.home / "private")
+    runner.change({"datasets.yaml": "version: 1\ninclude: [qa.yaml]\n"})
+    for arguments in (["validate"], ["validate"], ["diff", "main"]):  # also with a cache
+        runner.run(*arguments)
+
+
 def test_names_of_files_in_samples_stay_inside(runner: Runner) -> None:
     (runner.checkout / "data" / "in.txt").write_text("mine")
     (runner.checkout / "data" / "private").symlink_to(runner.home / "private")

@@ -118,12 +118,12 @@ def test_index_that_becomes_a_link_is_compared_with_the_former_index(
     repository: GitRepository,
 ) -> None:
     repository.git("switch", "--quiet", "main")
-    repository.write({"other/datasets.yaml": CHANGED, "other/qa.csv": FILES["evals/qa.csv"]})
+    repository.write({"evals/m/datasets.yaml": CHANGED, "evals/m/qa.csv": FILES["evals/qa.csv"]})
     repository.commit()
     repository.git("switch", "--quiet", "--create", "second")
     index = repository.folder / "evals" / "datasets.yaml"
     index.unlink()
-    index.symlink_to("../other/datasets.yaml")
+    index.symlink_to("m/datasets.yaml")
     repository.commit()
     assert_edit_is_shown(diff(repository))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -296,3 +298,37 @@ def test_machines_read_the_same_data(tmp_path: Path) -> None:
     assert json.loads(sample.out)["input"] == HOSTILE.replace("\r\n", "\n")
     spec = yaml.safe_load(shown.out)["datasets"]["qa"]
     assert (spec["description"], spec["fields"]["metadata"]) == (HOSTILE, {HOSTILE: "a"})
+
+
+# With a terminal there is color and a frame; what the change brings must still be text.
+TERMINAL = [("list",), ("show", "qa", "--origin"), ("preview", "qa"), ("sync",), ("diff", "main")]
+PLANTED = re.compile("\x1b\\[2J|\x1b\\]|[\x07\x9b\u202e\u200b\u2028\u2066]")
+
+
+def on_a_terminal(folder: Path, cache: Path, arguments: Sequence[str]) -> str:
+    """Return what a command writes to a terminal."""
+    ours, its = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-I", "-m", "registry", *arguments],
+        cwd=folder,
+        env={**os.environ, **HERMETIC, "REGISTRY_CACHE_DIR": str(cache), "TERM": "xterm"},
+        stdin=its,
+        stdout=its,
+        stderr=its,
+    ):
+        os.close(its)
+        parts = []
+        # Linux reports the end of a terminal as an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(ours, 1 << 16):
+                parts.append(part)
+    os.close(ours)
+    return b"".join(parts).decode()
+
+
+def test_a_terminal_is_not_controlled_either(tmp_path: Path) -> None:
+    made = catalog(tmp_path, {"qa": MANIFEST})
+    for arguments in TERMINAL:
+        text = on_a_terminal(made.repository.folder, tmp_path / "cache", arguments)
+        assert "PWNED" in text or arguments == ("sync",)
+        assert (arguments, PLANTED.findall(text)) == (arguments, [])

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry.boundary.boundary import UNBOUNDED
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
@@ -145,3 +145,38 @@ def test_a_stream_and_globs_by_split_are_errors(
     source = HfSource(path="json", split="test", data_files={"test": pattern})
     with pytest.raises(SourceError, match="list the files"):
         fetch_hub(source, pin_hub(source, context), context)
+
+
+@pytest.mark.parametrize("place", ["of this machine", "of another repository"])
+def test_a_card_of_a_repository_names_its_own_files_only(
+    hub: HubEmulator, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "secret.jsonl").write_text('{"q": "hunter2"}\n')
+    other = hub.commit("org/private", {"x.jsonl": b'{"q": "hunter2"}\n'})
+    outside = f"hf://datasets/org/private@{other}/x.jsonl"
+    if place == "of this machine":
+        outside = str(tmp_path / "secret.jsonl")
+    files = f"[{{split: test, path: '{outside}'}}]"
+    card = f"---\nconfigs: [{{config_name: c, data_files: {files}}}]\n---"
+    commit = hub.commit("org/evil", {"README.md": card.encode(), "own.jsonl": b'{"q": 1}\n'})
+    source = HfSource(path="org/evil", split="test", revision=commit)
+    context = SourceContext(boundary=Boundary(), cache=Cache(tmp_path / "cache"))
+    with pytest.raises(SourceError, match="Data files don't belong to org/evil"):
+        fetch_hub(source, pin_hub(source, context), context)
+
+
+def test_a_folder_of_the_working_directory_does_not_replace_a_repository(
+    hub: HubEmulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = hub.commit("org/mine", {"test.jsonl": b'{"q": 1}\n'})
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "test.jsonl").write_text('{"q": "hunter2"}\n')
+    (tmp_path / "checkout" / "org").mkdir(parents=True)
+    (tmp_path / "checkout" / "org" / "mine").symlink_to(tmp_path / "private")
+    monkeypatch.chdir(tmp_path / "checkout")
+    source = HfSource(path="org/mine", split="test", revision=commit)
+    context = SourceContext(boundary=Boundary(), cache=Cache(tmp_path / "cache"))
+    with pytest.raises(SourceError, match="the folder of this name in the working directory"):
+        fetch_hub(source, pin_hub(source, context), context)
+    monkeypatch.chdir(tmp_path)
+    assert rows_of(fetch_hub(source, pin_hub(source, context), context)) == [{"q": 1}]

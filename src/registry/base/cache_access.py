@@ -7,7 +7,7 @@ import os
 import stat
 from itertools import takewhile
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from registry.errors import CacheError
 
@@ -52,13 +52,13 @@ def make_folder(path: Path) -> None:
                 folder.chmod(_SHARED_FOLDER)
 
 
-def create_file(path: Path) -> BinaryIO:
-    """Create a file of the cache and open it, unbuffered; never one that exists, or a link."""
+def create_file(path: Path, buffering: int = -1) -> BinaryIO:
+    """Create a file of the cache and open it as `open` does; never one that exists, or a link."""
 
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
-    file = cast("BinaryIO", open(path, "xb", buffering=0, opener=opener))  # noqa: SIM115
+    file = open(path, "xb", buffering, opener=opener)  # noqa: SIM115
     set_file_mode(file, path)
     return file
 

@@ -58,7 +58,7 @@ class HashedFile(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self._file = create_file(path)
+        self._file = create_file(path, buffering=0)
         self._digest = hashlib.sha256()
 
     def writable(self) -> bool:

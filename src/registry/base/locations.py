@@ -14,6 +14,7 @@ from registry.base.packages import PACKAGE, package_file
 
 __all__ = [
     "ARCHIVE_PROTOCOLS",
+    "MAX_ARCHIVES",
     "PACKED_SUFFIXES",
     "archive_of",
     "change_archive",
@@ -30,6 +31,9 @@ __all__ = [
 
 ARCHIVE_PROTOCOLS = ("zip", "tar")
 """Protocols of the members of archives."""
+
+MAX_ARCHIVES = 8
+"""Archives within each other, beyond which a location is invalid."""
 
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files."""
@@ -53,17 +57,21 @@ def split_member(location: str) -> tuple[str, str, str] | None:
 
 def change_archive(location: str, change: Callable[[str], str]) -> str:
     """Return a location with `change` applied to its archive, or to all of it if it has none."""
-    parts = split_member(location)
-    if parts is None:
-        return change(location)
-    protocol, member, archive = parts
-    return f"{protocol}://{member}::{change_archive(archive, change)}"
+    archive = archive_of(location)
+    return location.removesuffix(archive) + change(archive)
 
 
 def archive_of(location: str) -> str:
-    """Return the location of a member's outermost archive; any other location unchanged."""
-    parts = split_member(location)
-    return location if parts is None else archive_of(parts[2])
+    """Return the location of a member's outermost archive; any other location unchanged.
+
+    With more than MAX_ARCHIVES within each other it is a member still, and so not readable.
+    """
+    for _ in range(MAX_ARCHIVES):
+        parts = split_member(location)
+        if parts is None:
+            break
+        location = parts[2]
+    return location
 
 
 def protocol_of(location: str) -> str:

@@ -11,10 +11,15 @@ from registry.base.local_files import NOT_A_FILE
 from registry.boundary.boundary import Boundary
 from registry.errors import ReachError
 
-__all__ = ["check_folder", "leaves_folder"]
+__all__ = ["CARDS", "check_folder", "leaves_folder"]
 
-# A card is a README that starts with YAML, or a file of YAML alone.
-_CARDS = {"README.md": r"\s*---[\r\n]+(.*?)[\r\n]+---", ".huggingface.yaml": r"(.*)"}
+# A card is a README that starts with YAML, or a file of YAML alone. The first expression is that of
+# `huggingface_hub.repocard`: another one could end the YAML elsewhere.
+CARDS = {
+    "README.md": r"\s*---(?:\r\n|\r|\n)(.*?)(?:\r\n|\r|\n)---[ \t]*(?:\r\n|\n|$)",
+    ".huggingface.yaml": r"(.*)",
+}
+"""Name of a card → expression whose group is its YAML."""
 _LONGEST_CARD = 1 << 20
 
 
@@ -39,7 +44,7 @@ def check_folder(path: str, boundary: Boundary) -> None:
                     waiting.append(real)
                 elif os.path.exists(real) and not entry.is_file():
                     raise ReachError(f"{entry.path}: {NOT_A_FILE} (remove it from the data)")
-    for name, pattern in _CARDS.items():
+    for name, pattern in CARDS.items():
         if os.path.isfile(card := os.path.join(path, name)):
             _check_card(card, pattern, boundary)
 

@@ -30,8 +30,9 @@ __all__ = [
 HUB = "huggingface.co"
 S3 = "s3.amazonaws.com"
 
+_NAME = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?"
 _AUTHORITY = re.compile(
-    r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>\d{1,5})?)?"
+    rf"(?:\[(?P<v6>[0-9A-Fa-f.]*:[0-9A-Fa-f:.]+)\]|(?P<name>{_NAME}))(?::(?P<port>\d{{1,5}})?)?"
 )
 # Clients also read `127.1`, `0x7f.1`, `2130706433` and `0177.0.0.1` as addresses.
 _NUMERIC = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)")
@@ -84,7 +85,8 @@ def url_host(url: str) -> Host:
     """
     scheme, _, rest = url.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
-    if not authority.isprintable() or any(sign in authority for sign in "\\@% "):
+    is_odd = not authority.isprintable() or any(sign in authority for sign in "\\@% ")
+    if is_odd or (authority.count(":") > 1 and not authority.startswith("[")):
         raise ReachError(f"'{scheme}://…' does not name its host plainly (write {scheme}://HOST/…)")
     host = parse_host(authority)
     return host._replace(port=host.port or _PORTS.get(scheme))
@@ -169,6 +171,11 @@ def address_fault(name: str) -> str:
 
 
 def _odd(name: str) -> bool:
+    if "xn--" in name:  # clients decode it
+        try:
+            name.encode("ascii").decode("idna")
+        except UnicodeError:
+            return True
     return ":" in name or _NUMERIC.fullmatch(name.rpartition(".")[2]) is not None
 
 

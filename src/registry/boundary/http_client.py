@@ -16,8 +16,8 @@ import yarl
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from registry.boundary.boundary import Boundary
+from registry.boundary.checks import check_location, listed_options
 from registry.boundary.hosts import Host, address_fault, is_listed, parse_host, url_host
-from registry.boundary.protocols import check_location, listed_options
 from registry.errors import ReachError
 
 __all__ = ["Client", "client_opener"]
@@ -106,12 +106,12 @@ class Client:
         raise ReachError(f"more than {_MOST_REDIRECTS} redirects")
 
     def _check_redirect(self, url: yarl.URL, target: yarl.URL) -> None:
-        if target.scheme not in ("http", "https") or target.host is None:
+        if target.scheme not in ("http", "https") or not target.raw_host:
             raise ReachError(f"redirected to {target.scheme}:, which is not followed")
         if self._boundary.is_open:
             return
         if (url.scheme, target.scheme) == ("https", "http"):
-            raise ReachError(f"redirected from HTTPS to plain HTTP, at {target.host}")
+            raise ReachError(f"redirected from HTTPS to plain HTTP, at {target.raw_host}")
         before, host = url_host(str(url)), url_host(str(target))
         if host.is_loopback and not before.is_loopback and not _is_listed(host, self._boundary):
             raise ReachError(f"redirected to this machine, {host}")

@@ -164,7 +164,13 @@ def _files_below(top: str, limits: Limits) -> list[str]:
     entries = _Entries(top, limits)
     for folder, folders, names in os.walk(top):
         entries.add(len(folders) + len(names))
-        skip = "." if folder == top else ".git"
-        folders[:] = [name for name in folders if not name.startswith(skip)]
-        found += (os.path.join(folder, name) for name in names if not name.startswith(skip))
+        is_top = folder == top
+        folders[:] = [name for name in folders if not _is_skipped(name, is_top=is_top)]
+        found += (
+            os.path.join(folder, name) for name in names if not _is_skipped(name, is_top=is_top)
+        )
     return sorted(found)
+
+
+def _is_skipped(name: str, *, is_top: bool) -> bool:
+    return name.startswith(".") if is_top else name.casefold() == ".git"

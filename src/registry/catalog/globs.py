@@ -94,7 +94,8 @@ class _Walk:
                 if is_match(entry.name) and _is_folder(entry):
                     yield from self.matches(os.path.join(base, entry.name), rest)
         else:
-            yield from (os.path.join(base, name) for name in self._names(base, part))
+            names = self._names(base, part)
+            yield from (os.path.join(base, name) for name in names) if base else names
 
     def _folders(self, base: str) -> Iterator[str]:
         """Yield `base`, if it is a folder, and the folders below it that are not hidden."""

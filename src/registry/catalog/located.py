@@ -48,7 +48,7 @@ def include_nothing(document: Document, number: int) -> LocatedProblem:
 
 def include_limit(document: Document, number: int, limit: str) -> LocatedProblem:
     """Return the problem for a pattern in `include` that takes too much work."""
-    message = f"'{document.value['include'][number]}' is not read: {limit}"
+    message = f"'{document.value['include'][number]}' is not read to the end: {limit}"
     hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
     problem = document.problem(("include", number), message, hint, rule="include-limit")
     return LocatedProblem(problem)

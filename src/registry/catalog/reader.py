@@ -42,6 +42,8 @@ __all__ = [
     "parse_file",
 ]
 
+_DATASETS_PER_FILE = 5
+"""How many datasets a catalog may have for each manifest that it may have."""
 _HIDING = frozenset(
     {"unreadable-file", "yaml-syntax", "yaml-limit", "include-nothing", "include-limit"}
 )
@@ -182,11 +184,13 @@ class CatalogReader:
         if limit := self._too_much(found):
             return include_limit(index, number, limit)
         folder, defaults, boundary = where
-        refused = found.outside
+        refused, most = found.outside, _DATASETS_PER_FILE * most_manifests()
         for position, (file, state) in enumerate(found):
             if time.process_time() > self._deadline:
                 self.is_stopped = True
                 return unread(index, number, after=position)
+            if len(self.entries) > most:
+                return include_limit(index, number, f"the catalog has more than {most:,} datasets")
             if boundary.admits(self._real_path(file)):
                 self.read_manifest(file, state, folder, defaults)
             else:

@@ -219,10 +219,10 @@ def _differences(old: Values, new: Values) -> list[_Difference]:
         for key in keys
         if is_reported(key) and not _are_equal(old.get(key), new.get(key))
     }
-    pairs, only_moved = _with_moves(pairs)
+    moves = _moves(pairs)
+    pairs = _with_moves(pairs, moves)
     kinds: dict[str, ChangeClass | Literal[""]] = {key: change_class(key) for key in pairs}
-    if only_moved:
-        kinds |= {key: ChangeClass.MOVED for key in kinds if _LOCATION.fullmatch(key)}
+    kinds |= {key: ChangeClass.MOVED for key in kinds if _follows_move(key, pairs[key], moves)}
     if any("limit" in values and values["limit"].value is not None for values in (old, new)):
         # Under a limit, a different order selects different samples.
         kinds |= {key: ChangeClass.SUBSET for key in ("seed", "shuffle") if key in kinds}
@@ -241,23 +241,44 @@ def _differences(old: Values, new: Values) -> list[_Difference]:
     ]
 
 
-def _with_moves(pairs: Mapping[str, Pair]) -> tuple[dict[str, Pair], bool]:
-    """Return the pairs with one for each moved file, and whether no other file differs."""
-    files = {key: pair for key, pair in pairs.items() if key.startswith(_BYTES)}
-    old = {key: one.value for key, (one, _) in files.items() if one is not None}
-    new = {key: one.value for key, (_, one) in files.items() if one is not None}
-    moves = moved_files(old, new)
-    found = {key: pair for key, pair in pairs.items() if key not in {*moves, *moves.values()}}
-    for keys in moves.items():
-        name, old_name = (key.removeprefix(_BYTES) for key in keys)
-        after = files[keys[0]][1]
-        assert after is not None  # noqa: S101 (the new side has the file)
+def _moves(pairs: Mapping[str, Pair]) -> dict[str, str]:
+    """Return old name → new name of the local files that moved, with the same bytes."""
+    files = {
+        key.removeprefix(_BYTES): pair for key, pair in pairs.items() if key.startswith(_BYTES)
+    }
+    old, new = (
+        {name: one.value for name, pair in files.items() if (one := pair[side]) is not None}
+        for side in (0, 1)
+    )
+    return {old_name: name for name, old_name in moved_files(old, new).items()}
+
+
+def _with_moves(pairs: Mapping[str, Pair], moves: Mapping[str, str]) -> dict[str, Pair]:
+    """Return the pairs with one for each moved file in place of one for each of its names."""
+    names = {f"{_BYTES}{name}" for name in (*moves, *moves.values())}
+    found = {key: pair for key, pair in pairs.items() if key not in names}
+    for old_name, name in moves.items():
+        one = pairs[f"{_BYTES}{name}"][1]
+        assert one is not None  # noqa: S101 (the new side has the file)
+        key = f"moved.{name}"
         before, after = (
-            replace(after, key=f"moved.{name}", value=value, layer="same bytes", file="")
+            replace(one, key=key, value=value, layer="same bytes", file="")
             for value in (old_name, name)
         )
-        found[f"moved.{name}"] = (before, after)
-    return found, bool(moves) and len(files) == 2 * len(moves)
+        found[key] = (before, after)
+    return found
+
+
+def _follows_move(key: str, pair: Pair, moves: Mapping[str, str]) -> bool:
+    """Return whether a location has changed only because files moved.
+
+    Other files may still be new: a glob, folder or list with anything else is a new source.
+    """
+    if not _LOCATION.fullmatch(key):
+        return False
+    values = [one.value for one in pair if one is not None]
+    paths = [value if isinstance(value, list) else [value] for value in values]
+    return len(paths) == 2 and [moves.get(str(path), path) for path in paths[0]] == paths[1]
 
 
 def _has_pin(values: Values) -> bool:

@@ -13,7 +13,6 @@ from registry.base.locations import (
     is_package,
     local_path,
     protocol_of,
-    split_member,
 )
 from registry.base.packages import PACKAGE
 from registry.boundary.hosts import HUB, host_of
@@ -117,10 +116,9 @@ def _of_source(source: Source, folder: str, relative: Callable[[str], str]) -> I
 
 
 def _of_location(path: str, folder: str, relative: Callable[[str], str]) -> Iterator[Reach]:
-    archive = path
-    while (parts := split_member(archive)) is not None:
-        protocol, _, archive = parts
-        yield Reach("scheme", protocol)
+    archive = archive_of(path)
+    for link in path.removesuffix(archive).split("::")[:-1]:
+        yield Reach("scheme", link.partition("://")[0])
     protocol = protocol_of(archive)
     if is_package(archive):
         yield Reach("package", archive.removeprefix(PACKAGE).partition("/")[0])

@@ -93,8 +93,8 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
         name: common_digests(old.files.get(name, {}), new.files.get(name, {}))
         for name in old.specs.keys() | new.specs.keys()
     }
-    is_package_changed = old.catalog is not None and new.catalog is not None
-    packages = changed_in_packages(old, new) if is_package_changed else {}
+    both_readable = old.catalog is not None and new.catalog is not None
+    packages = changed_in_packages(old, new) if both_readable else {}
     has_locks = old.has_valid_lock and new.has_valid_lock
     sides = []
     for number, (side, other) in enumerate(((old, new), (new, old))):
@@ -113,7 +113,7 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
         for name in old.specs.keys() & new.specs.keys()
         if sides[0].determinants(name) == sides[1].determinants(name)
     )
-    notes = tuple(package_notes(old, new)) if is_package_changed else ()
+    notes = tuple(package_notes(old, new)) if both_readable else ()
     notes += tuple(dict.fromkeys(note for side in (old, new) for note in _forbidden_notes(side)))
     first, second = (side.open(unchanged, notes) for side in sides)
     return first, second

@@ -30,7 +30,8 @@ def manifest_folders(catalog: Catalog) -> list[str]:
     files |= {problem.file for problem in catalog.problems}
     folders = {os.path.dirname(os.path.abspath(file)) for file in files}
     below = {folder for folder in folders if folder.startswith(os.path.join(root, ""))}
-    return sorted(below | {os.path.join(root, "registry")})
+    # One of them may be a link to any folder of this machine.
+    return sorted(filter(catalog.boundary.contains, below | {os.path.join(root, "registry")}))
 
 
 def code_files(root: str, folders: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -17,7 +17,13 @@ from registry.rules import RULES, Finding
 from registry.settings import lock_limit
 from registry.yamldoc.reader import DataPath
 
-__all__ = ["IgnoreComment", "apply_ignores", "parse_ignores", "read_ignores"]
+__all__ = [
+    "IgnoreComment",
+    "apply_ignores",
+    "effective_ignores",
+    "parse_ignores",
+    "read_ignores",
+]
 
 _Mark = tuple[int, int]
 """A line and a column, 0-based."""
@@ -110,6 +116,12 @@ def _is_inside(place: _Mark, strings: Sequence[tuple[_Mark, _Mark]]) -> bool:
     """Return whether a place is in one of the strings, which are in order."""
     number = bisect_right(strings, place, key=itemgetter(0)) - 1
     return number >= 0 and place < strings[number][1]
+
+
+def effective_ignores(files: Iterable[str]) -> Iterator[IgnoreComment]:
+    """Yield the comments in files that can ignore something: valid ones."""
+    for file in files:
+        yield from (one for one in read_ignores(file) if not any(_comment_findings(one)))
 
 
 def apply_ignores(

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 from registry.base.locations import (
     ARCHIVE_PROTOCOLS,
+    MAX_ARCHIVES,
     archive_of,
     is_local,
     is_package,
@@ -16,8 +17,8 @@ from registry.base.locations import (
     split_member,
 )
 from registry.base.packages import bad_package_path
+from registry.boundary.checks import Violation, violations
 from registry.boundary.hosts import is_listed, url_host
-from registry.boundary.protocols import Violation, violations
 from registry.errors import ReachError
 from registry.manifest.merge import Merged
 from registry.manifest.source import is_commit
@@ -90,7 +91,9 @@ def bad_location(merged: Merged) -> Iterator[Finding]:
         fault = bad_package_path(archive_of(location)) if is_package(location) else ""
         if fault:
             yield Finding(place, fault, "write package:NAME/inner/path")
-        if protocol_of(location) in ARCHIVE_PROTOCOLS:
+        if parts is not None and location.count("::") > MAX_ARCHIVES:
+            yield Finding(place, f"more than {MAX_ARCHIVES} archives within each other")
+        elif protocol_of(location) in ARCHIVE_PROTOCOLS:
             message = "a member needs its archive"
             yield Finding(place, message, f"write {protocol_of(location)}://MEMBER::ARCHIVE")
         elif parts is not None and not parts[1]:
@@ -134,7 +137,8 @@ def _violations(merged: Merged, rule: str) -> Iterator[Finding]:
             if not is_local(text)
             and not (_is_written(merged, (*path, *place)) and _has_secret(text))
         ]
-        options = keys.get("fs_options") or {}
+        given = keys.get("fs_options")
+        options = given if isinstance(given, dict) else {}  # the schema reports anything else
         found = (
             _in_repository(locations)
             if is_repository

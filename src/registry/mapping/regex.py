@@ -237,7 +237,7 @@ class _Process:
         # A forked process must not talk to the process of its parent.
         if self._running is None or self._parent != os.getpid():
             self._parent = os.getpid()
-            self._running = subprocess.Popen(  # noqa: S603 (a program of this package)
+            self._running = subprocess.Popen(  # nosec B603 # noqa: S603 (a program of ours)
                 [sys.executable, "-I", "-S", regex_worker.__file__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -73,7 +73,7 @@ def read_frame(file: IO[bytes]) -> Any:
     """Return the next value of a pipe; None at its end."""
     head = file.read(_LENGTH_BYTES)
     data = file.read(int.from_bytes(head, "big")) if head else b""
-    return marshal.loads(data) if data else None  # noqa: S302 (from the process at the other end)
+    return marshal.loads(data) if data else None  # nosec B302 # noqa: S302 (of our process)
 
 
 def write_frame(file: IO[bytes], value: Any) -> None:

@@ -19,7 +19,7 @@ from registry.base.locations import (
     public_location,
 )
 from registry.boundary.boundary import Boundary
-from registry.boundary.protocols import check_location
+from registry.boundary.checks import check_location
 from registry.boundary.secrets import read_secrets, redact
 from registry.errors import (
     AccessError,

@@ -7,7 +7,7 @@ from typing import Any
 
 from registry.base.locations import protocol_of
 from registry.boundary.boundary import Boundary
-from registry.boundary.protocols import check_location
+from registry.boundary.checks import check_location
 from registry.sources.filesystem import filesystem
 
 __all__ = ["FilesystemPool"]

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry.base.locations import public_location
 from registry.decode.stream import SourceBytes
-from registry.errors import MissingDependencyError, ReachError, SourceError
-from registry.manifest.source_models import GENERIC_BUILDERS, data_file_list
+from registry.errors import MissingDependencyError, SourceError
+from registry.manifest.source_models import data_file_list, is_folder
 from registry.progress import Progress
 from registry.sources.filesystem import offline_error
 from registry.sources.hub_api import hub_errors, request_commit
@@ -102,26 +102,24 @@ def builder_of(
     """Return the builder of `datasets`, which has listed the files but read none.
 
     Raises:
-        ReachError: a file is outside the repository or folder: the card of a repository may name
-            any file of this machine.
+        ReachError: a file is outside the boundary.
+        SourceError: a folder has the name of the repository.
     """
     import datasets
 
+    if source.repository is not None and os.path.isdir(source.path):
+        hint = "run this in another folder"
+        raise SourceError(
+            f"{source.path}: `datasets` would read the folder of this name in the working directory"
+            f" in place of the repository ({hint})"
+        )
     given = {"data_dir": source.data_dir, "data_files": source.data_files, **changed}
     builder = datasets.load_dataset_builder(
         source.path, name=source.name, revision=revision, cache_dir=work, **given
     )
-    if context.boundary.is_open or source.path in GENERIC_BUILDERS:
-        return builder
-    inside = f"hf://datasets/{source.path}@".casefold()
-    for location in chain.from_iterable((builder.config.data_files or {}).values()):
-        is_own = source.repository is not None and location.casefold().startswith(inside)
-        is_local_file = source.repository is None and context.boundary.contains(location)
-        if not (is_own or is_local_file):
-            raise ReachError(
-                f"{source.path}: its card names the file {public_location(location)}, which is not"
-                " its own, so it is not read (name the files under `data_files`)"
-            )
+    if is_folder(source.path):  # `datasets` checks those of a repository
+        for location in chain.from_iterable((builder.config.data_files or {}).values()):
+            context.boundary.check_path(location)
     return builder
 
 

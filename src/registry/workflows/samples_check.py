@@ -69,7 +69,9 @@ class SamplesCheck:
         if fingerprint is None:
             return
         key = digest_of({"derived": fingerprint, "spec": self.pin.spec})
-        known = self._recall(key, fingerprint)
+        # Before anything is read, as what is read later may be a newer state.
+        state = self._state(fingerprint)
+        known = remembered = self._recall(key, state)
         if known is None:
             known = self._attempt(lambda: self._derive(build=build), *SAMPLES)
         if known is None:
@@ -83,21 +85,22 @@ class SamplesCheck:
         for name in SAMPLES:
             pinned, found = getattr(self.pin, name), known[name]
             self.check.compare(name, pinned, found, f"{hint} builds them again")
-        entry = self.context.cache.find("samples", fingerprint)
-        if entry is not None and columns is not None:
-            state = FileState.of(entry.folder / "samples.arrow")
-            if not state.is_racy():
-                remembered = {**known, "state": state, "columns": columns}
-                self.context.cache.remember(key, remembered)
+        is_same = state is not None and state == self._state(fingerprint)
+        if remembered is None and columns is not None and is_same:
+            self.context.cache.remember(key, {**known, "state": state, "columns": columns})
 
-    def _recall(self, key: str, fingerprint: str) -> dict[str, Any] | None:
+    def _state(self, fingerprint: str) -> FileState | None:
+        """Return the state of the samples in the cache; None if there are none, or just now."""
+        entry = self.context.cache.find("samples", fingerprint)
+        if entry is None:
+            return None
+        state = FileState.of(entry.folder / "samples.arrow")
+        return None if state.is_racy() else state
+
+    def _recall(self, key: str, state: FileState | None) -> dict[str, Any] | None:
         """Return what an earlier check derived, if the samples in the cache are still the same."""
         known = self.context.cache.recall(key, "state", "columns", *SAMPLES)
-        entry = self.context.cache.find("samples", fingerprint) if known else None
-        if known is None or entry is None:
-            return None
-        same = known["state"] == list(FileState.of(entry.folder / "samples.arrow"))
-        return known if same else None
+        return known if known and state and known["state"] == list(state) else None
 
     def _derive(self, *, build: bool) -> dict[str, Any] | None:
         """Return the fields of the samples: built, or from the cache; None if neither is there."""

@@ -10,9 +10,9 @@ import pytest
 
 from registry.diff.git.process import repository_of
 from registry.diff.git.revisions import commit_of
-from registry.diff.git.tree import Tree, matching, open_tree
+from registry.diff.git.tree import Tree, files_below, matching, open_tree
 from registry.errors import RevisionError
-from tests.git_repository import git
+from tests.git_repository import GitRepository, git
 
 
 @pytest.fixture
@@ -115,6 +115,7 @@ def test_objects_that_a_partial_clone_lacks_are_not_fetched(folder: Path, tmp_pa
     clone = tmp_path / "clone"
     options = ("--quiet", "--no-checkout", "--filter", "blob:none", "--branch", "main")
     git(tmp_path, "clone", *options, f"file://{folder}", str(clone))
+    git(clone, "config", "protocol.file.allow", "always")
     git(clone, "config", "remote.origin.uploadpack", f"touch '{mark}'; git-upload-pack")
     with pytest.raises(RevisionError, match=r"git lacks the contents of .* as a partial clone"):
         tree_of(clone).copy(["m/a.yaml"], tmp_path / "out")
@@ -176,3 +177,26 @@ def test_pattern_takes_no_exponential_time(folder: Path, pattern: str) -> None:
     start = time.monotonic()
     assert matching(tree, pattern) == []
     assert time.monotonic() - start < 2
+
+
+def test_files_below_folders_are_all_files_at_any_depth(tree: Tree) -> None:
+    assert files_below(tree, {"m/deep", "nowhere"}) == ["m/deep/b [1].yaml"]
+    assert sorted(files_below(tree, {"m"})) == ["m/a.yaml", "m/deep/b [1].yaml"]
+    assert set(files_below(tree, {"."})) == set(tree.blobs)
+
+
+def test_files_of_submodules_are_read_from_their_own_commits(folder: Path, tmp_path: Path) -> None:
+    inner = GitRepository.make(tmp_path / "inner", {"x/y.csv": "old"})
+    add = ("submodule", "add", "--quiet", str(inner.folder), "sub")
+    git(folder, "-c", "protocol.file.allow=always", *add)
+    git(folder, "commit", "--quiet", "--message", "submodule")
+    sub = GitRepository(folder / "sub")
+    sub.write({"x/y.csv": "new"})
+    sub.commit()
+    tree = tree_of(folder)
+    tree.copy(["sub/x/y.csv", "m/a.yaml"], tmp_path / "out")
+    assert (tmp_path / "out" / "sub" / "x" / "y.csv").read_text() == "old"
+    assert (tmp_path / "out" / "m" / "a.yaml").exists()
+    assert tree.missing == {}
+    git(folder, "submodule", "deinit", "--quiet", "--force", "sub")
+    assert tree_of(folder).missing == {"sub": inner.git("rev-parse", "HEAD")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from registry.boundary.paths import allow_location
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
-from registry.cli.output import print_sample, print_warnings
+from registry.cli.output import print_line, print_sample, print_warnings
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.lint.fixes.schema_comment import schema_reference
 from registry.load import SourceContext, inspect_source, load
@@ -104,7 +103,7 @@ def _warn_outside(paths: Sequence[str], catalog: Catalog) -> None:
     for path in paths:
         refused = catalog.boundary.refusal(local_path(path)) if is_local(path) else None
         if refused is not None:
-            print(f"warning: {path} {refused[0]} without --file ({refused[1]})", file=sys.stderr)
+            print_line(f"warning: {path} {refused[0]} without --file ({refused[1]})", err=True)
 
 
 def _target(catalog: Catalog, name: str) -> Path:

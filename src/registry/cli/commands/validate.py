@@ -21,6 +21,7 @@ from registry.lint.fixes.apply import fix
 from registry.lint.result_cache import CheckResult, check_catalog
 from registry.lint.runner import check, count_checked
 from registry.lint.selection import invalid_name
+from registry.lint.suppressions import effective_ignores
 from registry.rules import RULES
 from registry.settings import Settings, validate_seconds
 
@@ -102,7 +103,8 @@ def command(
     """Check the manifests of the catalog, or only some files or folders.
 
     Reports every problem with its file, line, column and rule. Makes no network request and imports
-    no code. Exits with 1 if there is an error; with --locked a stale pin is an error.
+    no code. Exits with 1 if there is an error; with --locked a stale pin is an error. With
+    --config-from it lists the comments that ignore a rule.
     """
     format_name = "json" if as_json else format_name
     if list_rules:
@@ -122,6 +124,8 @@ def command(
             result = CheckResult(check(catalog, paths, **chosen), count_checked(catalog, paths))
         else:
             result = check_catalog(catalog, settings.cache_dir, **chosen)
+    if config_from:
+        _print_ignores(catalog)
     # Annotations are commands for GitHub; their values are escaped.
     out = unescaped(sys.stdout) if format_name == "github" else sys.stdout
     for line in FORMATS[format_name](result.problems):
@@ -138,6 +142,14 @@ def _open(settings: Settings, rules: Path | None, deadline: float) -> Catalog:
         return Catalog.open(settings.index, rules_from=rules, deadline=deadline)
     except ManifestError:
         return Catalog.open(settings.index, rules_from=rules, lenient=True, deadline=deadline)
+
+
+def _print_ignores(catalog: Catalog) -> None:
+    """Print the comments that ignore rules: whoever wrote the change also wrote them."""
+    files = sorted({entry.document.file for entry in catalog.entries.values()})
+    for one in effective_ignores(files):
+        place = f"{one.file}:{one.line}:{one.column}"
+        print_line(f"note: {place}: ignores {', '.join(one.rules)} -- {one.reason}", err=True)
 
 
 def _apply_fixes(catalog: Catalog, paths: Sequence[Path], *, to_stderr: bool) -> None:

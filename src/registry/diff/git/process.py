@@ -22,8 +22,6 @@ _SETTINGS = {
     # Settings that name a program, which a repository's own settings may have.
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
-    # GIT_NO_LAZY_FETCH is known to git 2.44 and later; this stops the fetching of older ones.
-    "protocol.allow": "never",
     "core.quotePath": "false",
 }
 _OPTIONS = [part for key, value in _SETTINGS.items() for part in ("-c", f"{key}={value}")]
@@ -34,6 +32,8 @@ _ENVIRONMENT = {
     # No prompt, no pager, no fetching of what a partial clone lacks, no optional locks, English.
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
+    # git before 2.44 does not know GIT_NO_LAZY_FETCH. This wins over `protocol.NAME.allow`.
+    "GIT_ALLOW_PROTOCOL": "",
     "GIT_OPTIONAL_LOCKS": "0",
     "LC_ALL": "C",
 }

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from registry.base.conversion import decode_json
 from registry.base.digest import digest_of
-from registry.base.fs import file_sha256, write_atomic
+from registry.base.fs import write_atomic
 from registry.boundary.boundary import Boundary
-from registry.diff.local_files import files_of, local_patterns
+from registry.diff.local_files import digest_of_file, files_of, local_patterns
 from registry.diff.models import Reach
 from registry.errors import ReviewError
 from registry.lockfile.models import Lock, Pin
@@ -145,7 +145,7 @@ def _files(spec: DatasetSpec, boundary: Boundary) -> Iterator[tuple[str, str]]:
     # Of the bytes as they are, even if they are a pointer of Git LFS: a build reads just these.
     for pattern in local_patterns(spec):
         for file in files_of(pattern, boundary):
-            yield portable(file, spec.folder), f"sha256:{file_sha256(Path(file))}"
+            yield portable(file, spec.folder), digest_of_file(file, boundary).own
 
 
 def _pin_data(pin: Pin | None) -> dict[str, Any] | None:

@@ -1,0 +1,228 @@
+"""Check where a source leads, and what it would send there, before anything is opened.
+
+What the user passes to a loader is not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from registry.base.locations import archive_of, is_local, protocol_of, public_location
+from registry.boundary.boundary import Boundary
+from registry.boundary.hosts import (
+    Host,
+    address_fault,
+    is_listed,
+    parse_host,
+    server_of,
+    url_host,
+)
+from registry.boundary.protocols import PROTOCOLS, Option
+from registry.boundary.secrets import OptionPath, leaves, variable_of
+from registry.errors import ReachError, did_you_mean
+
+__all__ = ["Violation", "check_location", "listed_options", "violations"]
+
+
+class Violation(Struct, frozen=True):
+    """What a source may not do."""
+
+    rule: str
+    """Id of the rule."""
+    path: OptionPath
+    """The value in the source's keys."""
+    message: str
+    """What is wrong, without secrets."""
+    hint: str
+    """What to do next."""
+
+
+def check_location(location: str, options: Mapping[str, Any], boundary: Boundary) -> None:
+    """Check a location just before it is opened: globs, locks and redirects lead to more of them.
+
+    Raises:
+        ReachError: the boundary excludes it, or an option.
+    """
+    found = next(violations([(("path",), location)], options, boundary), None)
+    if found is not None:
+        place = "" if found.path == ("path",) else f"{_dotted(found.path)}: "
+        shown = public_location(location)
+        raise ReachError(f"{shown}: {place}{found.message} ({found.hint})")
+
+
+def violations(
+    locations: Iterable[tuple[OptionPath, str]], options: Mapping[str, Any], boundary: Boundary
+) -> Iterator[Violation]:
+    """Yield what a source with these locations and `fs_options` may not do."""
+    if boundary.is_open:
+        return
+    by_protocol: dict[str, dict[str, Host]] = {}
+    for path, given in locations:
+        location = archive_of(given)
+        if is_local(location):
+            continue
+        protocol = protocol_of(location)
+        is_named = _is_named(location, boundary)
+        if is_named and protocol not in PROTOCOLS:
+            by_protocol[protocol] = {}  # options of a manifest are refused there
+            continue
+        try:
+            if is_named or (wrong := _bad_protocol(path, location)) is None:
+                server = server_of(public_location(location) if is_named else location, options)
+                if server is not None:
+                    by_protocol.setdefault(protocol, {})[str(server)] = server
+                wrong = None if is_named else _bad_host(path, location, boundary)
+        except ReachError as error:
+            wrong = Violation("unlisted-host", path, str(error), "correct it")
+        if wrong is not None:
+            yield wrong
+    for protocol, hosts in by_protocol.items():
+        for path, value in leaves(options):
+            yield from _bad_option(protocol, path, value, list(hosts.values()), boundary)
+
+
+def _is_named(location: str, boundary: Boundary) -> bool:
+    """Return whether a URL has the protocol, and the server or bucket, that the user named."""
+    named = archive_of(boundary.named)
+    return bool(named) and _server_part(location) == _server_part(named)
+
+
+def _server_part(url: str) -> tuple[str, str]:
+    # A glob on `memory://b/*` finds `memory:///b/x`.
+    return protocol_of(url), url.partition("://")[2].lstrip("/").partition("/")[0]
+
+
+def listed_options(protocol: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that need listed hosts, with their paths as names."""
+    found = {}
+    for path, value in leaves(options):
+        option = _option(protocol, path)
+        if option is not None and option.listed:
+            found[_dotted(path)] = value
+    return found
+
+
+def _bad_protocol(path: OptionPath, location: str) -> Violation | None:
+    protocol = protocol_of(location)
+    if protocol in PROTOCOLS:
+        return None
+    shown = protocol if re.fullmatch(r"[\w.+-]+(::[\w.+-]+)*", protocol) else "…"
+    inner = shown.rpartition("::")[2]
+    if inner != shown and inner in PROTOCOLS:
+        hint = (
+            f"write {inner}://…, as every file is cached; of chains only zip:: and tar:: are read"
+        )
+    else:
+        known = ", ".join(PROTOCOLS)
+        hint = f"use one of {known}, or read it by your own word: `get_dataset(name, source=URL)`"
+        if shown.lower() in PROTOCOLS:
+            hint = f"write {shown.lower()}://"
+    return Violation("refused-protocol", path, f"the protocol '{shown[:40]}' is not allowed", hint)
+
+
+def _bad_host(path: OptionPath, location: str, boundary: Boundary) -> Violation | None:
+    scheme = protocol_of(location)
+    if scheme not in ("http", "https"):
+        return None  # its server is an option, or that of the provider
+    host = url_host(location)
+    if host.is_loopback or is_listed(host, boundary.hosts):
+        return None
+    if fault := address_fault(host.name):
+        return _unlisted(path, host, f"{host.name} is {fault}")
+    if scheme == "http":
+        return _unlisted(path, host, f"plain HTTP to {host.name}", "use https://, or ")
+    return None
+
+
+def _unlisted(path: OptionPath, host: Host, message: str, before: str = "") -> Violation:
+    hint = f"{before}add it to the root index: `hosts: ['{host.name}']`"
+    return Violation("unlisted-host", path, message, hint)
+
+
+def _bad_option(
+    protocol: str, inside: OptionPath, value: Any, hosts: list[Host], boundary: Boundary
+) -> Iterator[Violation]:
+    """Yield what is wrong with one option, and with sending it to these hosts."""
+    path, name, option = ("fs_options", *inside), _dotted(inside), _option(protocol, inside)
+    variable = variable_of(value)
+    if option is None:
+        if value not in (None, {}):
+            message = f"{protocol} takes no option '{name}' from a manifest"
+            yield Violation("refused-option", path, message, _known(protocol, name))
+        return
+    if variable is not None:
+        yield from _bad_variable(path, option, variable, hosts, boundary)
+    elif value is not None and not _fits(value, option):
+        message = f"'{name}' does not take this value"
+        yield Violation("refused-option", path, message, f"give {_kind_of(option)}")
+    elif option.listed and value is not None:
+        yield from _bad_listed(path, name, value, option, hosts, boundary)
+
+
+def _bad_variable(
+    path: OptionPath, option: Option, name: str, hosts: list[Host], boundary: Boundary
+) -> Iterator[Violation]:
+    if not option.secret:
+        message = f"'{_dotted(path[1:])}' takes no environment variable"
+        yield Violation("refused-option", path, message, f"give {_kind_of(option)}")
+        return
+    for host in hosts:
+        if not is_listed(host, boundary.secrets.get(name, ())):
+            names = [*boundary.secrets.get(name, ()), host.name]
+            entries = ", ".join(f"'{entry}'" for entry in names)
+            message = f"the environment variable {name[:80]} is not for {host.name}"
+            hint = f"if it is, write in the root index `secrets: {{{name[:80]}: [{entries}]}}`"
+            yield Violation("unlisted-secret", path, message, hint)
+
+
+def _bad_listed(
+    path: OptionPath,
+    name: str,
+    value: Any,
+    option: Option,
+    hosts: list[Host],
+    boundary: Boundary,
+) -> Iterator[Violation]:
+    try:
+        named = [url_host(value) if "://" in value else parse_host(value)] if option.is_host else []
+    except ReachError as error:
+        yield Violation("unlisted-host", path, str(error), "correct it")
+        return
+    for host in dict.fromkeys([*named, *hosts]):
+        if not is_listed(host, boundary.hosts):
+            yield _unlisted(path, host, f"'{name}' is only for listed hosts, not for {host.name}")
+            return
+
+
+def _option(protocol: str, path: OptionPath) -> Option | None:
+    table = PROTOCOLS.get(protocol, {})
+    if not all(isinstance(key, str) for key in path):
+        return None
+    return table.get(_dotted(path)) or table.get(_dotted((*path[:-1], "*")))
+
+
+def _fits(value: Any, option: Option) -> bool:
+    if isinstance(value, bool) and bool not in option.types:
+        return False
+    fits = isinstance(value, option.types)
+    return fits and (not option.pattern or re.fullmatch(option.pattern, str(value)) is not None)
+
+
+def _kind_of(option: Option) -> str:
+    named = {str: "a string", int: "a number", float: "", bool: "true or false"}
+    kinds = [named[kind] for kind in option.types if named[kind]]
+    kinds += ["`{env: NAME}`"] if option.secret else []
+    return " or ".join(kinds) + (f" like {option.pattern}" if option.pattern else "")
+
+
+def _known(protocol: str, name: str) -> str:
+    known = PROTOCOLS.get(protocol, {})
+    return did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
+
+
+def _dotted(path: OptionPath) -> str:
+    return ".".join(map(str, path))
