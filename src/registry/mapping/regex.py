@@ -31,9 +31,10 @@ SECONDS = 5.0
 
 _PARSER: Any = import_module("re._parser")  # `re` has no public way to look into a pattern
 _ENDLESS = int(_PARSER.MAXREPEAT)
-_FEW_STEPS = 50_000_000
-"""Steps of `re` that take a second at most."""
+_FEW_STEPS = 100_000_000
+"""Steps of `re` that take a few seconds at most, and nearly always much less."""
 _FEW_REPEATS = 4
+_MOST_DEGREE = 20
 
 
 class Pattern:
@@ -109,8 +110,10 @@ class _Cost(NamedTuple):
     """None if there may be exponentially many."""
     factor: int = 1
     inside_degree: int = 0
-    """The same of what looks ahead or behind, which is done for each way but adds none."""
+    """The same of what is done for each way but adds none: looking ahead, or never giving back."""
     inside_factor: int = 1
+    looks: bool = False
+    """Whether a part looks at characters that it does not consume."""
 
     def then(self, other: _Cost) -> _Cost:
         """Return the cost of a sequence."""
@@ -121,6 +124,7 @@ class _Cost(NamedTuple):
             min(self.factor * other.factor, _FEW_STEPS),
             max(self.inside_degree, other.inside_degree),
             min(self.inside_factor * other.inside_factor, _FEW_STEPS),
+            self.looks or other.looks,
         )
 
 
@@ -135,32 +139,50 @@ def _cost(tree: Any) -> _Cost:
 
 
 def _cost_of_step(operator: str, argument: Any) -> _Cost:
-    if operator in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+    if operator == "POSSESSIVE_REPEAT":
+        return _cost_of_possessive(int(argument[1]), _cost(argument[2]))
+    if operator in ("MAX_REPEAT", "MIN_REPEAT"):
         return _cost_of_repeat(int(argument[0]), int(argument[1]), _cost(argument[2]))
     if operator == "BRANCH":
         return _either(map(_cost, argument[1]))
     if operator == "GROUPREF_EXISTS":
         return _either([_Cost(), *(_cost(part) for part in argument[1:] if part is not None)])
     if operator == "GROUPREF":
-        return _Cost(1)  # compares as many characters as the group has
+        return _Cost(1, looks=True)  # compares as many characters as the group has
     parts = argument if isinstance(argument, tuple) else (argument,)
     inner = [_cost(part) for part in parts if isinstance(part, _PARSER.SubPattern)]
+    if operator == "ATOMIC_GROUP":
+        return _cost_of_possessive(1, inner[0])
     if operator.startswith("ASSERT") and inner[0].degree is not None:
         degree = inner[0].degree + inner[0].inside_degree
-        return _Cost(0, 1, degree, inner[0].factor * inner[0].inside_factor)
+        return _Cost(0, 1, degree, inner[0].factor * inner[0].inside_factor, looks=True)
     return inner[0] if inner else _Cost()
 
 
 def _cost_of_repeat(least: int, most: int, body: _Cost) -> _Cost:
     if body.degree == 0 and body.factor == 1:  # each repetition has one way
         degree, factor = (1, 1) if most == _ENDLESS else (0, max(most, 1))
-        return _Cost(degree, factor, body.inside_degree, body.inside_factor)
+        return _Cost(degree, factor, body.inside_degree, body.inside_factor, body.looks)
     if body.degree is None or most > _FEW_REPEATS:
         return _SLOW
     total = _Cost(0, most + 1)
     for _ in range(most):
         total = total.then(body)
     return total
+
+
+def _cost_of_possessive(most: int, body: _Cost) -> _Cost:
+    """Return the cost of a repeat that never gives back: it adds no ways, but its own work."""
+    if body.degree is None:
+        return _SLOW
+    degree, factor = (1, 1) if most == _ENDLESS else (0, max(most, 1))
+    own = min(body.factor + body.inside_factor, _FEW_STEPS)
+    if body.degree == 0 and not body.looks:
+        # Each repetition takes as long as what it consumes, and only the last one is in vain.
+        return _Cost(0, 1, max(degree, body.inside_degree), min(own * factor, _FEW_STEPS))
+    inside = min(body.degree + body.inside_degree + degree, _MOST_DEGREE)
+    factor = min(body.factor * body.inside_factor * factor, _FEW_STEPS)
+    return _Cost(0, 1, inside, factor, body.looks)
 
 
 def _either(costs: Iterable[_Cost]) -> _Cost:
@@ -172,6 +194,7 @@ def _either(costs: Iterable[_Cost]) -> _Cost:
         sum(one.factor for one in found),
         max(one.inside_degree for one in found),
         max(one.inside_factor for one in found),
+        any(one.looks for one in found),
     )
 
 
