@@ -21,7 +21,7 @@ from registry.manifest.source_models import CsvSource, HfSource
         ({"fieldnames": [], "encoding": 5}, "encoding: must be a string, is 5; fieldnames: must not be empty"),
         ({"path": [""]}, "path.0: must not be empty"),
         ({"path": []}, "path: must not be empty"),
-        ({"path": None}, "the key 'path' is missing (One path, a list, or a glob; local or any fsspec URL.)"),
+        ({"path": None}, "the key 'path' is missing (One path, a list, or a glob; local or a URL.)"),
         ({"skip_rows": -1}, "skip_rows: must be 0 or more, is -1"),
         ({"fs_options": ["anon"]}, "fs_options: must be a mapping, is ['anon']"),
         ({"fs_options": {"client": object()}, "delimiter": ""}, "delimiter: must not be empty"),

@@ -192,14 +192,14 @@ BAD_SOURCES = [
         "source.fs_options.key.or: unknown key 'or' (known keys: env)",
     ),
     (
-        "{type: csv, path: x, fs_options: {key: AKIA}}",
+        "{type: csv, path: 's3://b/x', fs_options: {key: AKIA}}",
         (
             "source.fs_options.key: a literal secret in 'key'"
             " (name an environment variable: `{env: NAME}`)"
         ),
     ),
     (
-        "{type: csv, path: x, fs_options: {client_kwargs: {aws_session_token: t}}}",
+        "{type: csv, path: 's3://b/x', fs_options: {client_kwargs: {aws_session_token: t}}}",
         (
             "source.fs_options.client_kwargs.aws_session_token: a literal secret in"
             " 'aws_session_token' (name an environment variable: `{env: NAME}`)"
@@ -266,7 +266,7 @@ DATASET = "datasets: {a: {source: {type: csv, path: x}, %s}}"
         ("{}", "datasets", "Datasets by name."),
         ("datasets: {a: {tags: [b]}}", "source", "Where the records come from."),
         ("datasets: {a: {source: {path: x}}}", "type", "csv, json, parquet or hf."),
-        ("datasets: {a: {source: {type: csv}}}", "path", "One path, a list, or a glob; local or any fsspec URL."),
+        ("datasets: {a: {source: {type: csv}}}", "path", "One path, a list, or a glob; local or a URL."),
         ("datasets: {a: {source: {type: hf, split: t}}}", "path", "Repository `owner/name`, a local folder, or a builder such as `json`."),
         ("datasets: {a: {source: {type: hf, path: a/b}}}", "split", "Split of the dataset, such as `test`."),
         (DATASET % "sample: {n: 3}", "seed", "Seed of the selection."),

@@ -11,12 +11,16 @@ from pathlib import Path
 
 __all__ = ["Measured", "run_measured"]
 
+# On Linux `ru_maxrss` is at least that of the process that started this one.
 _PROGRAM = """
-import resource, sys
+import pathlib, resource, sys
 from registry.cli import main
 code = main(sys.argv[1:])
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(f"peak {peak * (1 if sys.platform == 'darwin' else 1024)}", file=sys.stderr)
+if sys.platform == "linux":
+    status = pathlib.Path("/proc/self/status").read_text()
+    peak = 1024 * int(status.partition("VmHWM:")[2].split()[0])
+print(f"peak {peak}", file=sys.stderr)
 sys.exit(code)
 """
 

@@ -137,7 +137,7 @@ def parquet_of(kind: str, path: Path) -> None:
         table = pa.table({"q": array})
         pq.write_table(table, path, store_schema=False, dictionary_pagesize_limit=10**7)
     elif kind == "page":
-        table = pa.table({"q": ["0" * (1 << 20)] * 2000})
+        table = pa.table({"q": ["0" * (1 << 20)] * 300})
         pq.write_table(table, path, compression="zstd", use_dictionary=False)
     else:
         table = pa.table({"q": [long + str(number) for number in range(300)]})

@@ -141,3 +141,17 @@ def test_index_that_includes_nothing_says_that_no_manifest_is_checked(
     lines = validate(root)
     assert all(line.startswith("datasets.yaml:") for line in lines[:-1])
     assert "until then no manifest is checked)" in lines[0]
+
+
+@pytest.mark.parametrize("arguments", [["--select", "all"], ["--fix"], ["registry/x.yaml"]])
+@pytest.mark.parametrize(
+    "index",
+    ["[]", "version: [", "", "datasets: 3\n", f"{INDEX}defaults: [x]\ndatasets: {{a: [}}\n"],
+)
+def test_broken_index_is_reported_by_every_way_to_check(
+    root: Path, index: str, arguments: list[str]
+) -> None:
+    write(root, {"datasets.yaml": index, "registry/x.yaml": TWELVE})
+    done = run_audited(["validate", *arguments], folder=root)
+    assert done.code == 1, done.text
+    assert "unexpected" not in done.text

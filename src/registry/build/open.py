@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,8 +37,8 @@ class Opening(Struct, frozen=True, kw_only=True):
     """Kind of shuffle."""
     base: str | None
     """A local file, if names of files are relative to its folder."""
-    boundary: Boundary
-    """Which files they may name."""
+    folders: tuple[str, ...] = ()
+    """Folders with the files that they may name; not a boundary, as pickled datasets are small."""
 
     @classmethod
     def of(cls, spec: DatasetSpec, boundary: Boundary) -> Opening:
@@ -50,7 +51,7 @@ class Opening(Struct, frozen=True, kw_only=True):
             view=spec.view,
             order="hub" if is_hub else "file",
             base=base if base is not None and is_local(base) else None,
-            boundary=boundary if base is None else boundary.of_location(base),
+            folders=_folders_of(base, boundary),
         )
 
 
@@ -93,4 +94,12 @@ def finisher(opening: Opening) -> Callable[[Sample], Sample] | None:
     # Imported here, because few datasets name files.
     from registry.build.file_references import local_resolver, resolve_files
 
-    return partial(resolve_files, resolve=local_resolver(opening.base, opening.boundary))
+    return partial(
+        resolve_files, resolve=local_resolver(opening.base, Boundary(folders=opening.folders))
+    )
+
+
+def _folders_of(base: str | None, boundary: Boundary) -> tuple[str, ...]:
+    if base is None or not is_local(base):
+        return ()
+    return (os.sep,) if boundary.is_open else boundary.of_location(base).folders

@@ -289,7 +289,9 @@ class Catalog(Mapping[str, DatasetSpec]):
         """Return the root index as far as it can be read; its problems are those of the catalog."""
         shown = display_path(self.index)
         document = read_partially(self.index, shown_as=shown, is_index=True).document
-        return document or Document({}, shown, Positions({}, [1, 1]))
+        if document is None or not isinstance(document.value, dict):
+            return Document({}, shown, Positions({}, [1, 1]))
+        return document
 
     def including(self, files: Iterable[Path]) -> Catalog:
         """Return this catalog with the datasets of more files; files already in it are skipped."""

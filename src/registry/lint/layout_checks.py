@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from registry.catalog.catalog import Catalog
+from registry.catalog.reader import may_hide_datasets
 from registry.lint.fixes.key_order import misplaced_keys
 from registry.lint.fixes.schema_comment import has_schema_line
 from registry.lint.fixes.source_file import ManifestFile, read_manifest_file
@@ -39,7 +40,14 @@ def layout_files(
     root = catalog.index.parent
     places = {path.resolve() for path in named}
     documents = {entry.document.file: entry.document for entry in catalog.entries.values()}
+    malformed = {
+        problem.file
+        for problem in catalog.problems
+        if may_hide_datasets(problem) or problem.path in ("$", "$.datasets")
+    }
     for name, document in sorted({**documents, index.file: index}.items()):
+        if name in malformed:
+            continue
         path = Path(os.path.abspath(name))  # resolves `..`, so that `../m.yaml` is not below `root`
         if path.is_relative_to(root) or (places and path.resolve() in places):
             yield read_manifest_file(path, document, root, is_index="version" in document.value)

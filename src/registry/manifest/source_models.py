@@ -247,14 +247,18 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
     def local_keys(cls, keys: Mapping[str, Any]) -> tuple[str, ...]:
         """Return `data_files` for a builder, and `path` for a folder."""
         path = keys.get("path")
+        if not isinstance(path, str):
+            return ()
         if path in GENERIC_BUILDERS:
             return ("data_files",)
-        return ("path",) if isinstance(path, str) and is_folder(path) else ()
+        return ("path",) if is_folder(path) else ()
 
     @classmethod
     def inner_keys(cls, keys: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the keys that select files of a folder or repository."""
-        return () if keys.get("path") in GENERIC_BUILDERS else ("data_dir", "data_files")
+        path = keys.get("path")
+        is_builder = isinstance(path, str) and path in GENERIC_BUILDERS
+        return () if is_builder else ("data_dir", "data_files")
 
     @classmethod
     def absolute_paths(
