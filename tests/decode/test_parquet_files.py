@@ -45,7 +45,7 @@ def most_rows(file: SourceBytes) -> int:
         (
             pa.table({"q": [LONG + str(number) for number in range(30)]}),
             {"use_dictionary": False, "column_encoding": {"q": "DELTA_BYTE_ARRAY"}},
-            67,
+            33,
         ),
         (pa.table({"q": pa.array([b"x" * 1_000_000] * 9, pa.binary(1_000_000))}), {}, 67),
         (pa.table({"q": [[LONG]] * 2_000}), {"dictionary_pagesize_limit": 10**7}, 67),

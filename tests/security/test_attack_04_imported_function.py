@@ -65,7 +65,7 @@ def test_a_function_that_a_trusted_module_imports_is_not_trusted(
     reviewed = repository(machine, tmp_path, "'ours.mod:read'")
     reviewed.write({"m/d.yaml": manifest("ours.mod:check_output")})
     outcome = machine.run(reviewed.folder, *command)
-    if command[0] != "list":
+    if command[0] not in ("list", "lock"):  # without a lock, the latter looks at no dataset
         assert "trust" in outcome.out + outcome.err
     assert "imported" not in machine.ran or "--build" in command  # the base's own mapper is built
     assert outcome.code != 0 or command[0] == "list"

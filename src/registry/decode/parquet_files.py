@@ -98,7 +98,7 @@ def _largest_value(data: IO[bytes], parquet: pq.ParquetFile, group: int, chunk: 
     if chunk.physical_type != "BYTE_ARRAY":
         return 16
     if "DELTA_BYTE_ARRAY" in chunk.encodings:  # a value is the start of the one before, and more
-        return int(chunk.total_uncompressed_size)
+        return 2 * int(chunk.total_uncompressed_size)  # pyarrow holds it twice
     size = _dictionary_bytes(data, chunk)
     rows = min(chunk.num_values, 1 << 14)
     if size * rows <= _MOST_DECODED:
