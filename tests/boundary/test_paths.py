@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import time
 from pathlib import Path
 
 import pytest
+from fsspec.utils import glob_translate
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
-from registry.boundary.paths import fixed_folder, list_files, list_matches
+from registry.boundary.paths import fixed_folder, list_files, list_matches, path_matcher
 from registry.errors import ReachError, SourceError
 
 
@@ -128,4 +132,26 @@ def test_a_glob_with_many_stars_ends(tmp_path: Path) -> None:
     start = time.monotonic()
     pattern = str(tmp_path / "**/*/**/*/**/*/**/*/**/found")
     assert list_files(pattern, boundary) == [str(deep / "found")]
+    assert time.monotonic() - start < 5
+
+
+PIECES = st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=4).map("/".join)
+GLOBS = st.lists(
+    st.sampled_from(["**", "*", "a*", "*.b", "?", "[ab]*", "*a*b*", "ab", "a.b"]),
+    min_size=1,
+    max_size=4,
+).map("/".join)
+
+
+@settings(max_examples=500, deadline=None)
+@given(pattern=GLOBS, name=PIECES)
+def test_globs_of_members_mean_what_those_of_fsspec_mean(pattern: str, name: str) -> None:
+    expected = re.fullmatch(glob_translate(pattern), name) is not None
+    assert path_matcher(pattern)(name) is expected
+
+
+def test_a_glob_does_not_backtrack_without_end() -> None:
+    start = time.monotonic()
+    assert not path_matcher("*a" * 30 + "b")("a" * 60_000)
+    assert not path_matcher("**/" * 30 + "b")("a/" * 3_000 + "a")
     assert time.monotonic() - start < 5

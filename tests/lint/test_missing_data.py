@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +49,10 @@ def test_empty_folder_is_accepted_and_a_broken_link_is_not(tmp_path: Path) -> No
     (tmp_path / "link.csv").symlink_to("gone.csv")
     assert found(tmp_path, "s") == []
     assert found(tmp_path, "link.csv") != []
+
+
+def test_glob_of_members_means_what_it_means_in_a_build(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("in/x.csv", "q\n")
+    for pattern, missing in (("**/*.csv", False), ("in/*.csv", False), ("*.csv", True)):
+        assert bool(found(tmp_path, f"zip://{pattern}::{tmp_path}/a.zip")) is missing

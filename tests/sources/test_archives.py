@@ -10,16 +10,12 @@ import os
 import re
 import subprocess
 import tarfile
-import time
 import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
-from fsspec.utils import glob_translate
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from registry.boundary.limits import Limits
 from registry.errors import DecodeError, SourceError
@@ -278,28 +274,6 @@ def test_an_error_of_the_reader_is_not_the_archives(tmp_path: Path) -> None:
     location = f"zip://top.jsonl::{path}"
     with pytest.raises(RecursionError), open_member(location, lambda: path.open("rb")):
         raise RecursionError
-
-
-PIECES = st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=4).map("/".join)
-GLOBS = st.lists(
-    st.sampled_from(["**", "*", "a*", "*.b", "?", "[ab]*", "*a*b*", "ab", "a.b"]),
-    min_size=1,
-    max_size=4,
-).map("/".join)
-
-
-@settings(max_examples=500, deadline=None)
-@given(glob=GLOBS, name=PIECES)
-def test_globs_of_members_mean_what_those_of_fsspec_mean(glob: str, name: str) -> None:
-    expected = re.fullmatch(glob_translate(glob), name) is not None
-    assert archives._matcher(glob)(name) is expected
-
-
-def test_a_glob_does_not_backtrack_without_end() -> None:
-    start = time.monotonic()
-    assert not archives._matcher("*a" * 30 + "b")("a" * 60_000)
-    assert not archives._matcher("**/" * 30 + "b")("a/" * 3_000 + "a")
-    assert time.monotonic() - start < 5
 
 
 def test_members_that_are_too_many_or_too_large_together_are_refused(tmp_path: Path) -> None:

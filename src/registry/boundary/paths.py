@@ -1,4 +1,4 @@
-"""List the files that a local path or glob names, but no folder outside the boundary."""
+"""Match globs, and list the files that a local one names, but no folder outside the boundary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
 
-__all__ = ["allow_location", "fixed_folder", "list_files", "list_matches", "name_matcher"]
+__all__ = [
+    "allow_location",
+    "fixed_folder",
+    "list_files",
+    "list_matches",
+    "name_matcher",
+    "path_matcher",
+]
 
 
 def allow_location(boundary: Boundary, location: str) -> Boundary:
@@ -70,6 +77,35 @@ def name_matcher(step: str) -> Callable[[str], object]:
     """Return the test of a name; only a step that starts with a dot matches hidden names."""
     not_hidden = "" if step.startswith(".") else r"(?!\.)"
     return re.compile(not_hidden + fnmatch.translate(step)).match
+
+
+def path_matcher(pattern: str) -> Callable[[str], bool]:
+    """Return the test of a member's name; `**` is any number of folders.
+
+    One regular expression for all of the glob would backtrack without end on some names.
+    """
+    parts = pattern.split("/")
+    if parts[-1] == "**":
+        parts.append("*")
+    tests = [None if part == "**" else re.compile(fnmatch.translate(part)).match for part in parts]
+
+    def matches(name: str) -> bool:
+        # The numbers of parts that may be next.
+        states = _skip(tests, {0})
+        for piece in name.split("/"):
+            states = _skip(
+                tests,
+                {
+                    state if test is None else state + 1
+                    for state in states
+                    if state < len(tests)
+                    for test in [tests[state]]
+                    if test is None or test(piece)
+                },
+            )
+        return len(tests) in states
+
+    return matches
 
 
 def list_matches(pattern: str, boundary: Boundary) -> list[str]:
@@ -175,3 +211,11 @@ def _files_below(top: str, limits: Limits) -> list[str]:
 
 def _is_skipped(name: str, *, is_top: bool) -> bool:
     return name.startswith(".") if is_top else name.casefold() == ".git"
+
+
+def _skip(tests: Sequence[object], states: set[int]) -> set[int]:
+    """Add the parts after each `**`, as it may be no folder at all."""
+    for number, test in enumerate(tests):
+        if test is None and number in states:
+            states.add(number + 1)
+    return states

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Iterator
 
 from registry.base.locations import archive_of, split_member
 from registry.boundary.boundary import Boundary
-from registry.boundary.paths import fixed_folder, list_files
+from registry.boundary.paths import fixed_folder, list_files, path_matcher
 from registry.errors import ReachError, did_you_mean
 from registry.lint.data_files import in_catalog, path_of
 from registry.lint.unpacked import NotUnpackedError, member_names
@@ -83,6 +82,6 @@ def _missing_member(
             names = member_names(archive)
     except (NotUnpackedError, ReachError, OSError):  # the build reports it
         return
-    if pattern not in names and not fnmatch.filter(names, pattern):
+    if pattern not in names and not any(map(path_matcher(pattern), names)):
         hint = did_you_mean(pattern, names[:_MOST_NAMES]) or "correct the name of the member"
         yield f"no file '{pattern}' in '{shown}'", hint

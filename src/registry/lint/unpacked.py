@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import io
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from functools import partial
 from typing import IO, BinaryIO
 
 from registry.base.locations import packed_suffix
+from registry.boundary.paths import path_matcher
 from registry.decode.stream import SourceBytes, open_bytes
 
 __all__ = ["NotUnpackedError", "member_names", "unpacked_file", "zip_members"]
@@ -61,7 +61,7 @@ def zip_members(pattern: str, archive: BinaryIO) -> Iterator[SourceBytes]:
     """
     with archive:
         names = member_names(archive)
-        matches = [pattern] if pattern in names else fnmatch.filter(names, pattern)
+        matches = [pattern] if pattern in names else filter(path_matcher(pattern), names)
         try:
             with zipfile.ZipFile(archive) as opened:
                 for name in sorted(matches):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import fnmatch
 import gzip
 import io
 import lzma
 import posixpath
-import re
 import tarfile
 import zipfile
 import zlib
@@ -20,6 +18,7 @@ from typing import IO, Any, Protocol, cast
 
 from registry.base.locations import public_location, split_member
 from registry.boundary.limits import Limits
+from registry.boundary.paths import path_matcher
 from registry.decode.bounded import HARMLESS_BYTES
 from registry.errors import DecodeError, SourceError, close_matches
 
@@ -102,7 +101,7 @@ def match_members(location: str, open_archive: OpenArchive, limits: Limits = _LI
         if pattern in archive.names:
             found = [pattern]
         else:
-            found = sorted(filter(_matcher(pattern), archive.names))
+            found = sorted(filter(path_matcher(pattern), archive.names))
         if len(found) > limits.files:
             message = limits.message("files", "the glob matches", "members")
             raise SourceError(f"{public_location(location)}: {message}")
@@ -111,43 +110,6 @@ def match_members(location: str, open_archive: OpenArchive, limits: Limits = _LI
             raise _AbsurdSizeError
     protocol, _, outer = _parts(location)
     return [f"{protocol}://{name}::{outer}" for name in found]
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    """Return whether a glob matches a name; `**` is any number of folders.
-
-    One regular expression for all of the glob would backtrack without end on some names.
-    """
-    parts = pattern.split("/")
-    if parts[-1] == "**":
-        parts.append("*")
-    tests = [None if part == "**" else re.compile(fnmatch.translate(part)).match for part in parts]
-
-    def matches(name: str) -> bool:
-        # The numbers of parts that may be next.
-        states = _skip(tests, {0})
-        for piece in name.split("/"):
-            states = _skip(
-                tests,
-                {
-                    state if test is None else state + 1
-                    for state in states
-                    if state < len(tests)
-                    for test in [tests[state]]
-                    if test is None or test(piece)
-                },
-            )
-        return len(tests) in states
-
-    return matches
-
-
-def _skip(tests: Sequence[object], states: set[int]) -> set[int]:
-    """Add the parts after each `**`, as it may be no folder at all."""
-    for number, test in enumerate(tests):
-        if test is None and number in states:
-            states.add(number + 1)
-    return states
 
 
 @contextlib.contextmanager
