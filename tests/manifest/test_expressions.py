@@ -23,7 +23,6 @@ from registry.manifest.expressions import (
     Pipe,
     RowNumber,
     Template,
-    is_expression,
     parse_comparisons,
     parse_condition,
     parse_expression,
@@ -105,8 +104,6 @@ def test_invalid_expression_is_rejected_with_a_reason(raw: Any, message: str) ->
 def test_first_matching_form_determines_the_kind_of_expression() -> None:
     with pytest.raises(ValueError, match=r"^unknown key 'from' next to 'const'$"):
         parse_expression({"from": "a", "const": 1})
-    assert is_expression({"from": "a"})
-    assert not is_expression({"form": "a"})
 
 
 def test_single_operation_does_not_need_a_list() -> None:

@@ -14,7 +14,7 @@ from registry.errors import ReachError
 __all__ = ["CARDS", "check_folder", "leaves_folder"]
 
 # A card is a README that starts with YAML, or a file of YAML alone. The first expression is that of
-# `huggingface_hub.repocard`: another one could end the YAML elsewhere.
+# `huggingface_hub.repocard`: a different one could end the YAML elsewhere.
 CARDS = {
     "README.md": r"\s*---(?:\r\n|\r|\n)(.*?)(?:\r\n|\r|\n)---[ \t]*(?:\r\n|\n|$)",
     ".huggingface.yaml": r"(.*)",
@@ -67,7 +67,8 @@ def _check_card(card: str, pattern: str, boundary: Boundary) -> None:
     try:
         data = yaml.safe_load(found[1]) if found else None
     except yaml.YAMLError as error:
-        raise ReachError(f"{card}: is not valid YAML, so it can't be checked: {error}") from error
+        message = f"is not valid YAML, so it can't be checked: {error}"
+        raise ReachError(f"{card}: {message} (correct it)") from error
     configs = data.get("configs") if isinstance(data, dict) else None
     for path in _paths(configs, set()):
         if leaves_folder(path):

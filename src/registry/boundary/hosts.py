@@ -65,7 +65,7 @@ def parse_host(text: str) -> Host:
     """Return the host in `host`, `host:port`, `::1` or `[::1]:80`.
 
     Raises:
-        ReachError: it is none, or one that clients may read in different ways.
+        ReachError: it is not a host, or clients may read it in different ways.
     """
     if text.count(":") > 1 and not text.startswith("["):
         text = f"[{text}]"
@@ -149,7 +149,7 @@ def endpoint_of(options: Mapping[str, Any]) -> str | None:
 def is_listed(host: Host, entries: Iterable[str]) -> bool:
     """Return whether a host is among the entries of an index; one without a port has all ports."""
     for entry in entries:
-        with contextlib.suppress(ReachError):  # a word that is no host lists none
+        with contextlib.suppress(ReachError):  # an invalid entry lists nothing
             listed = parse_host(entry)
             if listed.name == host.name and listed.port in (None, host.port):
                 return True
@@ -163,10 +163,8 @@ def address_fault(name: str) -> str:
         return ""
     for one in _inner(address) or [address]:
         if not one.is_global or one.is_multicast or one.is_reserved:
-            kind = (
-                "link-local" if one.is_link_local else "loopback" if one.is_loopback else "private"
-            )
-            return f"a {kind} address"
+            private = "loopback" if one.is_loopback else "private"
+            return f"a {'link-local' if one.is_link_local else private} address"
     return ""
 
 

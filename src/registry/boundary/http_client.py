@@ -27,6 +27,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _PERSONAL = ("headers", "cookies", "auth")
 # What fsspec asks for, beside the headers that a manifest or a user adds.
 _IMPERSONAL_HEADERS = ("range", "accept-encoding")
+_HINT = "name the URL of the file itself"
 # How a connection is made, which says nothing about who asks.
 _CONNECTING = ("proxy", "proxy_auth", "ssl", "timeout")
 
@@ -103,18 +104,20 @@ class Client:
             if target.origin() != url.origin():
                 how = _impersonal(how)
             url = target
-        raise ReachError(f"more than {_MOST_REDIRECTS} redirects")
+        raise ReachError(f"more than {_MOST_REDIRECTS} redirects ({_HINT})")
 
     def _check_redirect(self, url: yarl.URL, target: yarl.URL) -> None:
         if target.scheme not in ("http", "https") or not target.raw_host:
-            raise ReachError(f"redirected to {target.scheme}:, which is not followed")
+            raise ReachError(f"redirected to {target.scheme}:, which is not followed ({_HINT})")
         if self._boundary.is_open:
             return
         if (url.scheme, target.scheme) == ("https", "http"):
-            raise ReachError(f"redirected from HTTPS to plain HTTP, at {target.raw_host}")
+            message = f"redirected from HTTPS to plain HTTP, at {target.raw_host}"
+            raise ReachError(f"{message} ({_HINT})")
         before, host = url_host(str(url)), url_host(str(target))
         if host.is_loopback and not before.is_loopback and not _is_listed(host, self._boundary):
-            raise ReachError(f"redirected to this machine, {host}")
+            hint = f"if it should be read, add it to the root index: `hosts: ['{host}']`"
+            raise ReachError(f"redirected to this machine, {host} ({hint})")
 
 
 class _Request:
@@ -185,7 +188,7 @@ def _target(response: aiohttp.ClientResponse) -> yarl.URL | None:
     try:
         return response.url.join(yarl.URL(location))
     except ValueError as error:
-        raise ReachError("redirected to an invalid URL") from error
+        raise ReachError(f"redirected to an invalid URL ({_HINT})") from error
 
 
 def _impersonal(how: Mapping[str, Any]) -> dict[str, Any]:

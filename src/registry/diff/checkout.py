@@ -102,7 +102,8 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
     tree = open_tree(repository, commit)
     written = os.path.relpath(index, repository.top)
     if written.startswith(".."):
-        raise RevisionError(f"{index} is not below {repository.top}, the folder of its repository")
+        message = f"{index} is not below {repository.top}, the folder of its repository"
+        raise RevisionError(f"{message} (folders can be compared without git)")
     name = tree.follow(written)
     label = f"{argument or 'merge base'} ({commit[:7]})"
     # Below the same folders as in the working tree, so that a path out of the repository stays
@@ -145,7 +146,9 @@ def _folder_of(argument: str, index: Path) -> Path | None:
             raise RevisionError(f"'{argument}' is both a folder and a revision ({hint})")
         return own
     if is_path:
-        raise RevisionError(f"'{argument}' is not a folder with a {INDEX_NAME}")
+        raise RevisionError(
+            f"'{argument}' is not a folder with a {INDEX_NAME} (name that folder, or a revision)"
+        )
     return None
 
 

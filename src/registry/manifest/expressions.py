@@ -29,7 +29,6 @@ __all__ = [
     "Pipe",
     "RowNumber",
     "Template",
-    "is_expression",
     "parse_comparisons",
     "parse_condition",
     "parse_expression",
@@ -169,11 +168,6 @@ COMPARISONS = (
 )
 _FORMS = ("const", "template", "hash", "row_number", "object", "if", "messages", "from")
 _ROLES = ("system", "user", "assistant")
-
-
-def is_expression(raw: dict[str, Any]) -> bool:
-    """Return whether a dict has a key that makes it an expression."""
-    return any(form in raw for form in _FORMS)
 
 
 def parse_expression(raw: Any) -> Expression:

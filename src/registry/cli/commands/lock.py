@@ -105,7 +105,7 @@ def command(
         offline=settings.offline,
     )
     with bars(as_json=as_json) as report:
-        # A conflict is resolved completely, as half a lockfile is none.
+        # A conflict is resolved completely, as half a lockfile is invalid.
         also = [name for name in request.conflicting if named and name in catalog]
         chosen = tuple(dict.fromkeys((*named, *also))) or tuple(catalog)
         run = lock_datasets(chosen, request, jobs=jobs, report=report)
