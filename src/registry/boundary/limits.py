@@ -23,6 +23,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     unpacked_bytes: int = 1 << 36
     """Bytes that one file may unpack to; for a glob in an archive, all its members together."""
+    # Packed text is up to some 30 times as small. What is 200 times as small is there to do harm.
     ratio: int = 200
     """How many times as large as its packed bytes a file may be, if it is larger than 1 GiB."""
     line_bytes: int = 1 << 26

@@ -142,7 +142,7 @@ def _cost_of_step(operator: str, argument: Any) -> _Cost:
     if operator == "POSSESSIVE_REPEAT":
         return _cost_of_possessive(int(argument[1]), _cost(argument[2]))
     if operator in ("MAX_REPEAT", "MIN_REPEAT"):
-        return _cost_of_repeat(int(argument[0]), int(argument[1]), _cost(argument[2]))
+        return _cost_of_repeat(int(argument[1]), _cost(argument[2]))
     if operator == "BRANCH":
         return _either(map(_cost, argument[1]))
     if operator == "GROUPREF_EXISTS":
@@ -159,7 +159,7 @@ def _cost_of_step(operator: str, argument: Any) -> _Cost:
     return inner[0] if inner else _Cost()
 
 
-def _cost_of_repeat(least: int, most: int, body: _Cost) -> _Cost:
+def _cost_of_repeat(most: int, body: _Cost) -> _Cost:
     if body.degree == 0 and body.factor == 1:  # each repetition has one way
         degree, factor = (1, 1) if most == _ENDLESS else (0, max(most, 1))
         return _Cost(degree, factor, body.inside_degree, body.inside_factor, body.looks)

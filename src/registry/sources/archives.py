@@ -27,7 +27,6 @@ __all__ = ["OpenArchive", "match_members", "open_member"]
 OpenArchive = Callable[[], AbstractContextManager[IO[bytes], bool | None]]
 """Opens the bytes of an archive; they can seek."""
 
-# Packed text is up to some 30 times as small. What is 200 times as small is there to do harm.
 _LIMITS = Limits()
 # The names and attributes in the headers of a tar archive; `tarfile` reads each of them at once.
 _LARGEST_HEADER = 1 << 20
