@@ -21,6 +21,7 @@ __all__ = [
     "has_secret",
     "is_local",
     "is_package",
+    "is_path",
     "local_path",
     "packed_suffix",
     "protocol_of",
@@ -90,6 +91,11 @@ def is_local(location: str) -> bool:
 def is_package(location: str) -> bool:
     """Return whether a location is in an installed package."""
     return protocol_of(location) == "package"
+
+
+def is_path(location: str) -> bool:
+    """Return whether a location is a path of this machine, or in an archive at one."""
+    return is_local(location) and not is_package(location)
 
 
 def local_path(location: str) -> str:

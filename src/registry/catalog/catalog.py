@@ -39,7 +39,7 @@ from registry.yamldoc.reader import Document, ParsedText, Positions, read_partia
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
 
-__all__ = ["Catalog", "display_path", "valid_index"]
+__all__ = ["Catalog", "display_path", "read_uncached", "valid_index"]
 
 Other = TypeVar("Other")
 
@@ -265,7 +265,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         Raises:
             ManifestError: the manifest is invalid.
         """
-        reader = CatalogReader(_read_uncached, self.entries)
+        reader = CatalogReader(read_uncached, self.entries)
         parsed = parse_file(ParsedText(document), "manifest")
         reader.add_manifest(parsed, self.index.parent, self._defaults())
         if reader.problems:
@@ -305,7 +305,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         if not new:
             return self
         allowed = Settings.from_environment(root=self.index).allow_paths
-        reader = CatalogReader(_read_uncached, self.entries, IncludeReach(allowed))
+        reader = CatalogReader(read_uncached, self.entries, IncludeReach(allowed))
         for file in new:
             self._check_link(file)
             if file.name == INDEX_NAME:
@@ -329,13 +329,13 @@ def valid_index(path: Path) -> Document:
     Raises:
         ManifestError: it is invalid or can't be read.
     """
-    parsed = _read_uncached(path, "index", FileState.or_absent(path))
+    parsed = read_uncached(path, "index", FileState.or_absent(path))
     if parsed.problems or parsed.document is None:
         raise ManifestError(parsed.problems)
     return parsed.document
 
 
-def _read_uncached(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:
+def read_uncached(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:
     """Read and parse a file without the cache."""
     is_index = schema == "index"
     parsed = read_partially(path, shown_as=display_path(path), is_index=is_index)

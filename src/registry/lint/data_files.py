@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from registry.base.file_state import FileState
-from registry.base.locations import (
-    archive_of,
-    is_local,
-    is_package,
-    packed_suffix,
-    split_member,
-)
+from registry.base.locations import archive_of, is_path, packed_suffix, split_member
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import list_files
 from registry.decode import DECODERS, decode
@@ -25,7 +19,7 @@ from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
 from registry.manifest.source_models import FileSource
 
-__all__ = ["data_patterns", "data_states", "in_catalog", "local_records", "path_of"]
+__all__ = ["data_patterns", "data_states", "local_records", "path_of"]
 
 _MOST_BYTES = 1 << 26
 """Size of the JSON files of a source that are searched for a column, in total."""
@@ -49,7 +43,7 @@ def local_records(source: Source, folder: Path) -> list[FileRecords] | None:
     # A type without a decoder of its own is decoded by its reader, in `sources`.
     if not isinstance(source, FileSource) or source.type not in DECODERS:
         return None
-    if not all(map(in_catalog, source.paths())):
+    if not all(map(is_path, source.paths())):
         return None
     boundary = Boundary().allowing([str(folder)])
     try:
@@ -89,13 +83,8 @@ def data_patterns(spec: DatasetSpec) -> list[tuple[str, str]]:
         (str(spec.folder), path_of(archive_of(path)))
         for source in spec.all_sources
         for path in source.paths()
-        if in_catalog(path)
+        if is_path(path)
     ]
-
-
-def in_catalog(location: str) -> bool:
-    """Return whether a location is a local path, which the manifest's folder may contain."""
-    return is_local(location) and not is_package(location)
 
 
 def data_states(folder: str, pattern: str) -> list[tuple[str, FileState]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from registry.base.locations import archive_of, split_member
+from registry.base.locations import archive_of, is_path, split_member
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder, list_files, path_matcher
 from registry.errors import ReachError, did_you_mean
-from registry.lint.data_files import in_catalog, path_of
+from registry.lint.data_files import path_of
 from registry.lint.unpacked import NotUnpackedError, member_names
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
@@ -27,7 +27,7 @@ def missing_data(spec: DatasetSpec) -> Iterator[Finding]:
     boundary = Boundary().allowing([str(spec.folder)])
     for place, source in _sources(spec):
         for number, location in enumerate(source.paths()):
-            if in_catalog(location):
+            if is_path(location):
                 path = (*place, "path") if len(source.paths()) == 1 else (*place, "path", number)
                 for message, hint in _missing(location, spec, boundary):
                     yield Finding(path, message, hint)

@@ -7,13 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from registry.base.digest import digest_of
-from registry.base.locations import (
-    change_archive,
-    is_local,
-    is_package,
-    local_path,
-    public_location,
-)
+from registry.base.locations import change_archive, is_local, is_path, local_path, public_location
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of, is_not_default
 from registry.manifest.source import Source
@@ -38,7 +32,7 @@ def portable(location: str, folder: Path) -> str:
 
 
 def _portable_file(location: str, folder: Path) -> str:
-    if not is_local(location) or is_package(location):
+    if not is_path(location):
         return public_location(location)
     path = PurePath(local_path(location))
     shipped = builtin_root().parent
@@ -58,7 +52,7 @@ def location_in(folder: Path, name: str) -> str:
 def _file_in(folder: Path, name: str) -> str:
     if name.startswith(_BUILTIN):
         return str(builtin_root().parent / name.removeprefix(_BUILTIN))
-    if not is_local(name) or is_package(name):
+    if not is_path(name):
         return name
     return os.path.normpath(folder / name)
 

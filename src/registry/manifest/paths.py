@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry.base.locations import archive_of, is_local, is_package, local_path
+from registry.base.locations import archive_of, is_local, is_path, local_path
 from registry.manifest.source_models import source_model
 from registry.rules import Finding
 
@@ -69,7 +69,7 @@ def outside_path(merged: Merged) -> Iterator[Finding]:
 
 
 def _refusal(location: str, merged: Merged) -> tuple[str, str] | None:
-    if not is_local(location) or is_package(location):
+    if not is_path(location):
         return None
     path = local_path(archive_of(location))
     if any(sign in path for sign in "*?["):

@@ -10,13 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from registry.base.locations import (
-    change_archive,
-    is_local,
-    is_package,
-    local_path,
-    public_location,
-)
+from registry.base.locations import change_archive, is_path, local_path, public_location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
 from registry.errors import ManifestError, Problem, close_matches, did_you_mean
@@ -137,7 +131,7 @@ def _override_layer(overrides: Mapping[str, Any]) -> Layer:
 def _with_source(merged: Merged, location: str) -> Merged:
     """Replace the source's location; the suffix of a file determines its type."""
     path = location
-    if is_local(location) and not is_package(location):
+    if is_path(location):
         path = change_archive(location, local_path)
     old = merged.value.get("source", {})
     inferred = infer_source_keys(location)

@@ -16,8 +16,7 @@ from registry.base.conversion import convert
 from registry.base.locations import (
     change_archive,
     has_secret,
-    is_local,
-    is_package,
+    is_path,
     public_location,
     unpacked_suffix,
 )
@@ -342,7 +341,7 @@ def _map_paths(value: Any, change: Callable[[str], Any]) -> Any:
 
 
 def _absolute(path: str, folder: Path) -> str:
-    if not is_local(path) or is_package(path):
+    if not is_path(path):
         return path
     return change_archive(
         path,

@@ -13,7 +13,7 @@ from registry.base.fs import is_disk_fault
 from registry.base.locations import (
     has_secret,
     is_local,
-    is_package,
+    is_path,
     local_path,
     protocol_of,
     public_location,
@@ -233,7 +233,7 @@ def _translated(error: BaseException, location: str) -> SourceError:
 def missing_error(location: str, message: str) -> SourceError:
     """Return the error for a location that no file matches."""
     error = SourceError(f"{public_location(location)}: {message}")
-    if is_local(location) and not is_package(location):
+    if is_path(location):
         error.missing_path = local_path(location)
     return error
 

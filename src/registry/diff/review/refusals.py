@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from registry.base.locations import is_local, is_package
+from registry.base.locations import is_path
 from registry.diff.reach import reads_files
 from registry.diff.review.state import ReviewedDataset, ReviewedSide
 from registry.lockfile.models import Lock, Pin
@@ -89,6 +89,6 @@ def _has_fixed_bytes(spec: DatasetSpec, pin: Pin | None) -> bool:
     return all(
         is_commit(source.repository.revision)
         if source.repository is not None
-        else all(is_local(path) and not is_package(path) for path in source.paths())
+        else all(map(is_path, source.paths()))
         for source in spec.all_sources
     )
