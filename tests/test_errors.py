@@ -23,6 +23,7 @@ from registry.errors import (
     RegistryError,
     close_matches,
     did_you_mean,
+    list_names,
     shorten,
 )
 
@@ -219,3 +220,8 @@ def test_value_nested_too_deeply_is_shortened() -> None:
 @pytest.mark.parametrize(("number", "text"), [(0, "0 cats"), (1, "1 cat"), (1200, "1,200 cats")])
 def test_noun_agrees_with_its_count(number: int, text: str) -> None:
     assert errors.count_text(number, "cat") == text
+
+
+def test_names_beyond_a_number_are_counted() -> None:
+    assert list_names(["a", "b"], 2) == "a, b"
+    assert list_names([*"abcdef"], 2) == "a, b and 4 more"

@@ -30,7 +30,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "AccessError",
@@ -55,6 +55,7 @@ __all__ = [
     "close_matches",
     "count_text",
     "did_you_mean",
+    "list_names",
     "shorten",
 ]
 
@@ -79,6 +80,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def count_text(number: int, word: str) -> str:
     """Return a count with its noun: `1 dataset`, `1,200 datasets`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+
+def list_names(names: Sequence[str], most: int) -> str:
+    """Return the first names, separated by commas, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def shorten(value: object, *, width: int = 80) -> str:

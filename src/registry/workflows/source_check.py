@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from registry.base.locations import is_local
 from registry.boundary.boundary import UNBOUNDED
+from registry.errors import list_names
 from registry.manifest.source import Source, is_commit
 from registry.sources.files import pin_files
 from registry.sources.pins import Pins
@@ -87,9 +88,7 @@ def _compare_rows(
 
 def _listed(locations: Sequence[str]) -> str:
     """Return names with a verb: `a.csv is`, `a.csv, b.csv and 7 more are`."""
-    more = len(locations) - _MAX_FILES
-    text = ", ".join(locations[:_MAX_FILES]) + (f" and {more:,} more" if more > 0 else "")
-    return f"{text} {'is' if len(locations) == 1 else 'are'}"
+    return f"{list_names(locations, _MAX_FILES)} {'is' if len(locations) == 1 else 'are'}"
 
 
 def _check_remote(check: PinCheck, key: str, row: LockedSource, context: SourceContext) -> None:

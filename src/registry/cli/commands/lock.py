@@ -13,7 +13,7 @@ from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
-from registry.errors import LockError, count_text
+from registry.errors import LockError, count_text, list_names
 from registry.lockfile.file import read_bytes, write_text
 from registry.lockfile.merge import merge_locks
 from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
@@ -172,9 +172,8 @@ def _print(
     unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
     for has_pin, outcome in ((True, "kept their pins"), (False, "left without a pin")):
         names = [one.name for one in unreachable if (one.pin is not None) == has_pin]
-        more = len(names) - _MAX_NAMES
-        listed = ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
         if names:
+            listed = list_names(names, _MAX_NAMES)
             counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
     print_line(f"{path}: {', '.join(counts)}")
 

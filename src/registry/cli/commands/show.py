@@ -15,7 +15,7 @@ from registry.cli import CLEAN, options
 from registry.cli.formats.yaml_text import yaml_text
 from registry.cli.output import print_json, print_line, print_table, size_text, warning_line
 from registry.diff.escape import display_value
-from registry.errors import count_text
+from registry.errors import count_text, list_names
 from registry.load import find_cached
 from registry.lockfile.models import read_documents
 from registry.lockfile.pinned import pin_sources
@@ -106,11 +106,8 @@ def command(
 def _pin_line(name: str, pin: Pin | None, *, stale: bool) -> str:
     if pin is None:
         return f"not pinned (registry lock {name})"
-    versions = ", ".join(source.short for source in pin.sources[:_SHOWN_SOURCES])
-    more = len(pin.sources) - _SHOWN_SOURCES
-    text = (
-        f"{versions}{f' and {more} more' if more > 0 else ''}, {count_text(pin.samples, 'sample')}"
-    )
+    versions = list_names([source.short for source in pin.sources], _SHOWN_SOURCES)
+    text = f"{versions}, {count_text(pin.samples, 'sample')}"
     if stale:
         return f"pinned for an older manifest: {text} (registry lock {name})"
     return f"pinned: {text}"

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import metadata
 
 from registry.diff.snapshots.contents import Contents, package_of
-from registry.errors import count_text
+from registry.errors import count_text, list_names
 from registry.lockfile.models import PIN_FORMAT
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.provenance import Origin
@@ -56,8 +56,7 @@ def package_notes(base: Contents, head: Contents) -> Iterator[str]:
         note = f"package {_version_text(package)}: both sides are read from the installed version"
         note += f", and {by_pin} compared with the pins of the base"
         if unpinned:
-            more = len(unpinned) - _MAX_NAMES
-            listed = ", ".join(unpinned[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+            listed = list_names(unpinned, _MAX_NAMES)
             note += f"; not compared, as the base has no pin: {listed} (`registry lock` pins them)"
         yield note
 
