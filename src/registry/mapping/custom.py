@@ -7,12 +7,13 @@ import importlib
 import importlib.util
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
+from registry.boundary.boundary import Boundary
 from registry.errors import MappingError
 from registry.samples.sample import DatasetRecord, RecordToSample, Sample
 
@@ -60,22 +61,15 @@ def _check_defined(name: str, function: Callable[..., Any]) -> None:
     inner = inspect.unwrap(function)
     if not isinstance(function, FunctionType) or not isinstance(inner, FunctionType):
         raise MappingError(f"the mapper {name} is a {type(function).__name__}, not a function")
+    own = Boundary().allowing(_folders_of(_find(package)))
     # A decorator of another package replaces the function by one of its own.
     for one in (function, inner):
-        is_inside = _is_below(one.__code__.co_filename, _folders_of(_find(package)))
+        is_inside = own.contains(one.__code__.co_filename)
         if _package_of(one.__module__ or "") != package or not is_inside:
             message = f"the mapper {name} is not defined in the package '{package}'"
             raise MappingError(
                 f"{message}, but in {one.__module__} (write a function there that calls it)"
             )
-
-
-def _is_below(file: str, folders: Iterable[str]) -> bool:
-    real = os.path.realpath(file)
-    return any(
-        real == (root := os.path.realpath(folder)) or real.startswith(root + os.sep)
-        for folder in folders
-    )
 
 
 def mapper_digest(name: str) -> str:
