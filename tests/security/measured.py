@@ -12,11 +12,15 @@ from pathlib import Path
 __all__ = ["Measured", "run_measured"]
 
 _PROGRAM = """
-import resource, sys
+import pathlib, resource, sys
 from registry.cli import main
 code = main(sys.argv[1:])
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(f"peak {peak * (1 if sys.platform == 'darwin' else 1024)}", file=sys.stderr)
+if sys.platform == "linux":  # where `ru_maxrss` begins with the peak of the process that started it
+    status = pathlib.Path("/proc/self/status").read_text()
+    peak = int(status.partition("VmHWM:")[2].split()[0]) * 1024
+else:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(f"peak {peak}", file=sys.stderr)
 sys.exit(code)
 """
 
