@@ -16,10 +16,11 @@ _PROGRAM = """
 import pathlib, resource, sys
 from registry.cli import main
 code = main(sys.argv[1:])
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-if sys.platform == "linux":
+if sys.platform == "linux":  # where `ru_maxrss` begins with the peak of the process that started it
     status = pathlib.Path("/proc/self/status").read_text()
-    peak = 1024 * int(status.partition("VmHWM:")[2].split()[0])
+    peak = int(status.partition("VmHWM:")[2].split()[0]) * 1024
+else:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(f"peak {peak}", file=sys.stderr)
 sys.exit(code)
 """

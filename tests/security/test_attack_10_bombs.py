@@ -160,6 +160,16 @@ def test_a_parquet_file_that_repeats_its_values_is_refused(tmp_path: Path, kind:
     refused(folder, RATIO)
 
 
+@pytest.mark.parametrize(("rows", "long"), [(90, 1_000_000), (2, 45_000_000)])
+def test_long_lists_without_bytes_are_refused(tmp_path: Path, rows: int, long: int) -> None:
+    folder = catalog(tmp_path / "catalog", "parquet", "x.parquet")
+    lengths = pa.array(range(0, (rows + 1) * long, long), pa.int32())
+    lists = pa.ListArray.from_arrays(lengths, pa.nulls(rows * long))
+    pq.write_table(pa.table({"q": lists}), folder / "x.parquet")
+    assert (folder / "x.parquet").stat().st_size < 1000
+    refused(folder, "have 90,000,000 values, so each gives more than 200 bytes")
+
+
 def test_the_root_index_raises_a_limit(tmp_path: Path) -> None:
     more = "limits: {line_bytes: 100kB}\n"
     folder = catalog(tmp_path / "catalog", "json", "d.jsonl", more)

@@ -22,7 +22,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The budget of one dataset; `limits` of the root index raises it."""
 
     unpacked_bytes: int = 1 << 36
-    """Bytes that one file may unpack to; for a glob in an archive, all its members together."""
+    """Bytes a file has, or unpacks to; for a glob in an archive, all its members together."""
     # Packed text is up to some 30 times as small. What is 200 times as small is there to do harm.
     ratio: int = 200
     """How many times as large as its packed bytes a file may be, if it is larger than 1 GiB."""
@@ -35,7 +35,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     records: int = 100_000_000
     """Records that are read, and samples that are made of them."""
     seconds: int = 7200
-    """Time to decode and map the records."""
+    """Time to decode and map the records, and for each transfer of a file."""
     files: int = 100_000
     """Files and folders that a glob may have to look at."""
     extends: int = 32

@@ -22,6 +22,7 @@ __all__ = ["OpenParquet", "open_parquet"]
 _MOST_DECODED = 1 << 26
 _HARMLESS_COLUMN = 1 << 26
 _HEADER_BYTES = 32
+_VALUE_BYTES = 16
 _DICTIONARY_PAGE = 2
 
 
@@ -67,12 +68,20 @@ def open_parquet(data: IO[bytes], file: SourceBytes) -> OpenParquet:
         for group in range(metadata.num_row_groups)
         for column in range(metadata.num_columns)
     ]
-    for _, chunk in chunks:
+    for group, chunk in chunks:
         size = chunk.total_uncompressed_size
         if size > max(_HARMLESS_COLUMN, limits.ratio * chunk.total_compressed_size):
             what = (
                 f"{chunk.total_compressed_size:,} bytes of the column '{chunk.path_in_schema}'"
                 f" unpack to {size:,}, so each gives"
+            )
+            raise DecodeError(limits.message("ratio", what, "bytes"), file=file.location)
+        # Lists in a row may be as long as their lengths say, without a byte for each value.
+        size = chunk.num_values * _VALUE_BYTES if _values_per_row(metadata, group, chunk) > 1 else 0
+        if size > max(HARMLESS_BYTES, limits.ratio * chunk.total_compressed_size):
+            what = (
+                f"{chunk.total_compressed_size:,} bytes of the column '{chunk.path_in_schema}'"
+                f" have {chunk.num_values:,} values, so each gives"
             )
             raise DecodeError(limits.message("ratio", what, "bytes"), file=file.location)
     size = data.seek(0, io.SEEK_END)
@@ -85,8 +94,14 @@ def _rows_at_a_time(data: IO[bytes], parquet: pq.ParquetFile, chunks: list[tuple
     for group, chunk in chunks:
         name = chunk.path_in_schema
         width = _largest_value(data, parquet, group, chunk)
+        width *= _values_per_row(parquet.metadata, group, chunk)
         widths[name] = max(widths.get(name, 1), width)
     return max(1, _MOST_DECODED // max(1, sum(widths.values())))
+
+
+def _values_per_row(metadata: pq.FileMetaData, group: int, chunk: Any) -> int:
+    """Return how many values a column has in each row, rounded up; more than 1 only in lists."""
+    return -(-int(chunk.num_values) // max(1, metadata.row_group(group).num_rows)) or 1
 
 
 def _largest_value(data: IO[bytes], parquet: pq.ParquetFile, group: int, chunk: Any) -> int:
@@ -96,7 +111,7 @@ def _largest_value(data: IO[bytes], parquet: pq.ParquetFile, group: int, chunk: 
         at = names.index(chunk.path_in_schema) if chunk.path_in_schema in names else -1
         return int(parquet.schema.column(at).length) if at >= 0 else chunk.total_uncompressed_size
     if chunk.physical_type != "BYTE_ARRAY":
-        return 16
+        return _VALUE_BYTES
     if "DELTA_BYTE_ARRAY" in chunk.encodings:  # a value is the start of the one before, and more
         return 2 * int(chunk.total_uncompressed_size)  # pyarrow holds it twice
     size = _dictionary_bytes(data, chunk)

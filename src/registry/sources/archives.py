@@ -158,7 +158,7 @@ class _Tar:
     def __init__(self, data: IO[bytes], limit: int) -> None:
         self._bytes = _TarBytes(_unpacked(data), limit)
         self._tar = tarfile.TarFile(fileobj=cast("IO[bytes]", self._bytes))
-        self.names = {_plain(entry.name): entry for entry in self._tar if entry.isreg()}
+        self.names = {_plain(entry.name): entry for entry in _entries(self._tar) if entry.isreg()}
         # `tarfile` takes a damaged header for the end, which is a block of zeros.
         self._bytes.seek(self._tar.offset)
         if self._bytes.read(_TAR_BLOCK).strip(b"\0"):
@@ -173,6 +173,18 @@ class _Tar:
         return cast("IO[bytes]", self._tar.extractfile(self.names[name]))
 
 
+def _entries(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Yield the entries of an archive, which ends even if one of them leads back to itself."""
+    try:
+        for entry in tar:
+            if tar.offset <= entry.offset:
+                raise tarfile.ReadError(f"a negative size at byte {entry.offset}")
+            yield entry
+    # `tarfile` leaves these to its caller: what is no number, and too many headers of one entry.
+    except (ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        raise tarfile.ReadError(f"no valid header at byte {tar.offset}") from error
+
+
 class _TarBytes:
     """The unpacked bytes of a tar archive; listing it can't exhaust memory or time."""
 
@@ -182,6 +194,8 @@ class _TarBytes:
         self.is_listed = False
 
     def read(self, size: int) -> bytes:
+        if size < 0:  # all the rest
+            raise tarfile.ReadError("a negative size")
         if not self.is_listed and size > _LARGEST_HEADER:
             raise _AbsurdSizeError
         return self._data.read(size)

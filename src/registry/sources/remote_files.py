@@ -111,7 +111,9 @@ def download(
     with context.cache.temporary() as folder:
         path = folder / "download"
         with source_errors(location):
-            files.get_file(location, str(path), callback=Counter(context.report, expected))
+            limits = context.boundary.limits
+            counter = Counter(context.report, expected, limits, public_location(location))
+            files.get_file(location, str(path), callback=counter)
         size = path.stat().st_size
         if expected not in (None, size):
             message = f"the transfer gave {size} of {expected} bytes"
