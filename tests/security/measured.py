@@ -9,10 +9,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Measured", "run_measured"]
+__all__ = ["PROGRAM", "Measured", "run_measured"]
 
-# On Linux `ru_maxrss` is at least that of the process that started this one.
-_PROGRAM = """
+PROGRAM = """
 import pathlib, resource, sys
 from registry.cli import main
 code = main(sys.argv[1:])
@@ -24,6 +23,7 @@ else:
 print(f"peak {peak}", file=sys.stderr)
 sys.exit(code)
 """
+"""Runs the command line, and prints the peak of memory in bytes as the last line of stderr."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def run_measured(catalog: Path, *arguments: str, cache: Path, timeout: float = 1
     """Run `registry ARGUMENTS` in a folder."""
     start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-I", "-c", _PROGRAM, *arguments],
+        [sys.executable, "-I", "-c", PROGRAM, *arguments],
         cwd=catalog,
         env={**os.environ, "REGISTRY_CACHE_DIR": str(cache)},
         capture_output=True,

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.security.measured import PROGRAM
+
 INDEX = "version: 1\ninclude: ['m/*.yaml']\n"
 MIB = 1 << 20
 
@@ -29,7 +31,7 @@ class Ended:
 def validate(folder: Path, *arguments: str) -> Ended:
     """Run `validate` and measure it; it must not wait for anything either."""
     environment = {**os.environ, "REGISTRY_CACHE_DIR": str(folder.parent / "cache")}
-    command = [sys.executable, "-I", "-m", "registry", "validate", "--root", str(folder)]
+    command = [sys.executable, "-I", "-c", PROGRAM, "validate", "--root", str(folder)]
     with open(folder.parent / "output", "w+b") as output:
         process = subprocess.Popen(
             [*command, *arguments],
@@ -46,9 +48,9 @@ def validate(folder: Path, *arguments: str) -> Ended:
         process.stdin.close()
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
-    kilobytes = usage.ru_maxrss if sys.platform == "linux" else usage.ru_maxrss / 1024
-    seconds = usage.ru_utime + usage.ru_stime
-    return Ended(process.returncode, text, seconds, kilobytes / 1024)
+    text, _, peak = text.rpartition("peak ")
+    assert peak, f"killed: exit code {process.returncode}"
+    return Ended(process.returncode, text, usage.ru_utime + usage.ru_stime, int(peak) / MIB)
 
 
 Files = dict[str, str]
