@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 EDGES = {
     "errors": "",
     "progress": "",
-    "settings": "",
+    "settings": "errors",
     "rules": "errors",
     "base": "errors progress",
     "samples": "errors",

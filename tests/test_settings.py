@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from registry.errors import RegistryError
 from registry.settings import (
     INDEX_NAME,
     Settings,
@@ -109,6 +111,10 @@ def test_lockfile_is_next_to_its_index() -> None:
     assert settings(root="/x/other.yml").lock_file == Path("/x/other.lock")
 
 
-@pytest.mark.parametrize(("value", "mib"), [("", 8), ("20", 20), ("many", 8), ("-1", 8)])
-def test_size_of_a_lockfile_is_limited(value: str, mib: int) -> None:
-    assert lock_limit({"REGISTRY_MAX_LOCK_MIB": value}) == mib << 20
+@pytest.mark.parametrize("given", ["8MB", "-1", "1.5", "٣"])
+def test_a_limit_that_is_no_number_is_an_error(given: str) -> None:
+    message = f"REGISTRY_MAX_LOCK_MIB is not a whole number: '{given}'"
+    with pytest.raises(RegistryError, match=re.escape(message)):
+        lock_limit({"REGISTRY_MAX_LOCK_MIB": given})
+    assert lock_limit({"REGISTRY_MAX_LOCK_MIB": ""}) == lock_limit({}) == 8 << 20
+    assert lock_limit({"REGISTRY_MAX_LOCK_MIB": "9"}) == 9 << 20

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from registry.errors import RegistryError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -133,5 +135,7 @@ def validate_seconds(environ: Mapping[str, str] = os.environ) -> int:
 
 
 def _number(environ: Mapping[str, str], name: str, default: int) -> int:
-    given = environ.get(name, "")
-    return int(given) if given.isdecimal() else default
+    given = environ.get(name) or str(default)
+    if not (given.isascii() and given.isdecimal()):
+        raise RegistryError(f"{name} is not a whole number: '{given}' (the default is {default})")
+    return int(given)
