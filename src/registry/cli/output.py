@@ -45,7 +45,10 @@ def size_text(size: int | None) -> str:
 
 def print_line(text: object, *, err: bool = False) -> None:
     """Print one line, to stdout or stderr; newlines in the text become symbols."""
-    print(escape_control(str(text)), file=sys.stderr if err else sys.stdout, flush=err)
+    # In one piece: `print` writes the end of a line separately, and threads print at the same time.
+    print(
+        f"{escape_control(str(text))}\n", end="", file=sys.stderr if err else sys.stdout, flush=err
+    )
 
 
 def json_text(data: Any, *, indent: int | None = 2) -> str:
