@@ -81,14 +81,26 @@ def command(
         if names or upgrades or check:
             raise click.UsageError("--merge takes no other arguments than its three files")
         return _merge(*merged)
+    settings = Settings.from_environment(root=root, offline=offline)
     if check:
-        settings = Settings.from_environment(root=root, offline=offline)
         with options.rules_of(config_from, settings.index) as rules:
             catalog = Catalog.open(settings.index, rules_from=rules)
             for name in names:
                 catalog.check_name(name)
             return _check(catalog, settings, names, jobs=jobs, as_json=as_json)
-    catalog, cache, settings = options.open_catalog(root, offline=offline)
+    return _pin(settings, names, upgrades, jobs=jobs, as_json=as_json)
+
+
+def _pin(
+    settings: Settings,
+    names: tuple[str, ...],
+    upgrades: tuple[str, ...],
+    *,
+    jobs: int,
+    as_json: bool,
+) -> int:
+    """Pin datasets, write the lockfile, and print what was done."""
+    catalog, cache = Catalog.open(settings.index), Cache(settings.cache_dir)
     single = [name for name in upgrades if name != _ALL]
     for name in (*names, *single):
         catalog.check_name(name)
