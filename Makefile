@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSPECT_TESTS := tests/inspect tests/samples/test_inspect_dataset.py
 
-.PHONY: help demo test parity inspect upstream fuzz bench audit check format docs clean
+.PHONY: help demo test parity inspect upstream fuzz faults bench audit check format docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ upstream: .venv/.dev  ## run Inspect AI's dataset tests on our classes: make ups
 
 fuzz: .venv/.fuzz  ## feed changed inputs to every reader of files for 5 minutes (other times: FUZZ="--seconds 60")
 	$(BIN)/python -m tests.fuzz $(FUZZ)
+
+faults: .venv/.dev  ## produce every fault of docs/reliability.md, at every point (30 minutes)
+	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 tests/faults
 
 bench: .venv/.dev  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
 	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)

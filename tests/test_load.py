@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import LockError
 from registry.load import (
     find_cached,

@@ -1,10 +1,10 @@
-"""Progress is a value; `silent` ignores it."""
+"""Progress is a value; a deadline is for the time without it."""
 
 from __future__ import annotations
 
 import pytest
 
-from registry.progress import Progress, Report, silent
+from registry.progress import Deadline, Progress, Report, silent
 
 
 def test_progress_is_immutable() -> None:
@@ -19,3 +19,15 @@ def test_silent_reports_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     report: Report = silent
     report(Progress("map", 1, 2))
     assert capsys.readouterr() == ("", "")
+
+
+def test_deadline_counts_from_the_last_progress() -> None:
+    now = [100.0]
+    deadline = Deadline(30, clock=lambda: now[0])
+    now[0] += 20
+    assert (deadline.elapsed, deadline.remaining) == (20, 10)
+    deadline.progress()
+    now[0] += 29
+    assert (deadline.elapsed, deadline.remaining) == (49, 1)
+    now[0] += 5
+    assert deadline.remaining == 0

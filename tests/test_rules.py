@@ -13,7 +13,7 @@ import pytest
 
 from registry.boundary.boundary import UNBOUNDED
 from registry.build.preview import samples_in_order
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.runner import check

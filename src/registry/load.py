@@ -20,7 +20,7 @@ from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.build.plan import plan
-from registry.cache import Cache, CacheEntry
+from registry.cache.cache import Cache, CacheEntry
 from registry.catalog.catalog import Catalog, display_path
 from registry.errors import (
     CacheError,

@@ -277,7 +277,7 @@ def hf_dataset(
 def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetRecord]:
     from msgspec.structs import replace
 
-    from registry.cache import Cache
+    from registry.cache.cache import Cache
     from registry.settings import Settings
     from registry.sources.hub import pin_hub
     from registry.sources.hub_download import fetch_hub

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import registry.base.fs
-import registry.cache
+import registry.cache.cache
 from registry import (
     CacheError,
     Dataset,
@@ -209,7 +209,7 @@ def test_damaged_view_that_cannot_be_quarantined_is_recomputed_each_time(
     first = questions(get_dataset("data", root=root, **view))
     damaged = the_entry(cache_dir, "views") / name
     zero(damaged)
-    monkeypatch.setattr(registry.cache.Cache, "quarantine", lambda *_: None)
+    monkeypatch.setattr(registry.cache.cache.Cache, "quarantine", lambda *_: None)
     for _ in range(2):
         assert questions(get_dataset("data", root=root, **view)) == first
     assert not any(damaged.read_bytes())
@@ -391,7 +391,7 @@ def test_concurrent_builds_without_a_lock_do_not_interfere(
 ) -> None:
     """Two concurrent builds: the second discards the first's entry right after it was published."""
     published, discarded, both = threading.Event(), threading.Event(), threading.Barrier(2)
-    publish, discard = registry.base.fs.publish_folder, registry.cache.Cache.discard
+    publish, discard = registry.base.fs.publish_folder, registry.cache.cache.Cache.discard
     results: list[object] = []
 
     def first_publishes(folder: Path, target: Path) -> None:
@@ -400,7 +400,7 @@ def test_concurrent_builds_without_a_lock_do_not_interfere(
             published.set()
             discarded.wait(1)
 
-    def second_discards(cache: registry.cache.Cache, *entry: Any) -> None:
+    def second_discards(cache: registry.cache.cache.Cache, *entry: Any) -> None:
         both.wait(5)
         if threading.current_thread().name == "first":
             return discard(cache, *entry)
@@ -409,9 +409,9 @@ def test_concurrent_builds_without_a_lock_do_not_interfere(
         discarded.set()
         return None
 
-    monkeypatch.setattr(registry.cache, "lock", lambda path: nullcontext())
-    monkeypatch.setattr(registry.cache, "publish_folder", first_publishes)
-    monkeypatch.setattr(registry.cache.Cache, "discard", second_discards)
+    monkeypatch.setattr(registry.cache.cache, "lock", lambda path: nullcontext())
+    monkeypatch.setattr(registry.cache.cache, "publish_folder", first_publishes)
+    monkeypatch.setattr(registry.cache.cache.Cache, "discard", second_discards)
 
     def work() -> None:
         try:
@@ -431,7 +431,7 @@ def test_concurrent_builds_without_a_lock_do_not_interfere(
 DIE = """
 import os, signal, sys
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.load import load
 from pathlib import Path

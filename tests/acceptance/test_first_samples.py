@@ -16,7 +16,7 @@ import s3fs
 
 from registry import get_dataset
 from registry.build import builder
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import SourceError
 from registry.sources import files
 from tests.conftest import S3, Https, OneDataset

@@ -9,7 +9,7 @@ import pytest
 from registry import get_dataset
 from registry.base import cache_format
 from registry.base.best_effort import best_effort_path
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from tests.conftest import OneDataset
 
 

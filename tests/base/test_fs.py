@@ -5,21 +5,17 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import filelock
 import pytest
 
-from registry.base import fs
 from registry.base.fs import (
     HashedFile,
     file_sha256,
     is_disk_fault,
     is_read_only,
-    lock,
     publish_folder,
     temporary_folder,
     write_atomic,
@@ -213,39 +209,3 @@ def test_everything_is_synced_before_it_is_renamed(
     monkeypatch.setattr(Path, "rename", note_rename)
     publish_folder(folder, tmp_path / "entries" / "x")
     assert events == ["file", "new", "rename", "entries"]
-
-
-def test_lock_makes_other_processes_wait(tmp_path: Path) -> None:
-    path = tmp_path / "locks" / "x.lock"
-    order: list[str] = []
-
-    def wait() -> None:
-        with lock(path):
-            order.append("second")
-
-    with lock(path):
-        other = threading.Thread(target=wait)
-        other.start()
-        other.join(0.2)
-        order.append("first")
-    other.join(10)
-    assert order == ["first", "second"]
-
-
-@pytest.mark.parametrize("error", [failing(errno.EROFS), NotImplementedError()], ids=str)
-def test_work_continues_if_locking_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
-    with lock(tmp_path / "x.lock"):
-        done = True
-    assert done
-
-
-def test_lock_is_released_after_an_error(tmp_path: Path) -> None:
-    for _ in range(2):
-        with pytest.raises(KeyError), fs.lock(tmp_path / "x.lock"):
-            raise KeyError

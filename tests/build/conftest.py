@@ -12,7 +12,7 @@ import pytest
 
 from registry.boundary.boundary import UNBOUNDED
 from registry.build.fingerprint import pin_all
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.sources.pins import Pins, SourceContext

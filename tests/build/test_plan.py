@@ -12,7 +12,7 @@ import pytest
 from registry.boundary.boundary import UNBOUNDED
 from registry.build.fingerprint import first_fingerprint, pin_all, samples_fingerprint
 from registry.build.plan import Plan, first_samples, plan
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import OfflineError, SourceError
 from registry.lockfile.models import LockedSource
 from registry.lockfile.pinned import PinnedSources

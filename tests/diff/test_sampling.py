@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff, SampleChange
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.load import load
 from registry.manifest.models import View

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from registry.base.locations import local_path, protocol_of, public_location, split_member
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.decode import decode
 from registry.decode.frame import NotColumnarError

@@ -12,7 +12,7 @@ import pytest
 
 from registry.boundary.boundary import UNBOUNDED
 from registry.build.pipeline import PipelineState
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.load import load
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.mapping.unread_columns import UnreadColumns

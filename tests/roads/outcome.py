@@ -14,7 +14,7 @@ import pytest
 from registry.boundary.boundary import UNBOUNDED
 from registry.build import pipeline
 from registry.build.builder import build
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.decode import arrow_tables, csv_tables, tables
 from registry.decode import chunks as blocks
 from registry.decode.stream import SourceBytes

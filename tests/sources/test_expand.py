@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import OfflineError, SourceError
 from registry.sources.expand import expand, expand_or_recall
 from registry.sources.filesystem_pool import FilesystemPool

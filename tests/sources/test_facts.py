@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import AccessError, SourceError
 from registry.manifest.source_models import HfSource, JsonSource, ParquetSource
 from registry.sources.facts import Missing, file_facts, hub_facts, is_unreachable

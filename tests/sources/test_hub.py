@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import DigestMismatchError, LockStaleError, OfflineError, SourceError
 from registry.lockfile.models import LockedSource
 from registry.lockfile.pinned import PinnedSources

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
 from registry.manifest.source_models import HfSource

@@ -8,7 +8,7 @@ import pytest
 
 from registry.base.file_state import FileState
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
 from registry.sources.files import pin_files

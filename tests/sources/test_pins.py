@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import DigestMismatchError, SourceError
 from registry.lockfile.pinned import PinnedSources
 from registry.progress import Progress

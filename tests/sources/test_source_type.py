@@ -18,7 +18,7 @@ import pytest
 
 from registry import get_dataset, sources
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.cli import main
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.stream import SourceBytes

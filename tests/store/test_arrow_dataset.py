@@ -14,7 +14,7 @@ import pytest
 
 from registry import ChatMessageUser, MemoryDataset, get_dataset
 from registry.base.arrow import int64_array, repeat_string
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.decode import json_tables
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.store import arrow_dataset, views

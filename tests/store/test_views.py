@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from registry import (
     Sample,
 )
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of
 from registry.store import views

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import SourceError
 from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.lockfile.models import Lock, read_lock, write_lock
 from registry.workflows.lock import LockRequest, lock_datasets, new_lock

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import LockStaleError
 from registry.lockfile.models import LockedSource, Pin
 from registry.lockfile.pinned import PinnedSources

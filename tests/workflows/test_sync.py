@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.decode import chunks as blocks
 from registry.decode import json_tables

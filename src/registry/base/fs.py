@@ -1,4 +1,4 @@
-"""Write files and folders atomically, and lock files to avoid duplicate work."""
+"""Write files and folders atomically."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from registry.base.cache_access import create_file, file_mode, make_folder, set_file_mode
+from registry.base.cache_access import create_file, make_folder, set_file_mode
 from registry.errors import CacheError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ __all__ = [
     "file_sha256",
     "is_disk_fault",
     "is_read_only",
-    "lock",
     "publish_folder",
     "sync_cached",
     "temporary_folder",
@@ -171,24 +170,3 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-@contextlib.contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Hold the lock file at `path`, so that one process does the work and others wait for it.
-
-    Correctness never depends on it: if locking fails (a file system without locks, a read-only
-    cache), the work is done without a lock, at worst twice.
-    """
-    from filelock import FileLock
-
-    file_lock = None
-    with contextlib.suppress(OSError, NotImplementedError):
-        make_folder(path.parent)
-        file_lock = FileLock(path, mode=file_mode(path))
-        file_lock.acquire()
-    try:
-        yield
-    finally:
-        if file_lock is not None:
-            file_lock.release()

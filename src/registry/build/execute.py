@@ -15,7 +15,7 @@ from registry.sources.filesystem import changed_error
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
-    from registry.cache import CacheEntry
+    from registry.cache.cache import CacheEntry
     from registry.manifest.models import DatasetSpec
     from registry.sources.pins import Pins, SourceContext
     from registry.store.arrow_dataset import ArrowDataset

@@ -18,7 +18,7 @@ from registry.store.schema import FILE_COLUMNS
 from registry.store.views import Order, open_view
 
 if TYPE_CHECKING:
-    from registry.cache import Cache, CacheEntry
+    from registry.cache.cache import Cache, CacheEntry
     from registry.manifest.models import DatasetSpec
     from registry.samples.sample import Sample
 

@@ -13,7 +13,7 @@ from registry.sources.pins import Pins, SourceContext, UnknownDigestError
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
-    from registry.cache import CacheEntry
+    from registry.cache.cache import CacheEntry
     from registry.manifest.models import DatasetSpec
 
 __all__ = ["Plan", "find_samples", "first_samples", "plan"]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli.output import print_line
 from registry.errors import RevisionError

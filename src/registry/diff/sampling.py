@@ -19,7 +19,7 @@ from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 
 if TYPE_CHECKING:
-    from registry.cache import Cache
+    from registry.cache.cache import Cache
     from registry.diff.snapshot import OpenSnapshot
 
 __all__ = ["MAX_NEW_BUILDS", "SamplingOptions", "with_samples"]

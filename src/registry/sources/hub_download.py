@@ -26,7 +26,7 @@ from registry.sources.pinned_files import fetch_files
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 
 if TYPE_CHECKING:
-    from registry.cache import CacheEntry
+    from registry.cache.cache import CacheEntry
     from registry.manifest.source_models import HfSource
 
 __all__ = ["builder_of", "fetch_hub", "fetch_hub_part", "parquet_batches", "quiet"]

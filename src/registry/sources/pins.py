@@ -15,7 +15,7 @@ from registry.progress import Report, silent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from registry.cache import Cache
+    from registry.cache.cache import Cache
     from registry.manifest.source import Repository
 
 __all__ = [

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from registry.cache import Cache
+    from registry.cache.cache import Cache
     from registry.store.reader import SampleFile
 
 __all__ = ["Order", "ViewArrays", "choice_orders", "open_view", "row_order"]

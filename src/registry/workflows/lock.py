@@ -30,7 +30,7 @@ from registry.workflows.lock_check import check_pin
 from registry.workflows.make_pin import make_pin
 
 if TYPE_CHECKING:
-    from registry.cache import Cache
+    from registry.cache.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report

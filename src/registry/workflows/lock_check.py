@@ -19,7 +19,7 @@ from registry.workflows.samples_check import SamplesCheck
 from registry.workflows.source_check import compare_sources, pin_offline
 
 if TYPE_CHECKING:
-    from registry.cache import Cache
+    from registry.cache.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.models import Pin
     from registry.manifest.models import DatasetSpec

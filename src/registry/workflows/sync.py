@@ -13,7 +13,7 @@ from registry.errors import RegistryError, ReviewError
 from registry.load import load, samples_digest
 
 if TYPE_CHECKING:
-    from registry.cache import Cache
+    from registry.cache.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.pinned import SourcePinner
     from registry.progress import Report

@@ -19,7 +19,7 @@ from registry.base.threads import ReportNamed, run_jobs
 from registry.boundary.boundary import Boundary
 from registry.build.expectations import check_samples, quality_warnings
 from registry.build.preview import map_first_records
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.errors import (
     AccessError,
     ExpectationError,

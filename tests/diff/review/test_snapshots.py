@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.diff.review.snapshots import reviewed_state
 from registry.diff.review.state import ReviewedSide
 from registry.diff.snapshot import open_snapshots

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from registry.cache import Cache
+from registry.cache import housekeeping
+from registry.cache.cache import Cache
 from registry.cli import CLEAN, options
 from registry.cli.output import print_json, print_table, size_text
 
@@ -57,7 +58,7 @@ def clear(yes: bool, as_json: bool) -> int:
     cache = _open()
     if not yes:
         click.confirm(f"Remove everything under {cache.root}?", abort=True)
-    freed = cache.clear()
+    freed = housekeeping.clear(cache)
     if as_json:
         print_json({"folder": str(cache.root), "bytes": freed})
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.cli import CLEAN, PROBLEMS, UNREADABLE, options
 from registry.cli.formats.diff import FORMATS
 from registry.cli.output import print_line

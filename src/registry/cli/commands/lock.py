@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import registry
-from registry.cache import Cache
+from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_error, print_json, print_line, print_warnings

@@ -11,7 +11,7 @@ from registry.lockfile.pinned import pin_sources
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
-    from registry.cache import Cache
+    from registry.cache.cache import Cache
     from registry.diff.snapshot import OpenSnapshot
 
 __all__ = ["reviewed_state"]

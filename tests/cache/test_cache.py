@@ -5,16 +5,16 @@ from __future__ import annotations
 import errno
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from registry import cache as module
 from registry.base.fs import write_cached
-from registry.cache import Cache, CacheEntry, EntryKind
+from registry.cache import cache as module
+from registry.cache.cache import Cache, CacheEntry
+from registry.cache.meta import EntryKind
 from registry.errors import CacheError
 
 FINGERPRINT = f"sha256:{'0' * 64}"
@@ -273,26 +273,6 @@ def test_entries_are_listed_by_fingerprint_without_damaged_ones(cache: Cache) ->
     names = [entry.meta["fingerprint"] for entry in cache.entries("views")]
     assert names == ["sha256:a", "sha256:b"]
     assert len(quarantined(cache)) == 1
-
-
-def test_pruning_removes_temporary_folders_older_than_a_day(cache: Cache) -> None:
-    cache.prune()
-    for name, age in (("old", 25 * 3600), ("new", 23 * 3600)):
-        folder = cache.root / "v1" / "tmp" / name
-        folder.mkdir(parents=True)
-        (folder / "file").write_bytes(b"x")
-        os.utime(folder, (time.time() - age, time.time() - age))
-    cache.prune()
-    assert [path.name for path in (cache.root / "v1" / "tmp").iterdir()] == ["new"]
-
-
-def test_clearing_removes_everything_of_this_cache_version(cache: Cache) -> None:
-    assert cache.clear() == 0
-    size = publish(cache).size
-    (cache.root / "v0").mkdir()
-    assert cache.clear() == size
-    assert [path.name for path in cache.root.iterdir()] == ["v0"]
-    assert cache.find("samples", FINGERPRINT) is None
 
 
 def test_lock_of_an_entry_is_in_the_cache(cache: Cache) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -28,72 +27,19 @@ from msgspec import Struct
 
 from registry.base.cache_access import make_folder
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
-from registry.base.conversion import convert
 from registry.base.fs import (
     file_sha256,
     is_read_only,
-    lock,
     publish_folder,
     sync_cached,
     temporary_folder,
     write_cached,
 )
+from registry.cache.locks import lock
+from registry.cache.meta import META, EntryKind, check_meta
 from registry.errors import CacheError
 
-__all__ = ["Cache", "CacheEntry", "EntryKind"]
-
-EntryKind = Literal["samples", "views", "records"]
-_META = "meta.json"
-_STALE_SECONDS = 24 * 60 * 60
-
-
-# Needed at each open: creating a class of msgspec takes 0.01 ms, one of pydantic 1 ms.
-class _File(Struct):
-    size: int
-    sha256: str
-
-
-class _Entry(Struct):
-    """Contents of `meta.json` that every entry has."""
-
-    fingerprint: str
-    files: dict[str, _File]
-
-
-class _Count(Struct):
-    """Samples of one kind, see `build.quality`."""
-
-    count: int
-    first: list[dict[str, Any]]
-
-
-class _Samples(_Entry):
-    name: str
-    samples: int
-    source: str
-    batches: list[tuple[int, int]]
-    columns: list[str]
-    quality: dict[str, _Count]
-    limit: int | None
-
-    def __post_init__(self) -> None:
-        if sum(rows for rows, _ in self.batches) != self.samples:
-            raise ValueError("the batches have a different number of samples")
-
-
-class _View(_Entry):
-    first_bad: int | None
-
-
-class _Records(_Entry):
-    rows: int
-
-
-_META_TYPES: dict[EntryKind, type[_Entry]] = {
-    "samples": _Samples,
-    "views": _View,
-    "records": _Records,
-}
+__all__ = ["Cache", "CacheEntry"]
 
 
 def _unreadable(error: OSError) -> CacheError:
@@ -120,7 +66,8 @@ class Cache(Struct, frozen=True):
     """The cache's folder, without the version part."""
 
     @property
-    def _versioned(self) -> Path:
+    def versioned(self) -> Path:
+        """The folder of this version's files."""
         return versioned_folder(self.root)
 
     def find(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
@@ -130,9 +77,9 @@ class Cache(Struct, frozen=True):
         """
         folder = self._folder(kind, fingerprint)
         try:
-            meta = json.loads((folder / _META).read_bytes())
-            files = convert(meta, _META_TYPES[kind]).files
-            intact = all((folder / name).stat().st_size == one.size for name, one in files.items())
+            meta = json.loads((folder / META).read_bytes())
+            files = check_meta(meta, kind)
+            intact = all((folder / name).stat().st_size == size for name, size in files.items())
         except FileNotFoundError:
             # Without a folder there is no entry; a folder that lacks one of its files is damaged.
             intact = not folder.is_dir()
@@ -155,19 +102,17 @@ class Cache(Struct, frozen=True):
         return True
 
     def _folder(self, kind: EntryKind, fingerprint: str) -> Path:
-        return self._versioned / kind / fingerprint.removeprefix("sha256:")
+        return self.versioned / kind / fingerprint.removeprefix("sha256:")
 
     def working(
         self, kind: EntryKind | Literal["blobs"], fingerprint: str
     ) -> AbstractContextManager[None]:
         """Hold the lock of an entry, so that other processes wait instead of building it too."""
-        return lock(
-            self._versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock"
-        )
+        return lock(self.versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock")
 
     def temporary(self) -> AbstractContextManager[Path]:
         """Yield a private folder on the cache's file system: renames within it are atomic."""
-        return temporary_folder(self._versioned / "tmp")
+        return temporary_folder(self.versioned / "tmp")
 
     def publish(
         self,
@@ -200,7 +145,7 @@ class Cache(Struct, frozen=True):
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
         text = json.dumps(full_meta, indent=1, sort_keys=True).encode()
         # Last, so that a folder with it always has all of its files.
-        write_cached(folder / _META, lambda file: file.write(text))
+        write_cached(folder / META, lambda file: file.write(text))
         if replace:
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
@@ -218,14 +163,14 @@ class Cache(Struct, frozen=True):
         """Move a damaged entry out of the way; without write permission it stays, unused."""
         folder = self._folder(kind, fingerprint)
         # A unique name, as an entry may be damaged more than once.
-        target = self._versioned / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
+        target = self.versioned / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
             make_folder(target.parent)
             folder.rename(target)
 
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""
-        return self._versioned / "blobs" / sha256
+        return self.versioned / "blobs" / sha256
 
     def store_blob(self, path: Path, sha256: str) -> Path:
         """Move a finished file to the blobs; return its path there."""
@@ -256,31 +201,12 @@ class Cache(Struct, frozen=True):
                 raise CacheError(f"can't write to the cache: {error}") from error
 
     def _source_state(self, key: str) -> Path:
-        return self._versioned / "sources" / f"{key.removeprefix('sha256:')}.json"
+        return self.versioned / "sources" / f"{key.removeprefix('sha256:')}.json"
 
     def entries(self, kind: EntryKind) -> Iterator[CacheEntry]:
         """Yield the entries of a kind, sorted by fingerprint."""
-        parent = self._versioned / kind
+        parent = self.versioned / kind
         for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
             entry = self.find(kind, f"sha256:{folder.name}")
             if entry is not None:
                 yield entry
-
-    def prune(self) -> None:
-        """Remove temporary folders of killed processes: those that are more than a day old."""
-        import shutil
-
-        # A more recent folder may belong to a build that is still running.
-        parent = self._versioned / "tmp"
-        for folder in parent.iterdir() if parent.is_dir() else ():
-            with contextlib.suppress(FileNotFoundError):
-                if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
-                    shutil.rmtree(folder, ignore_errors=True)
-
-    def clear(self) -> int:
-        """Remove everything; return the number of bytes freed."""
-        import shutil
-
-        size = sum(path.stat().st_size for path in self._versioned.rglob("*") if path.is_file())
-        shutil.rmtree(self._versioned, ignore_errors=True)
-        return size

@@ -1,0 +1,1 @@
+"""The cache folder: entries found by fingerprint, locks, and what keeps it tidy."""

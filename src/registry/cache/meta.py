@@ -1,0 +1,73 @@
+"""What `meta.json` of an entry holds: its fingerprint, its files and what its kind adds."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from registry.base.conversion import convert
+
+__all__ = ["META", "EntryKind", "check_meta"]
+
+EntryKind = Literal["samples", "views", "records"]
+META = "meta.json"
+
+
+# Needed at each open: creating a class of msgspec takes 0.01 ms, one of pydantic 1 ms.
+class _File(Struct):
+    size: int
+    sha256: str
+
+
+class _Entry(Struct):
+    """Contents of `meta.json` that every entry has."""
+
+    fingerprint: str
+    files: dict[str, _File]
+
+
+class _Count(Struct):
+    """Samples of one kind, see `build.quality`."""
+
+    count: int
+    first: list[dict[str, Any]]
+
+
+class _Samples(_Entry):
+    name: str
+    samples: int
+    source: str
+    batches: list[tuple[int, int]]
+    columns: list[str]
+    quality: dict[str, _Count]
+    limit: int | None
+
+    def __post_init__(self) -> None:
+        if sum(rows for rows, _ in self.batches) != self.samples:
+            raise ValueError("the batches have a different number of samples")
+
+
+class _View(_Entry):
+    first_bad: int | None
+
+
+class _Records(_Entry):
+    rows: int
+
+
+_META_TYPES: dict[EntryKind, type[_Entry]] = {
+    "samples": _Samples,
+    "views": _View,
+    "records": _Records,
+}
+
+
+def check_meta(data: Any, kind: EntryKind) -> dict[str, int]:
+    """Return the size of each file of an entry.
+
+    Raises:
+        ValueError: the data is not that of an entry of this kind.
+        ValidationError: likewise, of msgspec.
+    """
+    return {name: file.size for name, file in convert(data, _META_TYPES[kind]).files.items()}

@@ -1,0 +1,23 @@
+"""The content of `meta.json` is checked for its kind."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from registry.cache.meta import check_meta
+
+META = {
+    "fingerprint": "sha256:ab",
+    "files": {"rows.npy": {"size": 3, "sha256": "c"}},
+    "first_bad": None,
+}
+
+
+def test_sizes_of_the_files_are_returned() -> None:
+    assert check_meta(META, "views") == {"rows.npy": 3}
+
+
+def test_meta_of_another_kind_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        check_meta(META, "records")
