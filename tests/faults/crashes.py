@@ -17,8 +17,9 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from tests.conftest import REPOSITORY
 from tests.faults.kill_points import missing, traced
@@ -85,34 +86,35 @@ def _serve(folder: str) -> None:
     for line in sys.stdin:
         request = json.loads(line)
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as modules:
-
-            def run() -> int:
-                os.dup2(output.fileno(), 1)  # noqa: B023 - it runs before the next turn
-                os.dup2(output.fileno(), 2)  # noqa: B023
-                code = _run(request["commands"])  # noqa: B023
-                os.write(modules.fileno(), "\n".join(sys.modules).encode())  # noqa: B023
-                return code
-
+            run = partial(_run, request["commands"], output.fileno(), modules.fileno())
             trace = traced(
                 run, watched=request.get("watched", []), kill_at=request.get("kill_at", 0)
             )
-            output.seek(0)
-            text = output.read().decode("utf-8", "replace")
-            modules.seek(0)
-            if request.get("warm"):
-                _import(modules.read().decode().splitlines())
-        print(json.dumps({"code": trace.code, "calls": trace.calls, "out": text}), flush=True)
+            text, imported = _content(output), _content(modules)
+        if request.get("warm"):
+            _import(imported.splitlines())
+        answer = {"code": trace.code, "calls": trace.calls, "out": text}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
 
 
-def _run(commands: Sequence[str]) -> int:
+def _run(commands: Sequence[str], output: int, modules: int) -> int:
     from registry.cli import main
 
+    os.dup2(output, 1)
+    os.dup2(output, 2)
     code = 0
     for command in commands:
         code = code or main(command.split())
     sys.stdout.flush()
     sys.stderr.flush()
+    os.write(modules, "\n".join(sys.modules).encode())
     return code
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
 
 
 def _import(names: Sequence[str]) -> None:
