@@ -118,7 +118,7 @@ def test_a_limit_takes_the_first_samples(
     view = ViewArrays(None if rows is None else np.array(rows, np.int64), None, bad)
     limited = view.limited(limit, 4)
     assert limited.rows is not None
-    assert (limited.rows.tolist(), limited.first_bad) == expected
+    assert (limited.rows[:].tolist(), limited.first_bad) == expected
 
 
 @pytest.mark.parametrize("limit", [None, 4, 5])
@@ -142,7 +142,7 @@ def opened(file: SampleFile, cache: Cache, **options: Any) -> ViewArrays:
 
 def as_lists(view: ViewArrays) -> Any:
     arrays = (view.rows, view.choices)
-    return [None if one is None else one.tolist() for one in arrays], view.first_bad
+    return [None if one is None else one[:].tolist() for one in arrays], view.first_bad
 
 
 def test_a_view_without_seeds_is_the_file(file: SampleFile, cache_dir: Path) -> None:
@@ -185,12 +185,12 @@ def test_a_damaged_view_is_quarantined_and_computed_again(
     path = entry.folder / "rows.npy"
     path.write_bytes(bytes(path.stat().st_size))
     assert as_lists(opened(file, cache)) == as_lists(first)
-    assert len(list((cache_dir / "v1" / "quarantine").iterdir())) == 1
+    assert len(list((cache_dir / "v2" / "quarantine").iterdir())) == 1
 
 
 def test_view_does_not_need_a_writable_cache(file: SampleFile, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
-    (blocked / "v1").mkdir(parents=True)
-    (blocked / "v1" / "tmp").write_bytes(b"")
+    (blocked / "v2").mkdir(parents=True)
+    (blocked / "v2" / "tmp").write_bytes(b"")
     view = opened(file, Cache(blocked))
     assert as_lists(view) == as_lists(opened(file, Cache(tmp_path / "cache")))
