@@ -13,6 +13,7 @@ META = {
     "files": {"rows.npy": {"size": 3, "sha256": "c"}},
     "first_bad": None,
     "checksums": {},
+    "samples": "",
 }
 
 

@@ -47,6 +47,9 @@ class _Samples(_Entry):
 class _View(_Entry):
     first_bad: int | None
     checksums: dict[str, str]
+    """File name without suffix → checksums of the parts of its array, packed."""
+    samples: str
+    """Fingerprint of its samples."""
 
 
 class _Records(_Entry):

@@ -161,7 +161,7 @@ class _View(Struct, frozen=True):
         with contextlib.suppress(CacheError), self.cache.temporary() as folder:
             for name, values in arrays.items():
                 np.save(folder / f"{name}.npy", values)
-            meta = {"first_bad": bad, "checksums": checksums}
+            meta = {"first_bad": bad, "checksums": checksums, "samples": self.samples}
             self.cache.publish(folder, "views", self.fingerprint, meta)
         return ViewArrays(rows, choices, bad), checksums
 
