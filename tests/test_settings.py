@@ -15,6 +15,7 @@ from registry.settings import (
     builtin_root,
     find_root,
     lock_file_of,
+    deadline_seconds,
     lock_limit,
 )
 
@@ -118,3 +119,8 @@ def test_a_limit_that_is_no_number_is_an_error(given: str) -> None:
         lock_limit({"REGISTRY_MAX_LOCK_MIB": given})
     assert lock_limit({"REGISTRY_MAX_LOCK_MIB": ""}) == lock_limit({}) == 8 << 20
     assert lock_limit({"REGISTRY_MAX_LOCK_MIB": "9"}) == 9 << 20
+
+
+def test_deadline_is_half_an_hour_unless_the_environment_sets_it() -> None:
+    assert deadline_seconds({}) == 1800
+    assert deadline_seconds({"REGISTRY_DEADLINE": "5"}) == 5

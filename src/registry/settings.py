@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from registry.errors import RegistryError
+from registry.progress import DEADLINE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,7 @@ __all__ = [
     "INDEX_NAME",
     "Settings",
     "builtin_root",
+    "deadline_seconds",
     "find_root",
     "lock_file_of",
     "lock_limit",
@@ -132,6 +134,11 @@ def lock_limit(environ: Mapping[str, str] = os.environ) -> int:
 def validate_seconds(environ: Mapping[str, str] = os.environ) -> int:
     """Return how much processor time `validate` takes, from REGISTRY_VALIDATE_SECONDS."""
     return _number(environ, "REGISTRY_VALIDATE_SECONDS", _VALIDATE_SECONDS)
+
+
+def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how long a dataset may make no progress, in seconds, from REGISTRY_DEADLINE."""
+    return _number(environ, "REGISTRY_DEADLINE", DEADLINE_SECONDS)
 
 
 def _number(environ: Mapping[str, str], name: str, default: int) -> int:
