@@ -13,9 +13,9 @@ from registry.settings import (
     INDEX_NAME,
     Settings,
     builtin_root,
+    deadline_seconds,
     find_root,
     lock_file_of,
-    deadline_seconds,
     lock_limit,
 )
 
