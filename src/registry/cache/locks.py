@@ -46,7 +46,8 @@ class _Holder(Struct, frozen=True):
 
     def __str__(self) -> str:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
-        return escape_control(f"process {self.pid} on {self.host} ({self.dataset}, since {since})")
+        process = f"process {self.pid} on {self.host}"
+        return escape_control(f"{process}, which has worked on {self.dataset} since {since}")
 
 
 @contextlib.contextmanager
@@ -109,8 +110,8 @@ def _acquire(file_lock: BaseFileLock, path: Path, report: Report, deadline: Dead
 def _stuck_error(path: Path, deadline: Deadline) -> CacheError:
     seconds = count_text(round(deadline.silence), "second")
     return CacheError(
-        f"{_holder_of(path)} holds the lock {path} and made no progress for {seconds}"
-        " (end that process and try again; REGISTRY_DEADLINE sets how many seconds to wait)"
+        f"no progress for {seconds} by {_holder_of(path)}, and holds the lock {path}"
+        " (end it and try again; REGISTRY_DEADLINE sets how many seconds to wait)"
     )
 
 
