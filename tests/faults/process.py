@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Ended", "registry", "write_catalog"]
+__all__ = ["Ended", "registry", "registry_each", "write_catalog"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,26 @@ def write_catalog(folder: Path, datasets: str, *, index: str = "") -> Path:
 
 def registry(folder: Path, *arguments: str, seconds: float = 60, **environment: str) -> Ended:
     """Run `registry ARGUMENTS`; it ends in time, and reports every fault as its own."""
+    return _run(folder, ["-m", "registry", *arguments], seconds, environment)
+
+
+def registry_each(folder: Path, *commands: str, **environment: str) -> Ended:
+    """Run commands in one process, which is faster; the code is that of the worst."""
+    return _run(folder, ["-c", _EACH, *commands], 60, environment)
+
+
+_EACH = """
+import sys
+from registry.cli import main
+sys.exit(max([main(line.split()) for line in sys.argv[1:]]))
+"""
+
+
+def _run(
+    folder: Path, arguments: Sequence[str], seconds: float, environment: Mapping[str, str]
+) -> Ended:
     done = subprocess.run(
-        [sys.executable, "-I", "-m", "registry", *arguments],
+        [sys.executable, "-I", *arguments],
         cwd=folder,
         env={**os.environ, **environment},
         capture_output=True,
