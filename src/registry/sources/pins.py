@@ -10,7 +10,8 @@ from registry.base.digest import digest_of
 from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.errors import SourceError
-from registry.progress import Report, silent
+from registry.progress import Deadline, Report, silent
+from registry.settings import deadline_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,6 +94,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     lock: Expected | None = None
     """What the lockfile pins; other sources are pinned at their current version."""
     report: Report = silent
+    deadline: Deadline = field(default_factory=lambda: Deadline(deadline_seconds()))
+    """How long nothing may happen; a context serves one dataset."""
     lookups: dict[str, Any] = field(default_factory=dict)
     """Answers of servers so far: a context serves one operation, with one request for each."""
 
