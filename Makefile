@@ -17,7 +17,7 @@ QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/lo
 	tests/test_loaders.py
 
 .PHONY: help demo test quick lowest parity inspect inspect-new inspect-old upstream fuzz faults \
-	bench audit check format docs clean
+	bench audit lint check format docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,11 +101,14 @@ bench: $(VENV)/.dev  ## measure speed and memory, compared with Inspect AI (some
 audit: $(VENV)/.dev  ## check the installed packages for known vulnerabilities, where that service can be reached
 	$(BIN)/python -I .ci/audit.py
 
-check: $(VENV)/.dev  ## check format, lint, types and packages, run the tests: what CI runs
+lint: $(VENV)/.dev  ## check format, style, types and known mistakes
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
 	$(BIN)/mypy
+
+check:  ## check format, lint, types and packages, run the tests: what CI runs
+	$(MAKE) lint
 	$(MAKE) audit
 	$(MAKE) test
 
