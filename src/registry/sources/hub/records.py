@@ -21,7 +21,7 @@ from registry.errors import MissingDependencyError, SourceError
 from registry.manifest.source_models import data_file_list, is_folder
 from registry.progress import Progress
 from registry.sources.filesystem import offline_error
-from registry.sources.hub_api import hub_errors, request_commit
+from registry.sources.hub.api import hub_errors, request_commit
 from registry.sources.pinned_files import fetch_files
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 

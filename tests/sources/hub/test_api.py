@@ -8,7 +8,7 @@ from huggingface_hub.errors import OfflineModeIsEnabled
 
 from registry.errors import AccessError, OfflineError, SourceError
 from registry.manifest.source_models import HfSource
-from registry.sources.hub_api import hub_errors, request_commit
+from registry.sources.hub.api import hub_errors, request_commit
 from registry.sources.pins import PinnedFile, SourcePin
 from tests.servers.hub import HubEmulator
 
