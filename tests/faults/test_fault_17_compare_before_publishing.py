@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from registry.cli import main
 from tests.conftest import OneDataset, permit
 from tests.faults.processes import finish, load, registry
 from tests.servers.fault_proxy import Fault, FaultProxy
@@ -25,13 +26,11 @@ SAMPLE = {("local", *SHUFFLED), ("http", "limit"), ("hub",)}
 
 
 def locked(root: Path) -> None:
-    code, _, err = finish(registry("lock", root=root))
-    assert code == 0, err
+    assert main(["lock", "--root", str(root)]) == 0
 
 
-def clear_cache(root: Path) -> None:
-    code, _, err = finish(registry("cache", "clear", "--yes", root=root))
-    assert code == 0, err
+def clear_cache() -> None:
+    assert main(["cache", "clear", "--yes"]) == 0
 
 
 def change_pinned_digest(root: Path) -> str:
@@ -74,11 +73,14 @@ def test_wrong_digest_of_samples(
         root = permit(one_dataset(source, **view), hosts=["127.0.0.1"])
         locked(root)
         right = change_pinned_digest(root)
-        clear_cache(root)
+        clear_cache()
         for _ in range(2):  # and it is not cached by the first time
             code, _, err = finish(load("data", root))
             assert code == 1
-            assert re.match(r"LockError: data: its sources match datasets\.lock, its samples differ: pinned ", err)
+            assert re.match(
+                r"LockError: data: its sources match datasets\.lock, its samples differ: pinned ",
+                err,
+            )
             assert f", {WRONG}, found " in err
             assert f", {right} (" in err
             assert published(cache_dir) == []
@@ -94,7 +96,7 @@ def test_damaged_first_samples_of_a_server_are_not_cached(
         source = {"type": "json", "path": f"{proxy.url}/data.jsonl"}
         root = permit(one_dataset(source, limit=5), hosts=["127.0.0.1"])
         locked(root)
-        clear_cache(root)
+        clear_cache()
         proxy.add(Fault(flip=LINES.index(b"question 2")), method="GET", times=1)
         code, _, err = finish(load("data", root))
         assert code == 1
