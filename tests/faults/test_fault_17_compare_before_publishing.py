@@ -37,6 +37,7 @@ def change_pinned_digest(root: Path) -> str:
     """Give the samples another digest in the lockfile; return the right one."""
     path = root / "datasets.lock"
     text = path.read_text(encoding="utf-8")
+    right: str
     (right,) = re.findall(r"\bordered: (sha256:[0-9a-f]{64})", text)
     path.write_text(text.replace(right, WRONG), encoding="utf-8")
     return right
