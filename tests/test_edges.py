@@ -32,7 +32,7 @@ EDGES = {
     "lockfile": "errors settings base yamldoc manifest catalog",
     "decode": "errors base samples boundary manifest",
     "scaffold": "errors yamldoc manifest",
-    "sources": "errors progress base cache boundary manifest decode",
+    "sources": "errors progress settings base cache boundary manifest decode",
     "mapping": "errors base samples boundary manifest store decode",
     "build": "errors progress base samples cache boundary manifest store decode sources mapping",
     "lint": "errors settings rules base yamldoc boundary manifest catalog lockfile mapping decode",

@@ -42,7 +42,9 @@ def test_deadline_counts_from_the_last_progress() -> None:
     deadline = Deadline(30, clock=lambda: now[0])
     now[0] += 20
     assert (deadline.elapsed, deadline.remaining) == (20, 10)
+    assert deadline.progressed == 0
     deadline.progress()
+    assert deadline.progressed == 1
     now[0] += 29
     assert (deadline.elapsed, deadline.remaining, deadline.silence) == (49, 1, 29)
     now[0] += 5

@@ -17,6 +17,7 @@ from registry.settings import (
     find_root,
     lock_file_of,
     lock_limit,
+    read_timeout,
 )
 
 BASE = {"REGISTRY_CACHE_DIR": "/cache"}
@@ -121,6 +122,7 @@ def test_a_limit_that_is_no_number_is_an_error(given: str) -> None:
     assert lock_limit({"REGISTRY_MAX_LOCK_MIB": "9"}) == 9 << 20
 
 
-def test_deadline_is_half_an_hour_unless_the_environment_sets_it() -> None:
-    assert deadline_seconds({}) == 1800
-    assert deadline_seconds({"REGISTRY_DEADLINE": "5"}) == 5
+def test_times_of_the_network_are_settings() -> None:
+    assert (deadline_seconds({}), read_timeout({})) == (1800, 60)
+    given = {"REGISTRY_DEADLINE": "5", "REGISTRY_READ_TIMEOUT": "2"}
+    assert (deadline_seconds(given), read_timeout(given)) == (5, 2)

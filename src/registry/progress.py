@@ -73,11 +73,14 @@ class Deadline:
     ) -> None:
         self.seconds = seconds
         """How long there may be no progress."""
+        self.progressed = 0
+        """How often there was progress so far."""
         self._clock = clock
         self._started = self._last = clock()
 
     def progress(self) -> None:
         """Note that there was progress."""
+        self.progressed += 1
         self._last = self._clock()
 
     @property

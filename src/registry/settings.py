@@ -23,6 +23,7 @@ __all__ = [
     "lock_file_of",
     "lock_limit",
     "most_manifests",
+    "read_timeout",
     "validate_seconds",
 ]
 
@@ -32,6 +33,7 @@ _LOCK_MIB = 8
 _MOST_MANIFESTS = 20_000
 # Twice what a catalog of 10,000 new manifests takes.
 _VALIDATE_SECONDS = 10
+_READ_SECONDS = 60
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -137,8 +139,13 @@ def validate_seconds(environ: Mapping[str, str] = os.environ) -> int:
 
 
 def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
-    """Return how long a dataset may make no progress, in seconds, from REGISTRY_DEADLINE."""
+    """Return how long a dataset may make no progress, from REGISTRY_DEADLINE."""
     return _number(environ, "REGISTRY_DEADLINE", DEADLINE_SECONDS)
+
+
+def read_timeout(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many seconds a server may send nothing, from REGISTRY_READ_TIMEOUT."""
+    return _number(environ, "REGISTRY_READ_TIMEOUT", _READ_SECONDS)
 
 
 def _number(environ: Mapping[str, str], name: str, default: int) -> int:

@@ -14,6 +14,7 @@ from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.errors import SourceError
 from registry.progress import Deadline, Report, silent
+from registry.settings import deadline_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,8 +100,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     dataset: str = ""
     """Name of the dataset, for processes that wait for this one."""
     report: Report = silent
-    deadline: Deadline = field(default_factory=Deadline)
-    """How long the dataset may make no progress."""
+    deadline: Deadline = field(default_factory=lambda: Deadline(deadline_seconds()))
+    """How long nothing may happen; a context serves one dataset."""
     lookups: dict[str, Any] = field(default_factory=dict)
     """Answers of servers so far: a context serves one operation, with one request for each."""
 
