@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_pruning_removes_temporary_folders_older_than_a_day(cache: Cache) -> Non
 
 def test_clearing_removes_everything_of_this_cache_version(cache: Cache) -> None:
     assert clear(cache) == 0
-    meta = {"first_bad": None}
+    meta: dict[str, Any] = {"first_bad": None, "checksums": {}, "samples": ""}
     with cache.temporary() as folder:
         size = cache.publish(folder, "views", "sha256:ab", meta).size
     (cache.root / "v0").mkdir()
