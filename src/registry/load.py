@@ -26,6 +26,7 @@ from registry.cache.cache import Cache, CacheEntry
 from registry.catalog.catalog import Catalog, display_path
 from registry.errors import (
     CacheError,
+    DamagedEntryError,
     LockError,
     LockStaleError,
     SourceError,
@@ -209,9 +210,17 @@ def load(
     )
     pin = None if lock is None else lock.samples
     result = _open(spec, context, pin, verify=verify, full=full)
+    # If damage is found later, when a sample is read.
+    result.dataset.origin = partial(
+        _reload, spec, cache, boundary=boundary, offline=offline, full=full, lock=lock
+    )
     if pin is not None and not result.checked:
         _check_cached(result, pin, cache, verify=verify)
     return result
+
+
+def _reload(spec: DatasetSpec, cache: Cache, **options: Any) -> ArrowDataset:
+    return load(spec, cache, **options).dataset
 
 
 def _warn(line: str) -> None:
@@ -236,7 +245,7 @@ def _open(
 ) -> LoadResult:
     """Plan and execute; new samples that match the pin are remembered as matching."""
     # Imported here: `list` and `show` must not pay for it.
-    from registry.build.execute import EntryLostError, execute
+    from registry.build.execute import execute
 
     check = None if pin is None else partial(_compare, pin=pin)
     for attempt in count(1):
@@ -250,9 +259,9 @@ def _open(
             if full:
                 raise
             full = True
-        except EntryLostError:
-            # `cache clear` or `sync --refresh` of another process: look again, and build what is
-            # gone. More than twice, as that process may be as fast as this one.
+        except DamagedEntryError:
+            # Or removed, by `cache clear` or `sync --refresh` of another process: look again, and
+            # build what is gone. More than twice, as that process may be as fast as this one.
             if attempt == _ATTEMPTS:
                 raise
     if pin is not None and result.checked:
@@ -363,19 +372,28 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
         """
         from registry.build.open import open_entry
 
-        name, cache = self.opening.name, Cache(Settings.from_environment().cache_dir)
-        entry = cache.find("samples", self.fingerprint)
-        if entry is None:
-            rebuilt = get_dataset(name, **self.call)
+        cache = Cache(Settings.from_environment().cache_dir)
+        for attempt in count(1):
             entry = cache.find("samples", self.fingerprint)
-            if entry is None and self.is_part:  # a part is not built where all samples are cached
-                return cast("ArrowDataset", rebuilt)
-        if entry is None:
-            raise CacheError(
-                f"{name}: its samples are not in the cache any more, and its manifest or its source"
-                " has changed since it was pickled (open it by its name again)"
-            )
-        dataset = open_entry(self.opening, entry, cache, self.fingerprint)
+            if entry is None:
+                rebuilt = cast("ArrowDataset", get_dataset(self.opening.name, **self.call))
+                entry = cache.find("samples", self.fingerprint)
+                # A part is not built where all samples are cached.
+                if rebuilt.origin == self or (entry is None and self.is_part):
+                    return rebuilt
+            if entry is None:
+                raise CacheError(
+                    f"{self.opening.name}: its samples are not in the cache any more, and its"
+                    " manifest or its source has changed since it was pickled (open it by its name"
+                    " again)"
+                )
+            try:
+                dataset = open_entry(self.opening, entry, cache, self.fingerprint)
+                break
+            except DamagedEntryError:
+                # Or removed between its finding and its opening: build it again.
+                if attempt == _ATTEMPTS:
+                    raise
         dataset.origin = self
         return dataset
 
