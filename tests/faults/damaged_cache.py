@@ -63,9 +63,9 @@ def verdict(name: str, found: Mapping[str, str], right: Mapping[str, str], *, of
 
 
 def files_of(folder: Path) -> list[str]:
-    """Return the relative paths of the files with content, without locks."""
-    paths = (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
-    return sorted(str(path.relative_to(folder)) for path in paths)
+    """Return the relative paths of the files, but for locks, which say nothing about data."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(str(path) for path in paths if "locks" not in path.parts)
 
 
 def digest_of(dataset: Iterable[Any]) -> str:
@@ -104,7 +104,8 @@ def _restore(pristine: Path, cache: Path, changed: str) -> None:
         (shutil.copy2 if same else os.link)(source, target)
 
     shutil.rmtree(cache, ignore_errors=True)
-    shutil.copytree(pristine, cache, copy_function=copy)
+    no_locks = shutil.ignore_patterns("locks")
+    shutil.copytree(pristine, cache, copy_function=copy, ignore=no_locks)
 
 
 def _flip(path: Path, damage: Mapping[str, Any]) -> None:
