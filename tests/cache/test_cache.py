@@ -267,14 +267,21 @@ def age(path: Path, seconds: float) -> float:
 
 
 @pytest.mark.parametrize(("seconds", "is_noted"), [(7200, True), (60, False), (-7200, True)])
-@pytest.mark.parametrize("notes_use", [True, False])
+@pytest.mark.parametrize("passive", [False, True])
 def test_finding_an_entry_is_noted_once_an_hour(
-    cache: Cache, seconds: float, is_noted: bool, notes_use: bool
+    cache: Cache, seconds: float, is_noted: bool, passive: bool
 ) -> None:
     meta = publish(cache).folder / "meta.json"
     before = age(meta, seconds)
-    replace(cache, notes_use=notes_use).find("samples", FINGERPRINT)
-    assert (meta.stat().st_mtime != before) == (is_noted and notes_use)
+    replace(cache, passive=passive).find("samples", FINGERPRINT)
+    assert (meta.stat().st_mtime != before) == (is_noted and not passive)
+
+
+def test_a_passive_look_quarantines_nothing(cache: Cache) -> None:
+    folder = publish(cache).folder
+    (folder / "meta.json").write_text("{")
+    assert replace(cache, passive=True).find("samples", FINGERPRINT) is None
+    assert folder.is_dir()
 
 
 def test_reading_a_blob_is_noted(cache: Cache) -> None:
