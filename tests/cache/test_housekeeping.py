@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from registry.cache.cache import Cache
 from registry.cache.contents import Item, contents
 from registry.cache.housekeeping import clear, clear_items, prune, prune_old_leftovers
 from registry.cache.removal import Removal
+from registry.progress import Deadline, Report, silent
 from tests.cache.entries import HOUR, age, blob, key, records, samples, view
 
 NUMBER = "0123456789abcdef" * 2
@@ -21,6 +23,10 @@ NUMBER = "0123456789abcdef" * 2
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
+
+
+def working(cache: Cache, key: str) -> AbstractContextManager[Report]:
+    return cache.working("samples", key, dataset="d", report=silent, deadline=Deadline())
 
 
 def names(removal: Removal) -> set[str]:
@@ -32,16 +38,16 @@ def names(removal: Removal) -> set[str]:
 
 def leave(cache: Cache, seconds: float) -> dict[str, Path]:
     """Write what killed processes leave, so many seconds ago."""
-    v1 = cache.versioned
+    parts = cache.versioned
     paths = {
-        "folder of a build": v1 / "tmp" / NUMBER,
-        "file in tmp": v1 / "tmp" / "x",
-        "state": v1 / "sources" / f".{key('s')}.json.{NUMBER}",
-        "catalog": v1 / "index" / f".{key('c')}.catalog.{NUMBER}",
-        "blob": v1 / "blobs" / f".{key('b')}.{NUMBER}",
-        "entry that is a file": v1 / "samples" / key("f"),
-        "lock": v1 / "locks" / f"samples-{key('x')}.lock",
-        "quarantine": v1 / "quarantine" / f"{key('q')}-01234567",
+        "folder of a build": parts / "tmp" / NUMBER,
+        "file in tmp": parts / "tmp" / "x",
+        "state": parts / "sources" / f".{key('s')}.json.{NUMBER}",
+        "catalog": parts / "index" / f".{key('c')}.catalog.{NUMBER}",
+        "blob": parts / "blobs" / f".{key('b')}.{NUMBER}",
+        "entry that is a file": parts / "samples" / key("f"),
+        "lock": parts / "locks" / f"samples-{key('x')}.lock",
+        "quarantine": parts / "quarantine" / f"{key('q')}-01234567",
     }
     for name, path in paths.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +95,7 @@ def test_a_folder_is_as_old_as_the_newest_file_in_it(cache: Cache) -> None:
 def test_what_a_running_process_holds_stays(
     cache: Cache, remove: Callable[[Cache], Removal]
 ) -> None:
-    with cache.temporary() as folder, cache.working("samples", "ab"):
+    with cache.temporary() as folder, working(cache, "ab"):
         (folder / "file").write_bytes(b"")
         removal = remove(cache)
         assert (folder / "file").exists()
@@ -182,7 +188,7 @@ def test_a_dry_run_lists_the_same_and_removes_nothing(cache: Cache) -> None:
 
 def test_an_entry_that_is_being_made_is_kept(cache: Cache) -> None:
     entry = samples(cache, "a")
-    with cache.working("samples", key("a")):
+    with working(cache, key("a")):
         assert entry in prune(cache, older=0).in_use
     assert entry.exists()
 
@@ -206,7 +212,7 @@ def test_clearing_removes_everything_of_this_cache_version(cache: Cache) -> None
     size = sum(path.stat().st_size for path in cache.versioned.rglob("*") if path.is_file())
     assert clear(cache).bytes == size
     assert [path for path in cache.versioned.rglob("*") if not path.is_dir()] == []
-    assert sorted(path.name for path in cache.root.iterdir()) == ["v0", "v1"]
+    assert sorted(path.name for path in cache.root.iterdir()) == ["v0", cache.versioned.name]
 
 
 def test_chosen_items_are_cleared_with_their_views(cache: Cache) -> None:

@@ -58,7 +58,7 @@ def contents(cache: Cache) -> list[Item]:
     samples = {item.key: item for item in _entries(cache, "samples")}
     views: dict[str, list[Item]] = {}
     for view in _entries(cache, "views"):
-        views.setdefault(str(view.meta.get("samples", "")).removeprefix("sha256:"), []).append(view)
+        views.setdefault(view.meta["samples"].removeprefix("sha256:"), []).append(view)
     found = [_with_views(item, views.pop(key, ())) for key, item in samples.items()]
     found += [view for alone in views.values() for view in alone]
     return [*found, *_entries(cache, "records"), *_blobs(cache)]

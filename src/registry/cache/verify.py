@@ -74,7 +74,7 @@ def _damage(cache: Cache, kind: Kind, path: Path) -> str:
     try:
         if kind == "blobs":
             return "" if file_sha256(path) == path.name else "its bytes don't have their digest"
-        entry = cache.find(kind, path.name)
+        entry = cache.find(kind, f"sha256:{path.name}")
         if entry is None:
             return "its metadata is invalid, or a file is missing or cut"
         return "" if cache.verify(kind, entry) else "a file doesn't have its digest"

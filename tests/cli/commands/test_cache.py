@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from registry.base.cache_format import versioned_folder
 from tests.cli.invocation import Run, write
 
 OTHER = "datasets:\n  two: {source: {type: csv, path: two.csv}, shuffle: true, seed: 1}\n"
@@ -35,7 +36,7 @@ def entries(run: Run) -> dict[str, Any]:
 def age(cache_dir: Path, name: str, days: float, run: Run) -> None:
     (entry,) = [one for names, one in entries(run).items() if name in names.split()]
     for kind, one in (("samples", entry), *(("views", view) for view in entry["views"])):
-        folder = cache_dir / "v1" / kind / one["fingerprint"].removeprefix("sha256:")
+        folder = versioned_folder(cache_dir) / kind / one["fingerprint"].removeprefix("sha256:")
         os.utime(folder / "meta.json", (time.time() - days * 86_400,) * 2)
 
 
@@ -119,7 +120,7 @@ def test_damage_is_reported_quarantined_and_made_good(run: Run, two: Path, cache
     assert (done.code, done.err) == (0, "")
     assert re.fullmatch(r"3 items, \d\.\d kB: all intact", done.lines[0])
     entry = entries(run)["two"]["fingerprint"].removeprefix("sha256:")
-    flip(cache_dir / "v1" / "samples" / entry / "samples.arrow")
+    flip(versioned_folder(cache_dir) / "samples" / entry / "samples.arrow")
     done = run("cache", "verify", "qa")
     assert done.code == 0
     done = run("cache", "verify", "two")
@@ -127,7 +128,7 @@ def test_damage_is_reported_quarantined_and_made_good(run: Run, two: Path, cache
     assert done.err.startswith(f"error: samples {entry[:12]}: ")
     assert "moved to the quarantine" in done.err
     assert run("sync", "two").code == 0
-    flip(cache_dir / "v1" / "samples" / entry / "samples.arrow")
+    flip(versioned_folder(cache_dir) / "samples" / entry / "samples.arrow")
     done = run("cache", "verify", "--json")
     (damaged,) = done.json["damaged"]
     assert (done.code, damaged["key"], damaged["quarantined"]) == (1, entry, True)
@@ -145,7 +146,8 @@ def test_only_datasets_of_the_catalog_can_be_verified(run: Run, two: Path) -> No
 
 def test_pruning_without_options_keeps_samples(run: Run, two: Path, cache_dir: Path) -> None:
     run("sync")
-    left = cache_dir / "v1" / "tmp" / "left"
+    run("cache", "prune")  # locks
+    left = versioned_folder(cache_dir) / "tmp" / "left"
     left.write_bytes(b"data")
     before = run("cache", "list").lines
     done = run("cache", "prune", "--dry-run")
