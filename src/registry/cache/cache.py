@@ -168,6 +168,13 @@ class Cache(Struct, frozen=True):
             make_folder(target.parent)
             folder.rename(target)
 
+    def quarantine_file(self, path: Path) -> None:
+        """Move a rejected download to the quarantine; without write permission it is removed."""
+        target = self.versioned / "quarantine" / f"{path.name}-{uuid.uuid4().hex[:8]}"
+        with contextlib.suppress(OSError):
+            make_folder(target.parent)
+            path.rename(target)
+
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""
         return self.versioned / "blobs" / sha256
