@@ -107,7 +107,7 @@ def test_another_etag_or_size_than_was_looked_up_is_a_change(
 ) -> None:
     for known in ({"etag": '"other"'}, {"size": 5}):
         with pytest.raises(ChangedError, match=r"/a: changed while it was read"):
-            transfer(proxy, tmp_path, **known)  # type: ignore[arg-type]
+            transfer(proxy, tmp_path, **known)
         (tmp_path / "a").unlink()
 
 
