@@ -56,10 +56,10 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
         if not context.whole:
             raise UnknownDigestError(public_location(location))
         # One process downloads; the others find the file when they acquire the lock.
-        with context.cache.working("blobs", key):
+        with context.working("blobs", key) as holding:
             latest = _recall(key, context)
             if latest == known or not _is_current(latest, state, context):
-                latest = _download_current(location, pool, context)
+                latest = _download_current(location, pool, holding)
                 context.cache.remember(key, latest)
             known = latest
     return validated(location, known)
