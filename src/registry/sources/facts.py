@@ -93,7 +93,7 @@ def file_facts(source: FileSource, context: SourceContext) -> SourceFacts:
     Raises:
         SourceError: a file does not exist, or can't be reached.
     """
-    pool = FilesystemPool(source.fs_options, context.boundary, context.deadline)
+    pool = FilesystemPool(source.fs_options, context.boundary, context.deadline, context.report)
     located = expand_or_recall(source.path, pool, context)
     locations = [location for path in source.path for location in located[path]]
     files = tuple(_file(location, pool, context) for location in locations)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from registry.base.locations import protocol_of
 from registry.boundary.boundary import Boundary
 from registry.boundary.checks import check_location
-from registry.progress import Deadline
+from registry.progress import Deadline, Report, silent
 from registry.settings import deadline_seconds
 from registry.sources.filesystem import filesystem, option_errors
 from registry.sources.retry import with_retries
@@ -22,12 +22,17 @@ class FilesystemPool:
     """The file systems of one source: one per protocol, created on first use."""
 
     def __init__(
-        self, options: Mapping[str, Any], boundary: Boundary, deadline: Deadline | None = None
+        self,
+        options: Mapping[str, Any],
+        boundary: Boundary,
+        deadline: Deadline | None = None,
+        report: Report = silent,
     ) -> None:
         self.options = options
         self.boundary = boundary
         self.deadline = deadline or Deadline(deadline_seconds())
         """How long requests may be repeated."""
+        self._report = report
         self._by_protocol: dict[str, Any] = {}
 
     def of(self, location: str) -> Any:
@@ -50,4 +55,4 @@ class FilesystemPool:
             with option_errors(location):
                 return question(self.of(location), location)
 
-        return with_retries(attempt, self.deadline)
+        return with_retries(attempt, self.deadline, report=self._report)

@@ -60,7 +60,7 @@ def fetch_files(
         OfflineError: a file is not in the blobs.
         SourceError: a file can't be downloaded, or has changed since it was pinned.
     """
-    pool = FilesystemPool(options, context.boundary, context.deadline)
+    pool = FilesystemPool(options, context.boundary, context.deadline, context.report)
     # The bytes of an archive are hashed once, not for each of its members.
     stored = {archive_of(file.location): file for file in pinned.files}
     fetched = {

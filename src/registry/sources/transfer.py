@@ -80,7 +80,7 @@ class Transfer:
             SourceError: it can't be had, or is damaged on the way each time.
         """
         try:
-            with_retries(self._attempt, self._pool.deadline)
+            with_retries(self._attempt, self._pool.deadline, report=self._report)
         finally:
             self._file.close()
         return self._file.sha256, self._path.stat().st_size
