@@ -271,6 +271,13 @@ class Cache(Struct, frozen=True):
             damaged.rename(target)
             os.utime(target)  # its age there is what counts when it is removed
 
+    def quarantine_file(self, path: Path) -> None:
+        """Move a rejected download to the quarantine; without write permission it is removed."""
+        target = self.versioned / "quarantine" / f"{path.name}-{uuid.uuid4().hex[:8]}"
+        with contextlib.suppress(OSError):
+            make_folder(target.parent)
+            path.rename(target)
+
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""
         path = self.versioned / "blobs" / sha256
