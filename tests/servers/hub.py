@@ -56,6 +56,7 @@ class HubEmulator:
         """Bytes of all answers' bodies so far."""
         self._repos: dict[str, _Repo] = {}
         self._failure: _Reply | None = None
+        self._failures = 0.0
         self._commit_lock = threading.Lock()
         self._server: _Server | None = None
 
@@ -115,14 +116,23 @@ class HubEmulator:
         """Remove a repository."""
         del self._repos[repo_id]
 
-    def fail_with(self, status: int | None, *, headers: Mapping[str, str] | None = None) -> None:
-        """Answer every request with `status` and `headers` from now on; None restores normal replies."""
+    def fail_with(
+        self,
+        status: int | None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        times: float = float("inf"),
+    ) -> None:
+        """Answer the next requests with `status` and `headers`; None restores normal replies."""
+        self._failures = times
         reply = functools.partial(_refusal, message="Failing, as told", headers=headers or {})
         self._failure = None if status is None else reply(status)
 
     def _answer(self, call: _Call) -> _Reply:
         self.requests.append(Request(call.method, call.target))
-        reply = self._failure or _route(call, self._repos, self.token)
+        failure = self._failure if self._failures > 0 else None
+        self._failures -= 1
+        reply = failure or _route(call, self._repos, self.token)
         self.sent += len(reply.body) if call.method == "GET" else 0
         return reply
 
@@ -250,7 +260,11 @@ def _repo(repos: Mapping[str, _Repo], repo_id: str, *, call: _Call, token: str |
 
 
 def _refs(repo: _Repo) -> _Reply:
-    kinds = {"branches": ("heads", repo.branches), "tags": ("tags", repo.tags), "converts": ("", {})}
+    kinds = {
+        "branches": ("heads", repo.branches),
+        "tags": ("tags", repo.tags),
+        "converts": ("", {}),
+    }
     return _json_reply(
         {
             kind: [

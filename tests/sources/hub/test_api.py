@@ -41,16 +41,6 @@ def test_a_missing_repository_may_be_private(hub: HubEmulator) -> None:
         request_commit(HfSource(path="org/nowhere", split="test"), None, Deadline(0))
 
 
-<<<<<<< HEAD
-def test_a_script_is_never_run(hub: HubEmulator) -> None:
-    hub.commit("org/script", {"script.py": b"raise SystemExit\n", "x.json": b"{}"})
-    with pytest.raises(
-        SourceError, match=r"needs its own Python script, script\.py, which is never"
-    ):
-        request_commit(HfSource(path="org/script", split="test"), None, Deadline(0))
-    given = HfSource(path="org/script", split="test", data_files="x.json")
-    assert request_commit(given, None, Deadline(0))
-=======
 # `datasets` reads no file of such a repository, also if it is named.
 @pytest.mark.parametrize("data_files", [None, "x.json"])
 def test_a_script_is_never_run(hub: HubEmulator, data_files: str | None) -> None:
@@ -59,8 +49,7 @@ def test_a_script_is_never_run(hub: HubEmulator, data_files: str | None) -> None
     with pytest.raises(
         SourceError, match=r"needs its own Python script, script\.py, which is never"
     ):
-        request_commit(source, None)
->>>>>>> main
+        request_commit(source, None, Deadline(0))
 
 
 @pytest.mark.parametrize(

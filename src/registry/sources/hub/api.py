@@ -102,12 +102,7 @@ def _no_revision(repository: str, revision: str, deadline: Deadline) -> SourceEr
 def _check_files(source: HfSource, files: Sequence[str]) -> None:
     """Raise an error if the repository needs a script, or lacks a file that the source names."""
     script = f"{source.path.rpartition('/')[2]}.py"
-<<<<<<< HEAD
-    if script in files and source.data_files is None:
-=======
-    files = [file.rfilename for file in info.siblings or ()]
     if script in files:
->>>>>>> main
         raise SourceError(
             f"{source.path}: this dataset needs its own Python script, {script}, which is never run"
             " (give a `revision` with Parquet files, such as refs/convert/parquet, or read its data"

@@ -130,8 +130,8 @@ def fetch_file(file: HubFile, commit: Commit, context: SourceContext) -> Path:
     blob = _known(file, context)
     if blob is None:
         # Another process may download it while this one waits for the lock.
-        with context.cache.working("blobs", _key(file)):
-            blob = _known(file, context) or _download(file, commit, context)
+        with context.working("blobs", _key(file)) as holding:
+            blob = _known(file, context) or _download(file, commit, holding)
     return blob
 
 
