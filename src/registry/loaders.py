@@ -278,6 +278,7 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetReco
     from msgspec.structs import replace
 
     from registry.cache.cache import Cache
+    from registry.cache.retry import again_if_lost
     from registry.settings import Settings
     from registry.sources.hub.records import fetch_hub
     from registry.sources.hub.source import pin_hub
@@ -290,7 +291,11 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetReco
     pinned = pin_hub(source, context, **extra)
     if not source.cached and pinned.revision != source.revision:
         context = replace(context, refresh=True)
-    return list(decode(fetch_hub(source, pinned, context, **extra), source))
+
+    def read() -> list[DatasetRecord]:
+        return list(decode(fetch_hub(source, pinned, context, **extra), source))
+
+    return again_if_lost(read, context.cache)
 
 
 def _read_files(
