@@ -24,7 +24,7 @@ WARM = ("web", "hub", "local")
 """Datasets whose samples are in the cache."""
 COLD = ("web-again", "hub-again")
 """Datasets that are built from bytes in the cache."""
-_TIMEOUT = 600
+_TIMEOUT = 1800
 
 
 def outcomes(
@@ -36,7 +36,13 @@ def outcomes(
         lines = "".join(json.dumps(damage) + "\n" for damage in damages[len(found) :])
         command = [sys.executable, "-m", "tests.faults.damaged_cache", str(root), str(pristine)]
         done = subprocess.run(
-            command, input=lines, stdout=subprocess.PIPE, text=True, check=False, timeout=_TIMEOUT
+            command,
+            input=lines,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=_TIMEOUT,
+            cwd=Path(__file__).parents[2],
         )
         found += map(json.loads, done.stdout.splitlines())
         if done.returncode != 0:  # the process died of the damage after those that it reported
