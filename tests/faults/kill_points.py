@@ -1,4 +1,4 @@
-"""Count the system calls that change files, and kill a process as it enters one of them.
+"""Count the system calls that change files, and do harm as a process enters one of them.
 
 `strace -e inject=…:when=N` counts the calls of each thread and each name by itself, so that many
 calls are never the first to reach their number. This counts over all threads, and only calls that
@@ -95,8 +95,11 @@ class Trace:
     """Each call that changes a file, in order, with the path; the last one is where it was killed."""
 
 
-def traced(run: Callable[[], int], *, watched: Sequence[str], kill_at: int = 0) -> Trace:
-    """Run a function in a forked process; kill that as it enters a call, counted from 1."""
+def traced(run: Callable[[], int], *, watched: Sequence[str], at: int = 0, link: str = "") -> Trace:
+    """Run a function in a forked process; kill that as it enters a call, counted from 1.
+
+    With `link`, it goes on; but the path of the call is now a symbolic link to that file.
+    """
     main = os.fork()
     if main == 0:
         _libc.ptrace(_TRACEME, 0, None, None)
@@ -118,7 +121,9 @@ def traced(run: Callable[[], int], *, watched: Sequence[str], kill_at: int = 0) 
         stop = os.WSTOPSIG(status)
         if stop == signal.SIGTRAP | 0x80 and (call := _changing(thread, watched)):
             trace.calls.append(call)
-            if len(trace.calls) == kill_at:
+            if len(trace.calls) == at and link:
+                os.symlink(link, call[1])
+            elif len(trace.calls) == at:
                 os.kill(main, signal.SIGKILL)
                 continue
         # The stops of tracing, and those of new threads, are not for the process.

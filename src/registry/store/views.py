@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.arrow import list_offsets, ranges, to_numpy_int64
+from registry.base.cache_access import create_file
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.errors import CacheError
@@ -100,7 +101,8 @@ def open_view(
     with contextlib.suppress(CacheError), cache.temporary() as folder:
         for name, values in (("rows", rows), ("choices", choices)):
             if values is not None:
-                np.save(folder / f"{name}.npy", values)
+                with create_file(folder / f"{name}.npy") as written:
+                    np.save(written, values)
         cache.publish(folder, "views", fingerprint, {"first_bad": bad, "samples": samples})
     return ViewArrays(rows, choices, bad)
 
