@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from registry.errors import RegistryError
+from registry.progress import DEADLINE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,6 @@ _LOCK_MIB = 8
 _MOST_MANIFESTS = 20_000
 # Twice what a catalog of 10,000 new manifests takes.
 _VALIDATE_SECONDS = 10
-_DEADLINE_SECONDS = 1800
 _READ_SECONDS = 60
 _TRUE = {"1", "true", "yes", "on"}
 
@@ -140,7 +140,7 @@ def validate_seconds(environ: Mapping[str, str] = os.environ) -> int:
 
 def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
     """Return how long a dataset may make no progress, from REGISTRY_DEADLINE."""
-    return _number(environ, "REGISTRY_DEADLINE", _DEADLINE_SECONDS)
+    return _number(environ, "REGISTRY_DEADLINE", DEADLINE_SECONDS)
 
 
 def read_timeout(environ: Mapping[str, str] = os.environ) -> int:

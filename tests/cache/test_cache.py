@@ -20,6 +20,7 @@ from registry.cache.cache import Cache, CacheEntry
 from registry.cache.checksum import seal, unseal
 from registry.cache.meta import EntryKind
 from registry.errors import CacheError
+from registry.progress import Deadline, silent
 
 FINGERPRINT = f"sha256:{'0' * 64}"
 META: dict[EntryKind, dict[str, Any]] = {
@@ -371,5 +372,5 @@ def test_entries_are_listed_by_fingerprint_without_damaged_ones(cache: Cache) ->
 
 
 def test_lock_of_an_entry_is_in_the_cache(cache: Cache) -> None:
-    with cache.working("blobs", "sha256:ab"):
+    with cache.working("blobs", "sha256:ab", dataset="d", report=silent, deadline=Deadline()):
         assert (cache.root / "v2" / "locks" / "blobs-ab.lock").exists()

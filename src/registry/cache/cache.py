@@ -43,6 +43,7 @@ from registry.cache.checksum import seal, unseal
 from registry.cache.locks import lock
 from registry.cache.meta import META, EntryKind, check_meta
 from registry.errors import CacheError
+from registry.progress import Deadline, Report
 
 __all__ = ["Cache", "CacheEntry"]
 
@@ -170,10 +171,20 @@ class Cache(Struct, frozen=True):
         return self.versioned / kind / fingerprint.removeprefix("sha256:")
 
     def working(
-        self, kind: EntryKind | Literal["blobs"], fingerprint: str
-    ) -> AbstractContextManager[None]:
-        """Hold the lock of an entry, so that other processes wait instead of building it too."""
-        return lock(self.versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock")
+        self,
+        kind: EntryKind | Literal["blobs"],
+        fingerprint: str,
+        *,
+        dataset: str,
+        report: Report,
+        deadline: Deadline,
+    ) -> AbstractContextManager[Report]:
+        """Hold the lock of an entry, so that other processes wait instead of building it too.
+
+        Yields the report that shows them that the work goes on. They wait until their deadline.
+        """
+        path = self.versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock"
+        return lock(path, dataset=dataset, report=report, deadline=deadline)
 
     def temporary(self) -> AbstractContextManager[Path]:
         """Yield a private folder on the cache's file system: renames within it are atomic."""

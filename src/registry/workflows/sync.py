@@ -98,7 +98,8 @@ def sync(
             name=name,
             status="cached" if opened.cached else "built",
             samples=len(opened.dataset),
-            bytes=opened.entry.size,
+            # As published: another process may have removed the entry by now.
+            bytes=sum(file["size"] for file in opened.entry.meta["files"].values()),
             seconds=time.perf_counter() - start,
             warnings=tuple(quality_warnings(spec, opened.entry.meta)),
         )
