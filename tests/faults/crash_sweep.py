@@ -85,9 +85,8 @@ class Site:
     def age(self) -> None:
         """Let two days pass."""
         then = time.time() - 2 * _DAY
-        for root in (self.cache, self.catalog):
-            for path in [root, *root.rglob("*")]:
-                os.utime(path, (then, then))
+        for path in [*self.cache.rglob("*"), *self.catalog.glob(".*")]:
+            os.utime(path, (then, then), follow_symlinks=False)
 
     def files(self) -> list[str]:
         """Return the files and folders of the cache, and the catalog's lockfiles."""
@@ -133,7 +132,7 @@ def sweep(
         done = crashes.trace(command, kill_at=number)
         # pytest shows it if the check fails.
         sys.stderr.write(f"{command}: killed at {number} of {len(calls)}, {done.calls[-1]}\n")
-        assert done.code == -9
+        assert done.code == -9 or len(done.calls) < number
         check()
     sys.stderr.write(f"{command}: {len(calls)} calls\n")
     return calls

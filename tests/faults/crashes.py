@@ -74,14 +74,14 @@ class Crashes:
 
     def trace(self, command: str, *, kill_at: int = 0) -> Done:
         """Run a command, and kill it at a call that changes a file, counted from 1."""
-        return self._ask(
-            {"commands": [command], "trace": {"watched": self._watched, "at": kill_at}}
-        )
+        return self._trace(command, kill_at=kill_at)
 
-    def plant(self, command: str, *, link: Path, at: int) -> Done:
-        """Run a command; when it creates a file, somebody just made a link of that name."""
-        trace = {"watched": self._watched, "at": at, "link": str(link)}
-        return self._ask({"commands": [command], "trace": trace})
+    def plant(self, command: str, *, link: Path, like: str) -> Done:
+        """Run a command; where it is about to create a file, there is a link by then."""
+        return self._trace(command, link=str(link), like=like)
+
+    def _trace(self, command: str, **how: Any) -> Done:
+        return self._ask({"commands": [command], "trace": {"watched": self._watched, **how}})
 
     def _ask(self, request: Mapping[str, Any]) -> Done:
         assert self._process.stdin is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import signal
 import struct
 from collections.abc import Callable, Sequence
@@ -95,10 +96,23 @@ class Trace:
     """Each call that changes a file, in order, with the path; the last one is where it was killed."""
 
 
-def traced(run: Callable[[], int], *, watched: Sequence[str], at: int = 0, link: str = "") -> Trace:
-    """Run a function in a forked process; kill that as it enters a call, counted from 1.
+def traced(
+    run: Callable[[], int],
+    *,
+    watched: Sequence[str],
+    kill_at: int = 0,
+    link: str = "",
+    like: str = "",
+) -> Trace:
+    """Run a function in a forked process, and do harm as it enters a call.
 
-    With `link`, it goes on; but the path of the call is now a symbolic link to that file.
+    Args:
+        run: The function; it returns an exit code.
+        watched: Absolute paths of folders; only calls below them count.
+        kill_at: The number of the call, from 1, at which the process is killed.
+        link: A file. The path of the first file that is created, of those that `like` matches, is
+            a link to it by then.
+        like: A regular expression.
     """
     main = os.fork()
     if main == 0:
@@ -121,11 +135,12 @@ def traced(run: Callable[[], int], *, watched: Sequence[str], at: int = 0, link:
         stop = os.WSTOPSIG(status)
         if stop == signal.SIGTRAP | 0x80 and (call := _changing(thread, watched)):
             trace.calls.append(call)
-            if len(trace.calls) == at and link:
-                os.symlink(link, call[1])
-            elif len(trace.calls) == at:
+            if len(trace.calls) == kill_at:
                 os.kill(main, signal.SIGKILL)
                 continue
+            if link and call[0].startswith("open") and re.fullmatch(like, call[1]):
+                os.symlink(link, call[1])
+                link = ""
         # The stops of tracing, and those of new threads, are not for the process.
         own = stop in (signal.SIGTRAP | 0x80, signal.SIGTRAP, signal.SIGSTOP)
         _ptrace(_SYSCALL, thread, 0 if own else stop)
