@@ -116,7 +116,7 @@ format: $(VENV)/.dev  ## format the code, and fix what ruff can
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
 
-docs: $(VENV)/.run  ## generate the pages on operations, rules, the command line and evidence
+docs: $(VENV)/.run  ## generate the pages on operations, rules, the command line, evidence and faults
 	$(BIN)/python -m registry.docgen
 	$(BIN)/python -m tests.evidence.page
 	$(BIN)/python -m tests.faults.page

@@ -7,11 +7,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.conftest import REPOSITORY
-
 __all__ = ["FAULTS", "PAGE", "promises", "with_table"]
 
-PAGE = REPOSITORY / "docs" / "reliability.md"
+_FOLDER = Path(__file__).parent
+PAGE = _FOLDER.parents[1] / "docs" / "reliability.md"
 _BEGIN, _END = "<!-- table: -->\n", "<!-- :table -->\n"
 
 FAULTS: Mapping[int, tuple[str, str]] = {
@@ -60,7 +59,7 @@ FAULTS: Mapping[int, tuple[str, str]] = {
 def promises() -> dict[int, dict[str, str]]:
     """Return the promise of each file of tests, by number: the first paragraph of its docstring."""
     found: dict[int, dict[str, str]] = {}
-    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+    for path in sorted(_FOLDER.glob("test_*.py")):
         number = int(re.match(r"test_fault_(\d\d)_", path.name)[1])  # type: ignore[index]
         docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         promise = " ".join(docstring.partition("\n\n")[0].split())
