@@ -279,8 +279,8 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetReco
 
     from registry.cache.cache import Cache
     from registry.settings import Settings
-    from registry.sources.hub import pin_hub
-    from registry.sources.hub_download import fetch_hub
+    from registry.sources.hub.records import fetch_hub
+    from registry.sources.hub.source import pin_hub
     from registry.sources.pins import SourceContext
 
     settings = Settings.from_environment()

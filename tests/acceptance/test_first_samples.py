@@ -61,7 +61,7 @@ def test_less_than_one_percent_of_a_file_on_s3_is_read(
     s3_bytes.clear()
     read_only_the_beginning(root, 100)
     assert s3_bytes == []
-    assert not list(cache_dir.glob("v1/blobs/*"))
+    assert not list(cache_dir.glob("v2/blobs/*"))
 
 
 def test_changed_object_is_read_again(one_dataset: OneDataset, s3: S3) -> None:

@@ -198,7 +198,7 @@ def test_bytes_with_a_different_digest_never_enter_the_cache(
         f"{url}: datasets.lock pins {error.pinned} for data, the source has {error.found}"
         " (`registry lock --upgrade data` pins the current content)"
     )
-    assert [*folder.glob("v1/blobs/*"), *folder.glob("v1/samples/*")] == []
+    assert [*folder.glob("v2/blobs/*"), *folder.glob("v2/samples/*")] == []
 
 
 @pytest.mark.parametrize("place", ["https", "s3"])
@@ -216,7 +216,7 @@ def test_start_is_read_only_if_the_file_still_matches_its_pin(
     assert lock(root) == 0
     folder = another_machine(monkeypatch, tmp_path)
     assert rows_of(get_dataset("data", root=root, limit=3)) == long[:3]
-    assert [*folder.glob("v1/blobs/*")] == [], "the file was read as a whole"
+    assert [*folder.glob("v2/blobs/*")] == [], "the file was read as a whole"
     before = upstream.requests()
     assert rows_of(get_dataset("data", root=root, limit=3)) == long[:3]
     assert upstream.requests() == before, "a pinned warm load asks for nothing"

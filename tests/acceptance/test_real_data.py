@@ -336,7 +336,7 @@ def test_invalid_file_is_an_error_with_its_position_and_leaves_no_cache_entry(
     with pytest.raises(error, match=message) as caught:
         get_dataset("data", root=root)
     assert type(caught.value) is error
-    top = cache_dir / "v1"
+    top = cache_dir / "v2"
     assert [path for kind in ("samples", "tmp") for path in (top / kind).glob("*")] == []
 
 

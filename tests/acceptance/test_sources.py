@@ -75,8 +75,8 @@ def questions(dataset: Dataset) -> list[str]:
 def files_under(folder: Path, *parts: str) -> list[str]:
     """Name the files of some parts of a cache; without `parts`, of all that hold data."""
     no_data = {"index", "locks"}
-    every = [path.name for path in (folder / "v1").glob("*") if path.name not in no_data]
-    found = [path for part in parts or every for path in (folder / "v1" / part).rglob("*")]
+    every = [path.name for path in (folder / "v2").glob("*") if path.name not in no_data]
+    found = [path for part in parts or every for path in (folder / "v2" / part).rglob("*")]
     return sorted(str(path.relative_to(folder)) for path in found if path.is_file())
 
 
@@ -610,7 +610,7 @@ def test_pinned_hub_dataset_makes_no_request_once_built(hub: HubEmulator, cache_
     whole = get_dataset("mmlu", root=REPOSITORY, revision=sha)
     assert questions(whole) == [row["question"] for row in rows]
     assert hub.requests == []
-    assert len(list((cache_dir / "v1" / "samples").iterdir())) == 1
+    assert len(list((cache_dir / "v2" / "samples").iterdir())) == 1
 
 
 @pytest.mark.parametrize("revision", [None, "main"])

@@ -87,5 +87,5 @@ def test_a_subject_may_have_a_name_that_is_not_utf8(tmp_path: Path) -> None:
 
 def test_catalog_files_are_in_the_index_folder_of_the_cache(tmp_path: Path) -> None:
     index = Path("/catalog/datasets.yaml")
-    folder = tmp_path / "v1" / "index"
+    folder = tmp_path / "v2" / "index"
     assert best_effort_path(index, tmp_path, "check") == hashed_path(index, folder, "check")

@@ -16,9 +16,9 @@ from tests.conftest import OneDataset
 def test_different_version_has_a_different_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cache_format.versioned_folder(tmp_path) == tmp_path / "v1"
-    monkeypatch.setattr(cache_format, "CACHE_FORMAT", 2)
     assert cache_format.versioned_folder(tmp_path) == tmp_path / "v2"
+    monkeypatch.setattr(cache_format, "CACHE_FORMAT", 3)
+    assert cache_format.versioned_folder(tmp_path) == tmp_path / "v3"
 
 
 def test_entries_and_best_effort_files_share_the_version(

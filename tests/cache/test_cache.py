@@ -5,17 +5,22 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from registry.base.fs import write_cached
 from registry.cache import cache as module
 from registry.cache.cache import Cache, CacheEntry
+from registry.cache.checksum import seal, unseal
 from registry.cache.meta import EntryKind
 from registry.errors import CacheError
+from registry.progress import Deadline, silent
 
 FINGERPRINT = f"sha256:{'0' * 64}"
 META: dict[EntryKind, dict[str, Any]] = {
@@ -48,7 +53,7 @@ def publish(
 
 
 def quarantined(cache: Cache) -> list[str]:
-    folder = cache.root / "v1" / "quarantine"
+    folder = cache.root / "v2" / "quarantine"
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
@@ -60,16 +65,16 @@ def test_published_entry_is_found(cache: Cache, kind: EntryKind) -> None:
     published = publish(cache, kind)
     found = cache.find(kind, FINGERPRINT)
     assert found is not None
-    assert found.folder == published.folder == cache.root / "v1" / kind / ("0" * 64)
+    assert found.folder == published.folder == cache.root / "v2" / kind / ("0" * 64)
     digest = "3a6eb0790f39ac87c94f3856b2dd2c5d110e6811602261a9a923d3bb23adc8b7"
     assert found.meta == {
         **META[kind],
-        "format": 1,
+        "format": 2,
         "fingerprint": FINGERPRINT,
         "files": {"file": {"size": 4, "sha256": digest}},
     }
     assert found.size == 4 + (found.folder / "meta.json").stat().st_size
-    assert list((cache.root / "v1" / "tmp").iterdir()) == []
+    assert list((cache.root / "v2" / "tmp").iterdir()) == []
 
 
 @KINDS
@@ -91,7 +96,7 @@ def test_entry_is_replaced_on_request(cache: Cache) -> None:
         entry = publish(cache, content=b"second", replace=True)
         assert (entry.folder / "file").read_bytes() == b"second"
         assert opened.read() == b"first"
-    assert list((cache.root / "v1" / "tmp").iterdir()) == []
+    assert list((cache.root / "v2" / "tmp").iterdir()) == []
 
 
 def test_known_digest_is_not_computed_again(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,13 +122,28 @@ def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def set_keys(**keys: object) -> Callable[[Path], object]:
-    """Return a function that changes keys of `meta.json`."""
+    """Return a function that changes keys of `meta.json`, and its checksum."""
 
     def change(folder: Path) -> None:
         path = folder / "meta.json"
-        path.write_text(json.dumps({**json.loads(path.read_bytes()), **keys}))
+        path.write_bytes(seal({**unseal(path.read_bytes()), **keys}))
 
     return change
+
+
+def unsealed(folder: Path) -> None:
+    path = folder / "meta.json"
+    path.write_text(json.dumps(unseal(path.read_bytes())))
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def as_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_bytes(b"data")
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
@@ -140,6 +160,12 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "no quality": set_keys(quality=None),
     "quality without counts": set_keys(quality={"few_choices": {}}),
     "a limit that is no number": set_keys(limit="x"),
+    "other fingerprint": set_keys(fingerprint="sha256:1"),
+    "meta without a checksum": unsealed,
+    "meta that is nested deeply": lambda folder: (folder / "meta.json").write_text("[" * 100_000),
+    "meta that is a folder": lambda folder: as_folder(folder / "meta.json"),
+    "file that is a folder": lambda folder: as_folder(folder / "file"),
+    "entry that is a file": as_file,
 }
 
 
@@ -225,7 +251,7 @@ def test_blob_is_moved_to_its_digest(cache: Cache) -> None:
         (folder / "part").write_bytes(b"bytes")
         path = cache.store_blob(folder / "part", "ab12")
         assert not (folder / "part").exists()
-    assert path == cache.blob("ab12") == cache.root / "v1" / "blobs" / "ab12"
+    assert path == cache.blob("ab12") == cache.root / "v2" / "blobs" / "ab12"
     assert path.read_bytes() == b"bytes"
 
 
@@ -239,15 +265,31 @@ def test_source_state_is_stored(cache: Cache) -> None:
     assert cache.recall("sha256:1") == {"etag": "y"}
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 20, b"[]", b"1", b'{"x": ', b"\xff"])
-def test_damaged_source_state_counts_as_missing(cache: Cache, content: bytes) -> None:
+def writing(content: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        *map(writing, (b"", b"\0" * 20, b"[]", b"1", b'{"x": ', b"\xff", b"[" * 100_000)),
+        writing(b'{"x": 1, "key": "sha256:1"}'),
+        writing(seal({"x": 1, "key": "sha256:2"})),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"1", b"2", 1)),
+        as_folder,
+    ],
+)
+def test_damaged_source_state_is_quarantined(cache: Cache, harm: Callable[[Path], object]) -> None:
     cache.remember("sha256:1", {"x": 1})
-    (cache.root / "v1" / "sources" / "1.json").write_bytes(content)
+    harm(cache.root / "v2" / "sources" / "1.json")
     assert cache.recall("sha256:1") is None
+    assert len(quarantined(cache)) == 1
+    cache.remember("sha256:1", {"x": 2})
+    assert cache.recall("sha256:1") == {"x": 2}
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
-def test_read_only_cache_stores_nothing(
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EIO])
+def test_source_state_that_can_not_be_stored_is_looked_up_again(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     monkeypatch.setattr(module, "write_cached", raising(number))
@@ -255,10 +297,64 @@ def test_read_only_cache_stores_nothing(
     assert cache.recall("sha256:1") is None
 
 
-def test_full_disk_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "write_cached", raising(errno.ENOSPC))
-    with pytest.raises(CacheError, match=r"^can't write to the cache: .*No space left"):
-        cache.remember("sha256:1", {"x": 1})
+# --- use ---
+
+
+def age(path: Path, seconds: float) -> float:
+    """Make a file older; return its time."""
+    os.utime(path, (time.time() - seconds,) * 2)
+    return path.stat().st_mtime
+
+
+@pytest.mark.parametrize(("seconds", "is_noted"), [(7200, True), (60, False), (-7200, True)])
+@pytest.mark.parametrize("notes_use", [True, False])
+def test_finding_an_entry_is_noted_once_an_hour(
+    cache: Cache, seconds: float, is_noted: bool, notes_use: bool
+) -> None:
+    meta = publish(cache).folder / "meta.json"
+    before = age(meta, seconds)
+    replace(cache, notes_use=notes_use).find("samples", FINGERPRINT)
+    assert (meta.stat().st_mtime != before) == (is_noted and notes_use)
+
+
+def test_reading_a_blob_is_noted(cache: Cache) -> None:
+    with cache.temporary() as folder:
+        (folder / "part").write_bytes(b"bytes")
+        path = cache.store_blob(folder / "part", "ab12")
+    before = age(path, 7200)
+    assert cache.blob("ab12").stat().st_mtime > before + 7000
+
+
+def test_what_an_operation_depends_on_is_collected_and_made_durable(cache: Cache) -> None:
+    publish(cache, "records")
+    collecting = replace(cache, used=set())
+    publish(collecting, "samples")
+    publish(collecting, "views")
+    collecting.find("records", FINGERPRINT)
+    collecting.remember("sha256:1", {"x": 1})
+    collecting.recall("sha256:2")
+    v1 = cache.root / "v2"
+    assert collecting.used == {
+        v1 / "samples" / ("0" * 64),
+        v1 / "views" / ("0" * 64),
+        v1 / "sources" / "1.json",
+    }
+    collecting.make_durable()
+    found = replace(cache, used=set())
+    found.find("samples", FINGERPRINT)
+    found.recall("sha256:1")
+    assert found.used == collecting.used - {v1 / "views" / ("0" * 64)}
+
+
+def test_entries_that_can_not_be_made_durable_are_removed(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collecting = replace(cache, used=set())
+    publish(collecting)
+    monkeypatch.setattr(os, "fsync", raising(errno.EIO))
+    with pytest.raises(CacheError, match=r"^can't write to the cache: .*is the disk broken"):
+        collecting.make_durable()
+    assert cache.find("samples", FINGERPRINT) is None
 
 
 # --- all entries ---
@@ -269,12 +365,12 @@ def test_entries_are_listed_by_fingerprint_without_damaged_ones(cache: Cache) ->
     for name in ("b", "a", "c"):
         with cache.temporary() as folder:
             cache.publish(folder, "views", f"sha256:{name}", META["views"])
-    (cache.root / "v1" / "views" / "c" / "meta.json").write_text("{")
+    (cache.root / "v2" / "views" / "c" / "meta.json").write_text("{")
     names = [entry.meta["fingerprint"] for entry in cache.entries("views")]
     assert names == ["sha256:a", "sha256:b"]
     assert len(quarantined(cache)) == 1
 
 
 def test_lock_of_an_entry_is_in_the_cache(cache: Cache) -> None:
-    with cache.working("blobs", "sha256:ab"):
-        assert (cache.root / "v1" / "locks" / "blobs-ab.lock").exists()
+    with cache.working("blobs", "sha256:ab", dataset="d", report=silent, deadline=Deadline()):
+        assert (cache.root / "v2" / "locks" / "blobs-ab.lock").exists()

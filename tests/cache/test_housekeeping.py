@@ -20,12 +20,12 @@ def cache(tmp_path: Path) -> Cache:
 def test_pruning_removes_temporary_folders_older_than_a_day(cache: Cache) -> None:
     prune(cache)
     for name, age in (("old", 25 * 3600), ("new", 23 * 3600)):
-        folder = cache.root / "v1" / "tmp" / name
+        folder = cache.root / "v2" / "tmp" / name
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(b"x")
         os.utime(folder, (time.time() - age, time.time() - age))
     prune(cache)
-    assert [path.name for path in (cache.root / "v1" / "tmp").iterdir()] == ["new"]
+    assert [path.name for path in (cache.root / "v2" / "tmp").iterdir()] == ["new"]
 
 
 def test_clearing_removes_everything_of_this_cache_version(cache: Cache) -> None:

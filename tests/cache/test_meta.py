@@ -7,17 +7,23 @@ import pytest
 
 from registry.cache.meta import check_meta
 
+FINGERPRINT = "sha256:ab"
 META = {
-    "fingerprint": "sha256:ab",
+    "fingerprint": FINGERPRINT,
     "files": {"rows.npy": {"size": 3, "sha256": "c"}},
     "first_bad": None,
 }
 
 
 def test_sizes_of_the_files_are_returned() -> None:
-    assert check_meta(META, "views") == {"rows.npy": 3}
+    assert check_meta(META, "views", FINGERPRINT) == {"rows.npy": 3}
 
 
 def test_meta_of_another_kind_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
-        check_meta(META, "records")
+        check_meta(META, "records", FINGERPRINT)
+
+
+def test_meta_of_another_entry_is_refused() -> None:
+    with pytest.raises(ValueError, match="it describes sha256:ab"):
+        check_meta(META, "views", "sha256:cd")

@@ -346,7 +346,7 @@ def test_cached_index_is_json(cached_index: Path) -> None:
     assert all(json.loads(line) is not None for line in lines)
 
 
-@pytest.mark.parametrize("what", ["cache", "cache/v1", "cache/v1/index"])
+@pytest.mark.parametrize("what", ["cache", "cache/v2", "cache/v2/index"])
 def test_catalog_works_without_a_writable_cache(root: Path, cache_dir: Path, what: str) -> None:
     blocked = cache_dir.parent / what
     blocked.parent.mkdir(parents=True, exist_ok=True)
@@ -400,7 +400,7 @@ def test_possible_secrets_are_not_cached(
         # Uncached files are read again; the check reads `validate` from the index.
         assert sorted(set(parsed)) == ["d.yaml", "datasets.yaml"]
         check_catalog(Catalog.open(), cache_dir)
-    written = [path.read_bytes() for path in (cache_dir / "v1/index").iterdir()]
+    written = [path.read_bytes() for path in (cache_dir / "v2/index").iterdir()]
     assert written
     assert not any(b"HUSH" in data for data in written)
 

@@ -95,7 +95,8 @@ class Action:
     ) -> Done:
         """Run the steps, or only one; `known` are outputs of steps that ran before."""
         defaults = {name: one["default"] for name, one in self.data["inputs"].items()}
-        given = {**defaults, **(inputs or {})}
+        # The default, `python3`, may be another Python than the one under test.
+        given = {**defaults, "python": sys.executable, **(inputs or {})}
         assert set(given) == set(defaults), "an input that the action does not have"
         done = Done(outputs=dict(known or {}))
         context = {f"inputs.{name}": value for name, value in given.items()}

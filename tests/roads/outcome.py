@@ -21,7 +21,7 @@ from registry.decode.stream import SourceBytes
 from registry.decode.tables import Frame, NotColumnarError
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
-from registry.sources import hub_download as hub_records
+from registry.sources.hub import records as hub_records
 from registry.sources.pins import PinnedFile, Pins, SourceContext, SourcePin
 from registry.store import writer as sample_writer
 from registry.store.arrow_dataset import ArrowDataset

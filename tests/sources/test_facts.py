@@ -14,7 +14,7 @@ from registry.cache.cache import Cache
 from registry.errors import AccessError, SourceError
 from registry.manifest.source_models import HfSource, JsonSource, ParquetSource
 from registry.sources.facts import Missing, file_facts, hub_facts, is_unreachable
-from registry.sources.hub import pin_hub
+from registry.sources.hub.source import pin_hub
 from registry.sources.pins import SourceContext
 from tests.conftest import S3, Https
 from tests.servers.hub import HubEmulator, parquet_repo

@@ -32,7 +32,7 @@ from registry.mapping import coerce
 from registry.mapping.map_records import record_mapper
 from registry.samples import dataset as our_dataset
 from registry.sources import hub_retry
-from registry.sources.hub_api import hub_errors
+from registry.sources.hub.api import hub_errors
 
 COMMIT = "499e6152e7b8fc8cbd8ac5283536572aa6e4ab17"
 """Commit of Inspect AI whose tests this plugin was written for."""

@@ -8,7 +8,7 @@ from registry.base.cache_access import refuse_unsafe_cache
 
 __all__ = ["CACHE_FORMAT", "versioned_folder"]
 
-CACHE_FORMAT = 1
+CACHE_FORMAT = 2
 """Increment it when older entries can't be read or would be wrong; they are then never found."""
 
 

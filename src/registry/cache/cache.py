@@ -1,26 +1,30 @@
 """The cache folder: atomic entries, found by fingerprint.
 
-    v1/samples/<fingerprint>/   samples.arrow, meta.json
-    v1/views/<fingerprint>/     rows.npy, choices.npy, meta.json
-    v1/records/<fingerprint>/   records.arrow, meta.json: what the `datasets` package loaded
-    v1/blobs/<sha256>           bytes of remote files
-    v1/sources/<key>.json       state and digests of a location when it was last read
-    v1/index/                   files that only save work, see `best_effort`
-    v1/tmp/ v1/locks/ v1/quarantine/
+    v2/samples/<fingerprint>/   samples.arrow, meta.json
+    v2/views/<fingerprint>/     rows.npy, choices.npy, meta.json
+    v2/records/<fingerprint>/   records.arrow, meta.json: what the `datasets` package loaded
+    v2/blobs/<sha256>           bytes of remote files
+    v2/sources/<key>.json       state and digests of a location when it was last read
+    v2/index/                   files that only save work, see `best_effort`
+    v2/tmp/ v2/locks/ v2/quarantine/
 
 Readers take no lock and need no write permission. `meta.json` is written last, and then the folder
-is renamed into place, so that no reader ever sees a partial entry.
+is renamed into place, so that no reader ever sees a partial entry. Every file has a checksum: JSON
+its own, the others in `meta.json`, by parts that are checked when they are first read.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import errno
+import os
+import stat
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 from msgspec import Struct
@@ -29,21 +33,45 @@ from registry.base.cache_access import make_folder
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
 from registry.base.fs import (
     file_sha256,
-    is_read_only,
+    make_durable,
     publish_folder,
-    sync_cached,
+    set_cached_mode,
     temporary_folder,
     write_cached,
 )
+from registry.cache.checksum import seal, unseal
 from registry.cache.locks import lock
 from registry.cache.meta import META, EntryKind, check_meta
 from registry.errors import CacheError
+from registry.progress import Deadline, Report
 
 __all__ = ["Cache", "CacheEntry"]
+
+_USE_SECONDS = 60 * 60
+"""How exact the time of the last use is: a warm open writes nothing if it was used just before."""
 
 
 def _unreadable(error: OSError) -> CacheError:
     return CacheError(f"can't read the cache: {error} (REGISTRY_CACHE_DIR sets another folder)")
+
+
+# What reading a file gives if there is something else in its place.
+_NOT_A_FILE = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
+
+
+def _inode(path: Path) -> int | None:
+    """Return what tells whether a path still is the same file or folder; None if it is gone."""
+    try:
+        return path.lstat().st_ino
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
+def _is_file(path: Path, size: int) -> bool:
+    found = path.stat()
+    return stat.S_ISREG(found.st_mode) and found.st_size == size
 
 
 class CacheEntry(Struct, frozen=True):
@@ -64,6 +92,10 @@ class Cache(Struct, frozen=True):
 
     root: Path
     """The cache's folder, without the version part."""
+    notes_use: bool = True
+    """Whether finding something counts as its use, which `prune` goes by."""
+    used: set[Path] | None = None
+    """If given, it gets what an operation depends on: samples, views, states of sources."""
 
     @property
     def versioned(self) -> Path:
@@ -73,42 +105,86 @@ class Cache(Struct, frozen=True):
     def find(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
         """Return an entry, or None; a damaged entry is moved to the quarantine.
 
-        Only sizes are compared: hashing all files would take longer than opening the dataset.
+        Of the files only the sizes are compared: hashing them would take longer than opening the
+        dataset.
         """
         folder = self._folder(kind, fingerprint)
+        while (seen := _inode(folder)) is not None:
+            try:
+                meta = unseal((folder / META).read_bytes())
+                sizes = check_meta(meta, kind, fingerprint)
+                if all(_is_file(folder / name, size) for name, size in sizes.items()):
+                    self._note_use(folder / META)
+                    self._depend_on(folder)
+                    return CacheEntry(folder, meta)
+            except (FileNotFoundError, ValueError, msgspec.ValidationError):
+                pass
+            except OSError as error:
+                if error.errno not in _NOT_A_FILE:
+                    raise _unreadable(error) from error
+            # An entry that was replaced meanwhile may be intact: look again.
+            if _inode(folder) == seen:
+                self.quarantine(kind, fingerprint)
+                return None
+        return None
+
+    def _depend_on(self, path: Path) -> None:
+        # Only a build reads records, and it gets them again if they are gone.
+        if self.used is not None and path.parent.name != "records":
+            self.used.add(path)
+
+    def _note_use(self, path: Path) -> None:
+        """Set the time of a file, that of its last use, once an hour, if that is permitted."""
+        if not self.notes_use:
+            return
+        with contextlib.suppress(OSError):
+            # Also a time in the future, which a clock gave that has been set back.
+            if abs(time.time() - path.stat().st_mtime) > _USE_SECONDS:
+                os.utime(path)
+
+    def make_durable(self) -> None:
+        """Make what was `used` survive a power cut.
+
+        Raises:
+            CacheError: the disk is broken; the entries are removed.
+        """
         try:
-            meta = json.loads((folder / META).read_bytes())
-            files = check_meta(meta, kind)
-            intact = all((folder / name).stat().st_size == size for name, size in files.items())
-        except FileNotFoundError:
-            # Without a folder there is no entry; a folder that lacks one of its files is damaged.
-            intact = not folder.is_dir()
-            meta = None
-        except (ValueError, msgspec.ValidationError):
-            intact = False
+            make_durable(self.used or (), self.root)
         except OSError as error:
-            raise _unreadable(error) from error
-        if not intact:
-            self.quarantine(kind, fingerprint)
-            return None
-        return None if meta is None else CacheEntry(folder, meta)
+            for path in self.used or ():
+                if path.parent.name in get_args(EntryKind):
+                    self.discard(cast("EntryKind", path.parent.name), path.name)
+            raise CacheError(f"can't write to the cache: {error} (is the disk broken?)") from error
 
     def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
         """Return whether the files of an entry have their digests; if not, quarantine it."""
-        for name, file in entry.meta["files"].items():
-            if file_sha256(entry.folder / name) != file["sha256"]:
-                self.quarantine(kind, entry.meta["fingerprint"])
-                return False
-        return True
+        seen = _inode(entry.folder)
+        with contextlib.suppress(FileNotFoundError):
+            files = entry.meta["files"].items()
+            if all(file_sha256(entry.folder / name) == file["sha256"] for name, file in files):
+                return True
+        if _inode(entry.folder) == seen:
+            self.quarantine(kind, entry.meta["fingerprint"])
+        return False
 
     def _folder(self, kind: EntryKind, fingerprint: str) -> Path:
         return self.versioned / kind / fingerprint.removeprefix("sha256:")
 
     def working(
-        self, kind: EntryKind | Literal["blobs"], fingerprint: str
-    ) -> AbstractContextManager[None]:
-        """Hold the lock of an entry, so that other processes wait instead of building it too."""
-        return lock(self.versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock")
+        self,
+        kind: EntryKind | Literal["blobs"],
+        fingerprint: str,
+        *,
+        dataset: str,
+        report: Report,
+        deadline: Deadline,
+    ) -> AbstractContextManager[Report]:
+        """Hold the lock of an entry, so that other processes wait instead of building it too.
+
+        Yields the report that shows them that the work goes on. They wait until their deadline.
+        """
+        path = self.versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock"
+        return lock(path, dataset=dataset, report=report, deadline=deadline)
 
     def temporary(self) -> AbstractContextManager[Path]:
         """Yield a private folder on the cache's file system: renames within it are atomic."""
@@ -143,13 +219,14 @@ class Cache(Struct, frozen=True):
             for path in folder.iterdir()
         }
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
-        text = json.dumps(full_meta, indent=1, sort_keys=True).encode()
+        text = seal(full_meta)
         # Last, so that a folder with it always has all of its files.
         write_cached(folder / META, lambda file: file.write(text))
         if replace:
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
         publish_folder(folder, target)
+        self._depend_on(target)
         return CacheEntry(target, full_meta)
 
     def discard(self, kind: EntryKind, fingerprint: str) -> None:
@@ -161,44 +238,59 @@ class Cache(Struct, frozen=True):
 
     def quarantine(self, kind: EntryKind, fingerprint: str) -> None:
         """Move a damaged entry out of the way; without write permission it stays, unused."""
-        folder = self._folder(kind, fingerprint)
+        self._set_aside(self._folder(kind, fingerprint))
+
+    def _set_aside(self, damaged: Path) -> None:
         # A unique name, as an entry may be damaged more than once.
-        target = self.versioned / "quarantine" / f"{folder.name}-{uuid.uuid4().hex[:8]}"
+        target = self.versioned / "quarantine" / f"{damaged.name}-{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
             make_folder(target.parent)
-            folder.rename(target)
+            damaged.rename(target)
 
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""
-        return self.versioned / "blobs" / sha256
+        path = self.versioned / "blobs" / sha256
+        self._note_use(path)
+        return path
 
     def store_blob(self, path: Path, sha256: str) -> Path:
         """Move a finished file to the blobs; return its path there."""
         target = self.blob(sha256)
         make_folder(target.parent)
-        # Synced before the rename, so that a crash can't leave the name without the bytes.
-        sync_cached(path)
+        # Not synced: a blob is hashed each time before it is read.
+        set_cached_mode(path)
         path.replace(target)
         return target
 
     def recall(self, key: str, *fields: str) -> dict[str, Any] | None:
         """Return the data that `remember` wrote; None if missing, damaged or without a field."""
+        path = self._source_state(key)
         try:
-            data = json.loads(self._source_state(key).read_bytes())
-        except (FileNotFoundError, ValueError):
+            data = unseal(path.read_bytes())
+        except FileNotFoundError:
             return None
+        except ValueError:
+            data = {}
         except OSError as error:
-            raise _unreadable(error) from error
-        return data if isinstance(data, dict) and all(field in data for field in fields) else None
+            if error.errno not in _NOT_A_FILE:
+                raise _unreadable(error) from error
+            data = {}
+        if data.pop("key", None) != key:  # damaged, or the file of another source
+            self._set_aside(path)
+            return None
+        self._depend_on(path)
+        return data if all(field in data for field in fields) else None
 
-    def remember(self, key: str, data: dict[str, Any]) -> None:
-        """Store the state of a source; a read-only cache is ignored, a full disk is an error."""
-        text = json.dumps(data, sort_keys=True).encode()
-        try:
-            write_cached(self._source_state(key), lambda file: file.write(text))
-        except OSError as error:
-            if not is_read_only(error):
-                raise CacheError(f"can't write to the cache: {error}") from error
+    def remember(self, key: str, data: Mapping[str, Any]) -> None:
+        """Store the state of a source; a full disk or a read-only cache is ignored.
+
+        Without it the source is looked up, or read, again.
+        """
+        path = self._source_state(key)
+        text = seal({**data, "key": key})
+        with contextlib.suppress(OSError):
+            write_cached(path, lambda file: file.write(text))
+            self._depend_on(path)
 
     def _source_state(self, key: str) -> Path:
         return self.versioned / "sources" / f"{key.removeprefix('sha256:')}.json"

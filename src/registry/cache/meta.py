@@ -50,6 +50,8 @@ class _Samples(_Entry):
 
 class _View(_Entry):
     first_bad: int | None
+    samples: str = ""
+    """Fingerprint of its samples, which the views of older releases don't name."""
 
 
 class _Records(_Entry):
@@ -63,11 +65,14 @@ _META_TYPES: dict[EntryKind, type[_Entry]] = {
 }
 
 
-def check_meta(data: Any, kind: EntryKind) -> dict[str, int]:
+def check_meta(data: Any, kind: EntryKind, fingerprint: str) -> dict[str, int]:
     """Return the size of each file of an entry.
 
     Raises:
-        ValueError: the data is not that of an entry of this kind.
-        ValidationError: likewise, of msgspec.
+        ValueError: the data is that of another entry.
+        ValidationError: it is not that of an entry of this kind.
     """
-    return {name: file.size for name, file in convert(data, _META_TYPES[kind]).files.items()}
+    found = convert(data, _META_TYPES[kind])
+    if found.fingerprint != fingerprint:
+        raise ValueError(f"it describes {found.fingerprint}")
+    return {name: file.size for name, file in found.files.items()}

@@ -181,7 +181,7 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
     """A dataset of the Hugging Face Hub, a local folder, or a generic builder with files."""
 
     type = "hf"
-    reader = "registry.sources.hub:HubReader"
+    reader = "registry.sources.hub.source:HubReader"
     location_keys = frozenset({"path", "revision", "trust", "cached"})
     shuffle_order = "hub"
     is_stream = False

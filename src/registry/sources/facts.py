@@ -154,8 +154,8 @@ def hub_facts(
     Raises:
         SourceError: there is no such repository, or it can't be read.
     """
-    from registry.sources.hub_api import hub_errors, request_commit
-    from registry.sources.hub_download import quiet
+    from registry.sources.hub.api import hub_errors, request_commit
+    from registry.sources.hub.records import quiet
 
     if source.repository is None:
         return SourceFacts(pin=pin(source, context))
@@ -190,7 +190,7 @@ def _builder(
     """Return the builder of `datasets`, or the configuration that is missing."""
     import datasets
 
-    from registry.sources.hub_download import builder_of
+    from registry.sources.hub.records import builder_of
 
     try:
         return builder_of(source, context, commit, str(work)), None
@@ -281,7 +281,7 @@ def _first_tables(
     import pyarrow as pa
     from datasets.table import table_cast
 
-    from registry.sources.hub_download import parquet_batches
+    from registry.sources.hub.records import parquet_batches
 
     # As the builder does, whose own look at the schema downloads megabytes.
     features = builder.info.features or datasets.Features.from_arrow_schema(

@@ -15,7 +15,7 @@ from registry.manifest.source import Repository, is_commit
 from registry.manifest.source_models import GENERIC_BUILDERS, HfSource
 from registry.sources.files import pin_files
 from registry.sources.filesystem import missing_error, offline_error
-from registry.sources.hub_api import request_commit
+from registry.sources.hub.api import request_commit
 from registry.sources.pins import SourceContext, SourcePin
 from registry.sources.source_type import FormatReader
 
@@ -53,11 +53,11 @@ class HubReader(FormatReader[HfSource]):
         self, pinned: SourcePin, context: SourceContext, *, rows: int | None = None
     ) -> list[SourceBytes]:
         """Return all records, or the first `rows`, as one Arrow file."""
-        from registry.sources import hub_download  # not needed for cached samples
+        from registry.sources.hub import records  # not needed for cached samples
 
         if rows is not None:
-            return [hub_download.fetch_hub_part(self.source, pinned, context, rows)]
-        return [hub_download.fetch_hub(self.source, pinned, context)]
+            return [records.fetch_hub_part(self.source, pinned, context, rows)]
+        return [records.fetch_hub(self.source, pinned, context)]
 
 
 def pin_hub(source: HfSource, context: SourceContext, **extra: Any) -> SourcePin:

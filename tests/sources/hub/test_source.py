@@ -14,7 +14,7 @@ from registry.errors import DigestMismatchError, LockStaleError, OfflineError, S
 from registry.lockfile.models import LockedSource
 from registry.lockfile.pinned import PinnedSources
 from registry.manifest.source_models import HfSource
-from registry.sources.hub import HubReader, pin_hub
+from registry.sources.hub.source import HubReader, pin_hub
 from registry.sources.pins import SourceContext
 from tests.servers.hub import HubEmulator
 

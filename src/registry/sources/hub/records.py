@@ -21,7 +21,7 @@ from registry.errors import MissingDependencyError, SourceError
 from registry.manifest.source_models import data_file_list, is_folder
 from registry.progress import Progress
 from registry.sources.filesystem import offline_error
-from registry.sources.hub_api import hub_errors, request_commit
+from registry.sources.hub.api import hub_errors, request_commit
 from registry.sources.pinned_files import fetch_files
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 
@@ -41,8 +41,8 @@ def fetch_hub(
     """Return the records of a pinned source as an Arrow file of the cache."""
     entry = _known(pinned, context)
     if entry is None:
-        with context.cache.working("records", pinned.digest):
-            entry = _known(pinned, context) or _build(source, pinned, context, extra)
+        with context.working("records", pinned.digest) as holding:
+            entry = _known(pinned, context) or _build(source, pinned, holding, extra)
     return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
 
 

@@ -1,0 +1,37 @@
+"""A sealed JSON file is refused after any change of a byte."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from registry.cache.checksum import checksum, seal, unseal
+
+DATA = {"text": "é", "number": 1, "list": [1, {"x": None}]}
+
+
+def test_checksum_is_that_of_xxh3() -> None:
+    assert checksum(b"") == 0x2D06800538D394C2
+    assert checksum(memoryview(b"abc")[1:]) == checksum(b"bc") != checksum(b"cb")
+
+
+def test_sealed_data_is_json_and_restored() -> None:
+    assert unseal(seal(DATA)) == DATA
+    assert json.loads(seal(DATA)) == {**DATA, "checksum": seal(DATA)[13:29].decode()}
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_every_flipped_bit_is_found(bit: int) -> None:
+    text = seal(DATA)
+    for position in range(len(text)):
+        damaged = bytearray(text)
+        damaged[position] ^= 1 << bit
+        with pytest.raises(ValueError, match="checksum"):
+            unseal(bytes(damaged))
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[" * 100_000, seal(DATA)[:-1], seal(DATA) + b" "])
+def test_other_text_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match="checksum"):
+        unseal(text)

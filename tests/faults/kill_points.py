@@ -1,0 +1,176 @@
+"""Count the system calls that change files, and kill a process as it enters one of them.
+
+`strace -e inject=…:when=N` counts the calls of each thread and each name by itself, so that many
+calls are never the first to reach their number. This counts over all threads, and only calls that
+change something below the watched folders.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import signal
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Trace", "missing", "traced"]
+
+Where = Literal["fd", "path", "at", "created", "created at"]
+"""Which arguments name the file; `created` ones count only if they may create it."""
+_PLACES: dict[str, Where] = {
+    "write": "fd",
+    "writev": "fd",
+    "pwrite64": "fd",
+    "pwritev": "fd",
+    "copy_file_range": "fd",
+    "sendfile": "fd",
+    "ftruncate": "fd",
+    "fallocate": "fd",
+    "fsync": "fd",
+    "fdatasync": "fd",
+    "fchmod": "fd",
+    "rename": "path",
+    "renameat": "at",
+    "renameat2": "at",
+    "link": "path",
+    "linkat": "at",
+    "symlink": "path",
+    "unlink": "path",
+    "unlinkat": "at",
+    "mkdir": "path",
+    "mkdirat": "at",
+    "rmdir": "path",
+    "chmod": "path",
+    "fchmodat": "at",
+    "truncate": "path",
+    "utimensat": "at",
+    "open": "created",
+    "openat": "created at",
+}
+# From the kernel's tables; ARM has none of the calls that `…at` replaced.
+_NUMBERS = {
+    "x86_64": "write:1 writev:20 pwrite64:18 pwritev:296 copy_file_range:326 sendfile:40"
+    " ftruncate:77 fallocate:285 fsync:74 fdatasync:75 fchmod:91 rename:82 renameat:264"
+    " renameat2:316 link:86 linkat:265 symlink:88 unlink:87 unlinkat:263 mkdir:83 mkdirat:258"
+    " rmdir:84 chmod:90 fchmodat:268 truncate:76 utimensat:280 open:2 openat:257",
+    "aarch64": "write:64 writev:66 pwrite64:68 pwritev:70 copy_file_range:285 sendfile:71"
+    " ftruncate:46 fallocate:47 fsync:82 fdatasync:83 fchmod:52 renameat:38 renameat2:276"
+    " linkat:37 unlinkat:35 mkdirat:34 fchmodat:53 truncate:45 utimensat:88 openat:56",
+}
+_CALLS = {
+    int(number): name
+    for name, number in (pair.split(":") for pair in _NUMBERS.get(platform.machine(), "").split())
+}
+_TRACEME, _SYSCALL, _SETOPTIONS, _GET_SYSCALL_INFO = 0, 24, 0x4200, 0x420E
+# Syscall stops are marked, forks and threads are traced too, and nothing outlives the tracer.
+_OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x100000
+_WALL = 0x40000000
+_ENTRY = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.ptrace.restype = ctypes.c_long
+_libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def missing() -> str:
+    """Return why processes can't be killed at a call here; empty if they can."""
+    if platform.system() != "Linux" or not _CALLS:
+        return f"the system calls of {platform.system()} on {platform.machine()} are not known"
+    try:
+        trace = traced(lambda: 0, watched=[])
+    except OSError as error:
+        return f"processes can't be traced here: {error}"
+    return "" if trace.code == 0 else "processes can't be traced here"
+
+
+@dataclass
+class Trace:
+    """What a traced process did."""
+
+    code: int = 0
+    """Its exit code; negative: the signal that ended it."""
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    """Each call that changes a file, in order, with the path; the last one is where it was killed."""
+
+
+def traced(run: Callable[[], int], *, watched: Sequence[str], kill_at: int = 0) -> Trace:
+    """Run a function in a forked process; kill that as it enters a call, counted from 1."""
+    main = os.fork()
+    if main == 0:
+        _libc.ptrace(_TRACEME, 0, None, None)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(run())
+    os.waitpid(main, 0)
+    _ptrace(_SETOPTIONS, main, _OPTIONS)
+    _ptrace(_SYSCALL, main, 0)
+    trace = Trace()
+    while True:
+        try:
+            thread, status = os.waitpid(-1, _WALL)
+        except ChildProcessError:
+            return trace
+        if not os.WIFSTOPPED(status):
+            if thread == main:
+                trace.code = os.waitstatus_to_exitcode(status)
+            continue
+        stop = os.WSTOPSIG(status)
+        if stop == signal.SIGTRAP | 0x80 and (call := _changing(thread, watched)):
+            trace.calls.append(call)
+            if len(trace.calls) == kill_at:
+                os.kill(main, signal.SIGKILL)
+                continue
+        # The stops of tracing, and those of new threads, are not for the process.
+        own = stop in (signal.SIGTRAP | 0x80, signal.SIGTRAP, signal.SIGSTOP)
+        _ptrace(_SYSCALL, thread, 0 if own else stop)
+
+
+def _ptrace(request: int, thread: int, data: int) -> None:
+    """Do one request; a thread that was killed in between is reported by `waitpid`."""
+    if _libc.ptrace(request, thread, None, data) < 0 and ctypes.get_errno() != 3:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def _changing(thread: int, watched: Sequence[str]) -> tuple[str, str] | None:
+    """Return the call that a thread enters, if that changes a file below a watched folder."""
+    info = ctypes.create_string_buffer(88)
+    if _libc.ptrace(_GET_SYSCALL_INFO, thread, len(info), info) < 0 or info.raw[0] != _ENTRY:
+        return None
+    number, *arguments = struct.unpack_from("7Q", info.raw, 24)
+    name = _CALLS.get(number)
+    if name is None:
+        return None
+    path = _path(thread, _PLACES[name], arguments)
+    return (name, path) if path and path.startswith(tuple(watched)) else None
+
+
+def _path(thread: int, where: Where, arguments: Sequence[int]) -> str:
+    """Return the file that a call is about; empty if it neither creates nor changes one."""
+    if where == "fd":
+        return _opened(thread, arguments[0])
+    at = where.endswith("at")
+    if where.startswith("created") and not arguments[1 + at] & os.O_CREAT:
+        return ""
+    folder = ctypes.c_int(arguments[0]).value if at else -100
+    name = _text(thread, arguments[at]) if arguments[at] else ""
+    return os.path.normpath(os.path.join(_opened(thread, folder), name))
+
+
+def _opened(thread: int, descriptor: int) -> str:
+    """Return the path of a file descriptor; a negative one is the working directory."""
+    name = "cwd" if descriptor < 0 else f"fd/{ctypes.c_int(descriptor).value}"
+    try:
+        return os.readlink(f"/proc/{thread}/{name}")
+    except OSError:
+        return ""
+
+
+def _text(thread: int, address: int) -> str:
+    with open(f"/proc/{thread}/mem", "rb", buffering=0) as memory:
+        memory.seek(address)
+        # Up to the end of the page, as the next one may not be mapped.
+        data = memory.read(4096 - address % 4096)
+        if b"\0" not in data:
+            data += memory.read(4096)
+    return os.fsdecode(data.partition(b"\0")[0])

@@ -1,0 +1,76 @@
+"""A server of static files on the loopback, with validators and ranges."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Self
+
+__all__ = ["StaticFiles"]
+
+
+@dataclass
+class StaticFiles:
+    """Serves `files` as nginx does: a strong ETag, ranges, `If-Range`; a context manager."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    """Path → body; may change while it runs."""
+    _server: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        """Its root, without a slash at the end."""
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        files = self.files
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                body = files.get(self.path)
+                etag = f'"{hashlib.md5(body or b"", usedforsecurity=False).hexdigest()}"'
+                start = self._start(etag, len(body or b""))
+                if body is None:
+                    self.send_response(404)
+                    body = b""
+                elif start is None:
+                    self.send_response(200)
+                else:
+                    self.send_response(206)
+                    self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+                    body = body[start:]
+                self.send_header("ETag", etag)
+                self.send_header("Accept-Ranges", "bytes")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(body)
+
+            do_HEAD = do_GET  # noqa: N815
+
+            def _start(self, etag: str, size: int) -> int | None:
+                """Return where the requested range starts; None for the whole file."""
+                found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+                if found is None or self.headers.get("If-Range", etag) != etag:
+                    return None
+                return int(found[1]) if int(found[1]) < size else None
+
+            def log_message(self, *_: object) -> None:
+                """Log nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        serve = self._server.serve_forever
+        Thread(target=serve, args=(0.01,), name="static-files", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.shutdown()
+        self._server.server_close()
