@@ -31,8 +31,9 @@ $(VENV)/.run: pyproject.toml | $(UV)
 	$(INSTALL) $(VENV) --editable .
 	touch $@
 
+# Compiled, as some tests start processes that may not write what they compile.
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) $(VENV) --editable '.[dev]'
+	$(INSTALL) $(VENV) --compile-bytecode --editable '.[dev]'
 	touch $@
 
 demo: $(VENV)/.run  ## install, build the demo datasets and show some samples (2 minutes)
