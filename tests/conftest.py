@@ -37,7 +37,7 @@ OneDataset = Callable[..., Path]
 """Writes a catalog with one dataset, `data`, of a source and further keys; returns its folder."""
 
 _AMBIENT = ("AWS_", "HF_", "HUGGING", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_HUB = pytest.StashKey[HubEmulator]()
+HUB = pytest.StashKey[HubEmulator]()
 _AUTHORITY = pytest.StashKey[trustme.CA]()
 
 
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hub, authority = HubEmulator(), trustme.CA()
     hub.start()
     config.add_cleanup(hub.stop)
-    config.stash[_HUB], config.stash[_AUTHORITY] = hub, authority
+    config.stash[HUB], config.stash[_AUTHORITY] = hub, authority
     certificate = Path(folder.name, "authority.pem")
     authority.cert_pem.write_to_path(str(certificate))
     settings = {
@@ -128,7 +128,7 @@ def permit(root: Path, **keys: Any) -> Path:
 @pytest.fixture
 def hub(pytestconfig: pytest.Config) -> Iterator[HubEmulator]:
     """Give the emulator that HF_ENDPOINT names, without failures and requests of others."""
-    emulator = pytestconfig.stash[_HUB]
+    emulator = pytestconfig.stash[HUB]
     emulator.fail_with(None)
     emulator.requests.clear()
     yield emulator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from registry.progress import Deadline, Progress, Report, silent
+from registry.progress import Deadline, Progress, Report, WaitLines, silent
 
 
 def test_progress_is_immutable() -> None:
@@ -21,13 +21,31 @@ def test_silent_reports_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+def test_wait_is_told_after_a_second_and_then_each_minute() -> None:
+    lines: list[str] = []
+    report = WaitLines("qa", lines.append)
+    report(Progress("fetch", 5000))
+    for seconds in (0, 1, 2, 60, 61, 119, 121):
+        report(Progress("wait", seconds, note="process 7"))
+    for seconds in (0, 1):  # another wait
+        report(Progress("wait", seconds, note="process 8"))
+    assert lines == [
+        "qa: waiting for process 7 (1 s so far)",
+        "qa: waiting for process 7 (61 s so far)",
+        "qa: waiting for process 7 (121 s so far)",
+        "qa: waiting for process 8 (1 s so far)",
+    ]
+
+
 def test_deadline_counts_from_the_last_progress() -> None:
     now = [100.0]
     deadline = Deadline(30, clock=lambda: now[0])
     now[0] += 20
     assert (deadline.elapsed, deadline.remaining) == (20, 10)
+    assert deadline.progressed == 0
     deadline.progress()
+    assert deadline.progressed == 1
     now[0] += 29
-    assert (deadline.elapsed, deadline.remaining) == (49, 1)
+    assert (deadline.elapsed, deadline.remaining, deadline.silence) == (49, 1, 29)
     now[0] += 5
     assert deadline.remaining == 0

@@ -13,9 +13,11 @@ from registry.settings import (
     INDEX_NAME,
     Settings,
     builtin_root,
+    deadline_seconds,
     find_root,
     lock_file_of,
     lock_limit,
+    read_timeout,
 )
 
 BASE = {"REGISTRY_CACHE_DIR": "/cache"}
@@ -118,3 +120,9 @@ def test_a_limit_that_is_no_number_is_an_error(given: str) -> None:
         lock_limit({"REGISTRY_MAX_LOCK_MIB": given})
     assert lock_limit({"REGISTRY_MAX_LOCK_MIB": ""}) == lock_limit({}) == 8 << 20
     assert lock_limit({"REGISTRY_MAX_LOCK_MIB": "9"}) == 9 << 20
+
+
+def test_times_of_the_network_are_settings() -> None:
+    assert (deadline_seconds({}), read_timeout({})) == (1800, 60)
+    given = {"REGISTRY_DEADLINE": "5", "REGISTRY_READ_TIMEOUT": "2"}
+    assert (deadline_seconds(given), read_timeout(given)) == (5, 2)

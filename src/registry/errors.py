@@ -203,6 +203,23 @@ class SourceError(RegistryError):
 
     missing_path = ""
     """The local file or folder that does not exist, if that is why."""
+    transient = False
+    """Whether the same request may succeed later."""
+    retry_after: float | None = None
+    """Seconds that the server asks to wait."""
+    attempts = 1
+    """How often the request was made."""
+    elapsed = 0.0
+    """Seconds from the first attempt to the end of the last."""
+
+    def give_up(self, attempts: int, elapsed: float) -> None:
+        """Note in the message how often and how long a request was tried in vain."""
+        self.attempts, self.elapsed = attempts, elapsed
+        # The advice of a single attempt makes room for that at the end.
+        message = str(self).removesuffix(" (try again)")
+        tried = f"{count_text(attempts, 'attempt')} in {elapsed:.0f} s"
+        asked = f"; the server asks to wait {self.retry_after:,.0f} s" if self.retry_after else ""
+        self.args = (f"{message}, {tried}{asked} (try again later)",)
 
 
 class OfflineError(SourceError):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,8 +35,8 @@ from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
-from registry.progress import Report, silent
-from registry.settings import Settings
+from registry.progress import Deadline, Progress, Report, WaitLines
+from registry.settings import Settings, deadline_seconds
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from registry.sources.source_type import reader_of, records_of
 
@@ -60,6 +62,9 @@ __all__ = [
     "sample_warnings",
     "samples_digest",
 ]
+
+
+_ATTEMPTS = 5
 
 
 def get_dataset(
@@ -168,7 +173,7 @@ def load(
     verify: bool = False,
     full: bool = False,
     lock: PinnedSources | None = None,
-    report: Report = silent,
+    report: Report | None = None,
 ) -> LoadResult:
     """Open a resolved dataset from the cache; build it first if necessary.
 
@@ -181,29 +186,77 @@ def load(
         verify: Compare the digest of cached samples, and samples that were changed since they
             were compared with their pin; otherwise only their size is compared.
         full: Build all samples even if the first ones are enough for the view.
-        lock: What the lockfile pins. The samples are compared with it too, once per entry.
-        report: Called with the progress of a build.
+        lock: What the lockfile pins. The samples are compared with it too: new ones before they
+            are published, cached ones once per entry.
+        report: Called with the progress of a build, and while another process is waited for;
+            without it, waits of more than a second are logged.
 
     Raises:
         LockError: the samples differ from those the lockfile pins. Other errors as `get_dataset`.
     """
-    # Imported here: `list` and `show` must not pay for it.
-    from registry.build.execute import execute
-
     unpinned = not offline and (lock is None or not lock.complete)
     rebuild = refresh or (unpinned and any(source.builds_anew for source in spec.sources))
+    deadline = Deadline(deadline_seconds())
     context = SourceContext(
-        boundary=boundary, cache=cache, offline=offline, refresh=rebuild, lock=lock, report=report
+        boundary=boundary,
+        cache=cache,
+        offline=offline,
+        refresh=rebuild,
+        lock=lock,
+        dataset=spec.name,
+        report=_counting(report or WaitLines(spec.name, _warn), deadline),
+        deadline=deadline,
     )
-    decided = plan(spec, context, verify=verify, full=full)
-    try:
-        result = execute(decided, spec, context)
-    except UnknownDigestError:
-        # The format of a repository's files is known once they are listed: only Parquet can be
-        # read in part.
-        result = execute(plan(spec, context, verify=verify, full=True), spec, context)
-    if lock is not None and lock.samples is not None:
-        _check_samples(result, lock.samples, cache, verify=verify)
+    pin = None if lock is None else lock.samples
+    result = _open(spec, context, pin, verify=verify, full=full)
+    if pin is not None and not result.checked:
+        _check_cached(result, pin, cache, verify=verify)
+    return result
+
+
+def _warn(line: str) -> None:
+    import logging  # slow to import
+
+    logging.getLogger("registry").warning(line)
+
+
+def _counting(report: Report, deadline: Deadline) -> Report:
+    """Return a report for which a mapped sample is progress; what is fetched counts for itself."""
+
+    def count_and_report(progress: Progress) -> None:
+        if progress.stage == "map":
+            deadline.progress()
+        report(progress)
+
+    return count_and_report
+
+
+def _open(
+    spec: DatasetSpec, context: SourceContext, pin: Pin | None, *, verify: bool, full: bool
+) -> LoadResult:
+    """Plan and execute; new samples that match the pin are remembered as matching."""
+    # Imported here: `list` and `show` must not pay for it.
+    from registry.build.execute import EntryLostError, execute
+
+    check = None if pin is None else partial(_compare, pin=pin)
+    for attempt in count(1):
+        decided = plan(spec, context, verify=verify, full=full)
+        try:
+            result = execute(decided, spec, context, check=check)
+            break
+        except UnknownDigestError:
+            # The format of a repository's files is known once they are listed: only Parquet can be
+            # read in part.
+            if full:
+                raise
+            full = True
+        except EntryLostError:
+            # `cache clear` or `sync --refresh` of another process: look again, and build what is
+            # gone. More than twice, as that process may be as fast as this one.
+            if attempt == _ATTEMPTS:
+                raise
+    if pin is not None and result.checked:
+        remember_pinned(result, pin, context.cache)
     return result
 
 
@@ -355,26 +408,31 @@ def _pinned_sources(
     return replace(lock, samples=None) if lock is not None and unmodified != spec else lock
 
 
-def _check_samples(result: LoadResult, pin: Pin, cache: Cache, *, verify: bool) -> None:
-    """Compare the samples with their pin, once per entry and pin because it reads all of them.
+def _check_cached(result: LoadResult, pin: Pin, cache: Cache, *, verify: bool) -> None:
+    """Compare cached samples with their pin, once per entry and pin because it reads all of them.
 
-    With `verify` they are compared again if their file is not the one that was compared.
+    With `verify` they are compared again if their file is not the one that was compared. Samples
+    that differ stay in the cache: they were built without this pin, and without it they are used.
     """
     known = cache.recall(_pinned_key(result, pin), "pinned") if result.cached else None
     if known and verify:
         state = FileState.of(result.entry.folder / "samples.arrow")
         known = known if known.get("state") == list(state) else None
-    if known:
-        return
-    number, ordered = samples_digest(result.dataset)
+    if not known:
+        _compare(result.dataset, pin)
+        remember_pinned(result, pin, cache)
+
+
+def _compare(dataset: ArrowDataset, pin: Pin) -> None:
+    """Raise an error if samples differ from those that the lockfile pins."""
+    number, ordered = samples_digest(dataset)
     if (number, ordered) != (pin.samples, pin.ordered):
-        name = result.dataset.name
+        name = dataset.name
         raise LockError(
             f"{name}: its sources match datasets.lock, its samples differ: pinned"
             f" {pin.samples:,}, {pin.ordered}, found {number:,}, {ordered} (has the"
             f" mapping code changed? `registry lock --upgrade {name}` pins these)"
         )
-    remember_pinned(result, pin, cache)
 
 
 def _pinned_key(result: LoadResult, pin: Pin) -> str:

@@ -8,17 +8,31 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["Deadline", "Progress", "Report", "silent"]
+__all__ = ["DEADLINE_SECONDS", "Deadline", "Progress", "Report", "WaitLines", "silent"]
+
+_FIRST_SECONDS = 1
+_AGAIN_SECONDS = 60
+
+
+DEADLINE_SECONDS = 1800
+"""The default of REGISTRY_DEADLINE."""
 
 
 class Progress(Struct, frozen=True):
     """Progress of one dataset."""
 
-    stage: Literal["fetch", "map"]
-    """`done` and `total` count bytes while fetching, samples while mapping."""
+    stage: Literal["fetch", "map", "wait"]
+    """`done` and `total` count bytes while fetching, samples while mapping, seconds of a wait."""
     done: int
     total: int | None = None
     """None if unknown."""
+    note: str = ""
+    """What is waited for: completes the sentence "waiting for …"."""
+
+    @property
+    def is_long_wait(self) -> bool:
+        """Whether it is a wait that users should be told about."""
+        return self.stage == "wait" and self.done >= _FIRST_SECONDS
 
 
 Report = Callable[[Progress], None]
@@ -29,20 +43,44 @@ def silent(progress: Progress) -> None:
     """Report nothing."""
 
 
+class WaitLines:
+    """A report that says as lines of text what is waited for: after a second, then each minute."""
+
+    def __init__(self, name: str, show: Callable[[str], object]) -> None:
+        self._name = name
+        self._show = show
+        self._shown: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Show a line, if it is time for one."""
+        if not progress.is_long_wait:
+            return
+        last = self._shown
+        # A smaller number of seconds is another wait.
+        if last is None or not 0 <= progress.done - last.done < _AGAIN_SECONDS:
+            self._shown = progress
+            self._show(f"{self._name}: waiting for {progress.note} ({progress.done} s so far)")
+
+
 class Deadline:
     """How long one dataset may make no progress: no byte received, no sample mapped.
 
     One per dataset, shared by all that it waits for: its servers, and the processes that build it.
     """
 
-    def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, seconds: float = DEADLINE_SECONDS, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.seconds = seconds
         """How long there may be no progress."""
+        self.progressed = 0
+        """How often there was progress so far."""
         self._clock = clock
         self._started = self._last = clock()
 
     def progress(self) -> None:
         """Note that there was progress."""
+        self.progressed += 1
         self._last = self._clock()
 
     @property
@@ -51,6 +89,11 @@ class Deadline:
         return self._clock() - self._started
 
     @property
+    def silence(self) -> float:
+        """Seconds since the last progress."""
+        return self._clock() - self._last
+
+    @property
     def remaining(self) -> float:
         """Seconds that are left without further progress; never less than 0."""
-        return max(0.0, self._last + self.seconds - self._clock())
+        return max(0.0, self.seconds - self.silence)

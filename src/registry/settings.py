@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from registry.errors import RegistryError
+from registry.progress import DEADLINE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,10 +18,12 @@ __all__ = [
     "INDEX_NAME",
     "Settings",
     "builtin_root",
+    "deadline_seconds",
     "find_root",
     "lock_file_of",
     "lock_limit",
     "most_manifests",
+    "read_timeout",
     "validate_seconds",
 ]
 
@@ -30,6 +33,7 @@ _LOCK_MIB = 8
 _MOST_MANIFESTS = 20_000
 # Twice what a catalog of 10,000 new manifests takes.
 _VALIDATE_SECONDS = 10
+_READ_SECONDS = 60
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -132,6 +136,16 @@ def lock_limit(environ: Mapping[str, str] = os.environ) -> int:
 def validate_seconds(environ: Mapping[str, str] = os.environ) -> int:
     """Return how much processor time `validate` takes, from REGISTRY_VALIDATE_SECONDS."""
     return _number(environ, "REGISTRY_VALIDATE_SECONDS", _VALIDATE_SECONDS)
+
+
+def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how long a dataset may make no progress, from REGISTRY_DEADLINE."""
+    return _number(environ, "REGISTRY_DEADLINE", DEADLINE_SECONDS)
+
+
+def read_timeout(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many seconds a server may send nothing, from REGISTRY_READ_TIMEOUT."""
+    return _number(environ, "REGISTRY_READ_TIMEOUT", _READ_SECONDS)
 
 
 def _number(environ: Mapping[str, str], name: str, default: int) -> int:

@@ -13,12 +13,15 @@ import pytest
 
 from registry.base.fs import (
     HashedFile,
+    claim,
     file_sha256,
     is_disk_fault,
-    is_read_only,
+    make_durable,
     publish_folder,
+    remove_leftovers,
     temporary_folder,
     write_atomic,
+    write_cached,
 )
 from registry.errors import CacheError
 
@@ -28,24 +31,21 @@ def failing(*numbers: int) -> OSError:
 
 
 @pytest.mark.parametrize(
-    ("error", "disk_fault", "read_only"),
+    ("error", "expected"),
     [
-        (failing(errno.ENOSPC), True, False),
-        (failing(errno.EDQUOT), True, False),
-        (failing(errno.EIO), True, False),
-        (failing(errno.EFBIG), True, False),
-        (failing(errno.EACCES), False, True),
-        (failing(errno.EPERM), False, True),
-        (failing(errno.EROFS), False, True),
-        (failing(errno.ENOENT), False, False),
-        (OSError("no number"), False, False),
+        (failing(errno.ENOSPC), True),
+        (failing(errno.EDQUOT), True),
+        (failing(errno.EIO), True),
+        (failing(errno.EFBIG), True),
+        (failing(errno.EACCES), False),
+        (failing(errno.EROFS), False),
+        (failing(errno.ENOENT), False),
+        (OSError("no number"), False),
     ],
     ids=str,
 )
-def test_disk_faults_and_permission_errors(
-    error: OSError, disk_fault: bool, read_only: bool
-) -> None:
-    assert (is_disk_fault(error), is_read_only(error)) == (disk_fault, read_only)
+def test_disk_faults(error: OSError, expected: bool) -> None:
+    assert is_disk_fault(error) == expected
 
 
 def test_only_os_errors_are_disk_faults() -> None:
@@ -109,7 +109,7 @@ def test_temporary_folder_is_removed_after_an_error(tmp_path: Path) -> None:
 def test_folder_that_can_not_be_created_is_a_cache_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with (
-        pytest.raises(CacheError, match=r"^can't write to the cache: .*REGISTRY_CACHE_DIR"),
+        pytest.raises(CacheError, match=r"^can't write to the cache in .*REGISTRY_CACHE_DIR"),
         temporary_folder(tmp_path / "file"),
     ):
         pass
@@ -117,7 +117,9 @@ def test_folder_that_can_not_be_created_is_a_cache_error(tmp_path: Path) -> None
 
 def test_only_disk_faults_become_cache_errors(tmp_path: Path) -> None:
     with (
-        pytest.raises(CacheError, match=f"^can't write to the cache in {tmp_path}: .*No space"),
+        pytest.raises(
+            CacheError, match=f"^can't write to the cache in {tmp_path}: .*No space.*cache prune"
+        ),
         temporary_folder(tmp_path),
     ):
         raise failing(errno.ENOSPC)
@@ -182,30 +184,93 @@ def test_first_of_two_publishers_wins(tmp_path: Path) -> None:
     assert (target / "file").read_bytes() == b"first"
 
 
-def test_other_errors_of_publishing_are_raised(tmp_path: Path) -> None:
+def test_other_errors_of_publishing_are_cache_errors(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"")
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(CacheError, match=f"^can't write to the cache in {tmp_path}: .*Not a direc"):
         publish_folder(finished(tmp_path, b"new"), tmp_path / "x")
 
 
-def test_everything_is_synced_before_it_is_renamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    events: list[str] = []
-    sync, rename = os.fsync, Path.rename
-
-    def note_sync(descriptor: int) -> None:
-        events.append(os.readlink(f"/proc/self/fd/{descriptor}").rpartition("/")[2])
-        sync(descriptor)
-
-    def note_rename(folder: Path, target: Path) -> Path:
-        events.append("rename")
-        return rename(folder, target)
-
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of what is synced and renamed, in this order."""
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("names of descriptors are looked up in /proc")
-    folder = finished(tmp_path, b"new")
+    events: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def note_sync(descriptor: int) -> None:
+        events.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name.partition(".f")[0])
+        sync(descriptor)
+
+    def note_replace(path: Path, target: Path) -> Path:
+        events.append("rename")
+        return replace(path, target)
+
     monkeypatch.setattr(os, "fsync", note_sync)
-    monkeypatch.setattr(Path, "rename", note_rename)
-    publish_folder(folder, tmp_path / "entries" / "x")
-    assert events == ["file", "new", "rename", "entries"]
+    monkeypatch.setattr(Path, "replace", note_replace)
+    return events
+
+
+def test_a_file_of_the_user_is_synced_before_and_after_its_rename(
+    tmp_path: Path, synced: list[str]
+) -> None:
+    write_atomic(tmp_path / "a" / "file", lambda file: file.write(b"new"))
+    assert synced == ["", "rename", "a"]  # the temporary file has a dot and a number
+
+
+def test_nothing_of_the_cache_is_synced_unless_asked_for(tmp_path: Path, synced: list[str]) -> None:
+    target = tmp_path / "v1" / "samples" / "x"
+    write_cached(tmp_path / "v1" / "state", lambda file: file.write(b"new"))
+    publish_folder(finished(tmp_path, b"new"), target)
+    assert synced == ["rename"]
+    make_durable([target, tmp_path / "v1" / "state", tmp_path / "v1" / "gone"], tmp_path)
+    assert synced[1:3] == ["file", "x"]
+    assert synced[3:] == ["state", "samples", "v1", tmp_path.name]
+
+
+# --- what a killed process leaves ---
+
+
+def test_what_is_being_written_can_not_be_claimed(tmp_path: Path) -> None:
+    seen: list[bool | None] = []
+
+    def write(file: Any) -> None:
+        for path in tmp_path.iterdir():
+            with claim(path) as is_free:
+                seen.append(is_free)
+
+    write_cached(tmp_path / "file", write)
+    write_atomic(tmp_path / "other", write)
+    assert seen.count(False) == 2
+    with temporary_folder(tmp_path / "tmp") as folder:
+        with claim(folder) as is_free:
+            assert is_free is False
+        (folder / "inner").write_bytes(b"")
+    assert seen.count(True) == 1  # the finished file
+
+
+def test_what_nobody_writes_can_be_claimed_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    for name in ("file", "folder"):
+        with claim(tmp_path / name) as first, claim(tmp_path / name) as second:
+            assert (first, second) == (True, False)
+
+
+def test_nobody_can_tell_who_holds_a_link_or_nothing(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    for name in ("link", "missing"):
+        with claim(tmp_path / name) as is_free:
+            assert is_free is None
+
+
+def test_only_leftovers_of_the_same_file_are_removed(tmp_path: Path) -> None:
+    number = "0123456789abcdef" * 2
+    kept = {"file", ".file", f".other.{number}", f".file.{number}0", f"file.{number}"}
+    for name in (*kept, f".file.{number}"):
+        (tmp_path / name).write_bytes(b"")
+    remove_leftovers(tmp_path / "file")
+    assert set(os.listdir(tmp_path)) == kept
+    (tmp_path / f".file.{number}").write_bytes(b"")
+    write_atomic(tmp_path / "file", lambda file: file.write(b"new"))
+    assert set(os.listdir(tmp_path)) == kept

@@ -6,11 +6,13 @@ import errno
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from registry.base.fs import write_cached
 from registry.cache import cache as module
@@ -18,6 +20,7 @@ from registry.cache.cache import Cache, CacheEntry
 from registry.cache.checksum import seal, unseal
 from registry.cache.meta import EntryKind
 from registry.errors import CacheError
+from registry.progress import Deadline, silent
 
 FINGERPRINT = f"sha256:{'0' * 64}"
 META: dict[EntryKind, dict[str, Any]] = {
@@ -285,8 +288,8 @@ def test_damaged_source_state_is_quarantined(cache: Cache, harm: Callable[[Path]
     assert cache.recall("sha256:1") == {"x": 2}
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
-def test_read_only_cache_stores_nothing(
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EIO])
+def test_source_state_that_can_not_be_stored_is_looked_up_again(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     monkeypatch.setattr(module, "write_cached", raising(number))
@@ -294,10 +297,64 @@ def test_read_only_cache_stores_nothing(
     assert cache.recall("sha256:1") is None
 
 
-def test_full_disk_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "write_cached", raising(errno.ENOSPC))
-    with pytest.raises(CacheError, match=r"^can't write to the cache: .*No space left"):
-        cache.remember("sha256:1", {"x": 1})
+# --- use ---
+
+
+def age(path: Path, seconds: float) -> float:
+    """Make a file older; return its time."""
+    os.utime(path, (time.time() - seconds,) * 2)
+    return path.stat().st_mtime
+
+
+@pytest.mark.parametrize(("seconds", "is_noted"), [(7200, True), (60, False), (-7200, True)])
+@pytest.mark.parametrize("notes_use", [True, False])
+def test_finding_an_entry_is_noted_once_an_hour(
+    cache: Cache, seconds: float, is_noted: bool, notes_use: bool
+) -> None:
+    meta = publish(cache).folder / "meta.json"
+    before = age(meta, seconds)
+    replace(cache, notes_use=notes_use).find("samples", FINGERPRINT)
+    assert (meta.stat().st_mtime != before) == (is_noted and notes_use)
+
+
+def test_reading_a_blob_is_noted(cache: Cache) -> None:
+    with cache.temporary() as folder:
+        (folder / "part").write_bytes(b"bytes")
+        path = cache.store_blob(folder / "part", "ab12")
+    before = age(path, 7200)
+    assert cache.blob("ab12").stat().st_mtime > before + 7000
+
+
+def test_what_an_operation_depends_on_is_collected_and_made_durable(cache: Cache) -> None:
+    publish(cache, "records")
+    collecting = replace(cache, used=set())
+    publish(collecting, "samples")
+    publish(collecting, "views")
+    collecting.find("records", FINGERPRINT)
+    collecting.remember("sha256:1", {"x": 1})
+    collecting.recall("sha256:2")
+    v1 = cache.root / "v2"
+    assert collecting.used == {
+        v1 / "samples" / ("0" * 64),
+        v1 / "views" / ("0" * 64),
+        v1 / "sources" / "1.json",
+    }
+    collecting.make_durable()
+    found = replace(cache, used=set())
+    found.find("samples", FINGERPRINT)
+    found.recall("sha256:1")
+    assert found.used == collecting.used - {v1 / "views" / ("0" * 64)}
+
+
+def test_entries_that_can_not_be_made_durable_are_removed(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collecting = replace(cache, used=set())
+    publish(collecting)
+    monkeypatch.setattr(os, "fsync", raising(errno.EIO))
+    with pytest.raises(CacheError, match=r"^can't write to the cache: .*is the disk broken"):
+        collecting.make_durable()
+    assert cache.find("samples", FINGERPRINT) is None
 
 
 # --- all entries ---
@@ -315,5 +372,5 @@ def test_entries_are_listed_by_fingerprint_without_damaged_ones(cache: Cache) ->
 
 
 def test_lock_of_an_entry_is_in_the_cache(cache: Cache) -> None:
-    with cache.working("blobs", "sha256:ab"):
+    with cache.working("blobs", "sha256:ab", dataset="d", report=silent, deadline=Deadline()):
         assert (cache.root / "v2" / "locks" / "blobs-ab.lock").exists()

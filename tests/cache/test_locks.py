@@ -1,15 +1,48 @@
-"""A lock makes other processes wait; work is done without it where locking fails."""
+"""A lock makes other processes wait, and say for whom; work is done without it where it fails."""
 
 from __future__ import annotations
 
 import errno
+import json
+import os
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import filelock
 import pytest
 
-from registry.cache.locks import lock
+from registry.cache import locks
+from registry.errors import CacheError
+from registry.progress import Deadline, Progress, Report, silent
+
+
+def lock(
+    path: Path, report: Report = silent, *, seconds: float = 60
+) -> AbstractContextManager[Report]:
+    return locks.lock(path, dataset="qa", report=report, deadline=Deadline(seconds))
+
+
+@contextmanager
+def held_elsewhere(path: Path) -> Iterator[None]:
+    """Hold a lock in another thread, which excludes this one as another process would."""
+    ready, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock(path):
+            ready.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(10)
 
 
 def test_lock_makes_other_processes_wait(tmp_path: Path) -> None:
@@ -23,10 +56,110 @@ def test_lock_makes_other_processes_wait(tmp_path: Path) -> None:
     with lock(path):
         other = threading.Thread(target=wait)
         other.start()
-        other.join(0.2)
+        other.join(0.5)
         order.append("first")
     other.join(10)
     assert order == ["first", "second"]
+
+
+def test_lock_file_says_who_holds_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    path.write_text("x" * 1000, encoding="utf-8")  # of an earlier holder
+    before = time.time()
+    with lock(path):
+        holder = json.loads(path.read_text(encoding="utf-8"))
+    assert (holder["pid"], holder["dataset"]) == (os.getpid(), "qa")
+    assert holder["host"]
+    assert before <= holder["since"] <= time.time()
+
+
+def test_waiting_is_reported_with_the_holder(tmp_path: Path) -> None:
+    path, reports = tmp_path / "x.lock", list[Progress]()
+
+    class EnoughError(Exception):
+        pass
+
+    def report(progress: Progress) -> None:
+        reports.append(progress)
+        if len(reports) == 3:
+            raise EnoughError  # as an interrupted `sync` does
+
+    with held_elsewhere(path), pytest.raises(EnoughError), lock(path, report):
+        pass
+    assert {one.stage for one in reports} == {"wait"}
+    assert f"process {os.getpid()} on " in reports[0].note
+    assert ", which has worked on qa since 20" in reports[0].note
+
+
+def test_process_without_progress_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    message = rf"^no progress for 1 second by process {os.getpid()} on .*, which has worked on qa since .*, and holds the lock {path} \(end it and try again; REGISTRY_DEADLINE sets"  # fmt: skip
+    with held_elsewhere(path), pytest.raises(CacheError, match=message), lock(path, seconds=1):
+        pass
+
+
+def test_process_with_progress_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    ready, waited, deadline = threading.Event(), threading.Event(), Deadline(60)
+
+    def hold() -> None:
+        with locks.lock(path, dataset="qa", report=silent, deadline=deadline) as report:
+            ready.set()
+            started = time.monotonic()
+            while time.monotonic() - started < 3:
+                deadline.progress()
+                report(Progress("map", 1))
+                time.sleep(0.05)
+            waited.set()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert ready.wait(10)
+    with lock(path, seconds=2):
+        assert waited.is_set()
+    thread.join(10)
+
+
+def test_reports_without_progress_do_not_keep_others_waiting(tmp_path: Path) -> None:
+    path, now = tmp_path / "x.lock", [0.0]
+    deadline = Deadline(60, clock=lambda: now[0])
+    with locks.lock(path, dataset="qa", report=silent, deadline=deadline) as report:
+        os.utime(path, (1, 1))
+        now[0] += 5
+        time.sleep(1.1)
+        report(Progress("wait", 5, note="a third process"))
+        assert path.stat().st_mtime == 1
+        deadline.progress()
+        report(Progress("map", 1))
+        assert path.stat().st_mtime > 1
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 5000, b"\xff", b'{"pid": 1}'])
+def test_unreadable_holder_is_another_process(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.lock"
+    with held_elsewhere(path):
+        path.write_bytes(content)
+        with pytest.raises(CacheError, match=r"^no progress for 0 seconds by another process, and holds"), lock(path, seconds=0):  # fmt: skip
+            pass
+
+
+def test_holder_can_write_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    with held_elsewhere(path):
+        path.write_text(
+            json.dumps({"pid": 1, "host": "h", "dataset": "\x1b[2J", "since": 0}), encoding="utf-8"
+        )
+        with pytest.raises(CacheError, match=r"on \\u\{1b\}\[2J since"), lock(path, seconds=0):
+            pass
+
+
+def test_holder_is_not_written_through_a_link(tmp_path: Path) -> None:
+    target, path = tmp_path / "target", tmp_path / "x.lock"
+    target.write_text("precious", encoding="utf-8")
+    path.symlink_to(target)
+    with lock(path):
+        pass
+    assert target.read_text(encoding="utf-8") == "precious"
 
 
 @pytest.mark.parametrize(

@@ -59,15 +59,32 @@ def test_no_bar_is_shown_with_json(terminal: Terminal) -> None:
     assert terminal.getvalue() == ""
 
 
+@pytest.mark.parametrize("as_json", [True, False])
+def test_wait_is_a_line_in_a_pipe(capsys: pytest.CaptureFixture[str], *, as_json: bool) -> None:
+    with bars(as_json=as_json) as report:
+        for seconds in (0, 1, 2):
+            report("qa", Progress("wait", seconds, note="process 7"))
+    assert capsys.readouterr() == ("", "qa: waiting for process 7 (1 s so far)\n")
+
+
+def test_bar_of_a_short_wait_is_not_shown(
+    terminal: Terminal, displays: list[parts.Progress]
+) -> None:
+    with bars(as_json=False) as report:
+        report("qa", Progress("wait", 0, note="process 7"))
+        assert displays[0].tasks == []
+
+
 @pytest.mark.parametrize(
     ("progress", "amount"),
     [
         (Progress("fetch", 1500, 3000), "1.5 kB of 3.0 kB"),
         (Progress("fetch", 1500), "1.5 kB"),
         (Progress("map", 12_000), "12,000 samples"),
+        (Progress("wait", 3, note="process 7 on host"), "waiting for process 7 on host"),
     ],
 )
-def test_bytes_are_counted_while_fetching_and_samples_while_mapping(
+def test_bar_counts_bytes_or_samples_or_says_what_is_waited_for(
     terminal: Terminal, displays: list[parts.Progress], progress: Progress, amount: str
 ) -> None:
     with bars(as_json=False) as report:

@@ -26,6 +26,8 @@ from tests.faults.kill_points import missing, traced
 
 __all__ = ["Crashes", "Done"]
 
+_SLOW = ("registry.cli.commands.sync", "registry.cli.commands.lock", "datasets", "aiohttp")
+
 
 @dataclass(frozen=True)
 class Done:
@@ -59,7 +61,8 @@ class Crashes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=60)
+        self._process.kill()
+        self._process.communicate()
 
     def run(self, *commands: str) -> Done:
         """Run commands one after the other, until one fails; their words have no spaces."""
@@ -83,6 +86,7 @@ class Crashes:
 
 def _serve(folder: str) -> None:
     os.chdir(folder)
+    _import(_SLOW)  # else those that are used first would be imported twice
     for line in sys.stdin:
         request = json.loads(line)
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as modules:

@@ -26,7 +26,8 @@ from registry.errors import MappingError, SourceError
 from registry.manifest import schema, source_models, validation
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import CsvSource, FileSource, HfSource
-from registry.sources import files, hub
+from registry.sources import files
+from registry.sources.hub import source as hub
 from registry.sources.pins import SourceContext
 from registry.sources.source_type import SourceType, reader_of, records_of
 

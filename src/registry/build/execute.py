@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.base.digest import digest_of
 from registry.build.open import Opening, open_entry
 from registry.build.plan import Plan, find_samples
-from registry.errors import DecodeError, ExpectationError
+from registry.cache.cache import Cache, CacheEntry
+from registry.errors import CacheError, DecodeError, ExpectationError
 from registry.sources.filesystem import changed_error
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
-    from registry.cache.cache import CacheEntry
     from registry.manifest.models import DatasetSpec
     from registry.sources.pins import Pins, SourceContext
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["LoadResult", "execute"]
+__all__ = ["Check", "EntryLostError", "LoadResult", "execute"]
+
+
+Check = Callable[["ArrowDataset"], None]
+"""Raises an error for samples that must not be published."""
+
+
+class EntryLostError(CacheError):
+    """An entry was removed, or found to be damaged, after it was found and before it was opened."""
 
 
 class LoadResult(Struct, frozen=True):
@@ -33,19 +42,28 @@ class LoadResult(Struct, frozen=True):
     """Whether they were in the cache already."""
     pins: Pins
     """Versions of the sources."""
+    checked: bool = False
+    """Whether they passed the `check` of `execute`."""
 
 
-def execute(decided: Plan, spec: DatasetSpec, context: SourceContext) -> LoadResult:
-    """Build the samples of a plan unless they are cached, and open them."""
-    entry, fingerprint = decided.entry, decided.fingerprint
+def execute(
+    decided: Plan, spec: DatasetSpec, context: SourceContext, *, check: Check | None = None
+) -> LoadResult:
+    """Build the samples of a plan unless they are cached, and open them.
+
+    New samples are published only if `check` raises no error; it is not called for cached ones.
+
+    Raises:
+        EntryLostError: another process removed the entry meanwhile; planning again succeeds.
+    """
+    entry, fingerprint, checked = decided.entry, decided.fingerprint, False
     if entry is None:
-        # Another process may build them while this one waits for the lock.
-        with context.cache.working("samples", fingerprint):
-            entry = find_samples(context, fingerprint) or _build(
-                spec, decided.pins, context, fingerprint, decided.limit
-            )
-        if decided.scope == "first":
-            _check_unchanged(decided, spec, context)
+        with context.working("samples", fingerprint) as holding:
+            # Another process may have built them while this one waited for the lock.
+            entry = find_samples(context, fingerprint)
+            if entry is None:
+                entry = _build(decided, spec, holding, check)
+                checked = check is not None
     if _may_fail(spec, entry.meta):
         # Imported here: most samples are in order, and a warm open must not pay for it.
         from registry.build.expectations import check_samples
@@ -58,8 +76,11 @@ def execute(decided: Plan, spec: DatasetSpec, context: SourceContext) -> LoadRes
             f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
             " (has the source changed? pin its revision, or correct the number)"
         )
-    dataset = open_entry(Opening.of(spec, context.boundary), entry, context.cache, fingerprint)
-    return LoadResult(dataset, entry, decided.scope == "cached", decided.pins)
+    try:
+        dataset = open_entry(Opening.of(spec, context.boundary), entry, context.cache, fingerprint)
+    except CacheError as error:
+        raise EntryLostError(str(error)) from error
+    return LoadResult(dataset, entry, decided.scope == "cached", decided.pins, checked)
 
 
 def _may_fail(spec: DatasetSpec, meta: Mapping[str, Any]) -> bool:
@@ -71,24 +92,15 @@ def _may_fail(spec: DatasetSpec, meta: Mapping[str, Any]) -> bool:
     return expect.is_about_values or blank == meta["samples"]
 
 
-def _check_unchanged(decided: Plan, spec: DatasetSpec, context: SourceContext) -> None:
-    """Raise an error if a file changed during a build from probes, which have no digests."""
-    now = replace(context, lookups={})
-    for source, probed in zip(spec.sources, decided.pins.sources, strict=True):
-        # The files of a commit never change, even if the branch has moved on.
-        if probed.revision is None and reader_of(source).probe(now) != probed:
-            context.cache.discard("samples", decided.fingerprint)
-            raise changed_error(spec.location)
-
-
 def _build(
-    spec: DatasetSpec, pins: Pins, context: SourceContext, fingerprint: str, limit: int | None
+    decided: Plan, spec: DatasetSpec, context: SourceContext, check: Check | None
 ) -> CacheEntry:
-    """Write all samples of a dataset, or the first `limit`, to a new cache entry."""
+    """Write all samples of a dataset, or the first ones, to a new cache entry."""
     # Imported here: opening cached samples must not pay for the builder's imports.
     from registry.build.builder import build
     from registry.build.diagnosis import check_not_empty
 
+    pins, limit = decided.pins, decided.limit
     with context.cache.temporary() as folder:
         result = build(spec, pins, context, folder, limit=limit)
         if result.rows == 0 and spec.expect.samples != 0 and limit != 0:
@@ -103,7 +115,31 @@ def _build(
             "quality": result.quality,
             "limit": limit,
         }
+        if decided.scope == "first":
+            _check_unchanged(spec, pins, context)
+        if check is not None:
+            _check_unpublished(CacheEntry(folder, meta), spec, context, check)
         known = {result.path.name: result.sha256}
         return context.cache.publish(
-            folder, "samples", fingerprint, meta, digests=known, replace=context.refresh
+            folder, "samples", decided.fingerprint, meta, digests=known, replace=context.refresh
         )
+
+
+def _check_unchanged(spec: DatasetSpec, pins: Pins, context: SourceContext) -> None:
+    """Raise an error if a file changed during a build from probes, which have no digests."""
+    now = replace(context, lookups={})
+    for source, probed in zip(spec.sources, pins.sources, strict=True):
+        # The files of a commit never change, even if the branch has moved on.
+        if probed.revision is None and reader_of(source).probe(now) != probed:
+            raise changed_error(spec.location)
+
+
+def _check_unpublished(
+    entry: CacheEntry, spec: DatasetSpec, context: SourceContext, check: Check
+) -> None:
+    """Check samples with their view, before any other process can open either."""
+    with context.cache.temporary() as folder:
+        # A view that is computed from refused samples must not be published either.
+        private = Cache(folder)
+        opening = Opening.of(spec, context.boundary)
+        check(open_entry(opening, entry, private, digest_of({"unpublished": str(entry.folder)})))

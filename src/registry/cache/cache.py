@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import stat
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 from msgspec import Struct
@@ -31,9 +33,9 @@ from registry.base.cache_access import make_folder
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
 from registry.base.fs import (
     file_sha256,
-    is_read_only,
+    make_durable,
     publish_folder,
-    sync_cached,
+    set_cached_mode,
     temporary_folder,
     write_cached,
 )
@@ -41,8 +43,12 @@ from registry.cache.checksum import seal, unseal
 from registry.cache.locks import lock
 from registry.cache.meta import META, EntryKind, check_meta
 from registry.errors import CacheError
+from registry.progress import Deadline, Report
 
 __all__ = ["Cache", "CacheEntry"]
+
+_USE_SECONDS = 60 * 60
+"""How exact the time of the last use is: a warm open writes nothing if it was used just before."""
 
 
 def _unreadable(error: OSError) -> CacheError:
@@ -86,6 +92,10 @@ class Cache(Struct, frozen=True):
 
     root: Path
     """The cache's folder, without the version part."""
+    notes_use: bool = True
+    """Whether finding something counts as its use, which `prune` goes by."""
+    used: set[Path] | None = None
+    """If given, it gets what an operation depends on: samples, views, states of sources."""
 
     @property
     def versioned(self) -> Path:
@@ -104,6 +114,8 @@ class Cache(Struct, frozen=True):
                 meta = unseal((folder / META).read_bytes())
                 sizes = check_meta(meta, kind, fingerprint)
                 if all(_is_file(folder / name, size) for name, size in sizes.items()):
+                    self._note_use(folder / META)
+                    self._depend_on(folder)
                     return CacheEntry(folder, meta)
             except (FileNotFoundError, ValueError, msgspec.ValidationError):
                 pass
@@ -115,6 +127,34 @@ class Cache(Struct, frozen=True):
                 self.quarantine(kind, fingerprint)
                 return None
         return None
+
+    def _depend_on(self, path: Path) -> None:
+        # Only a build reads records, and it gets them again if they are gone.
+        if self.used is not None and path.parent.name != "records":
+            self.used.add(path)
+
+    def _note_use(self, path: Path) -> None:
+        """Set the time of a file, that of its last use, once an hour, if that is permitted."""
+        if not self.notes_use:
+            return
+        with contextlib.suppress(OSError):
+            # Also a time in the future, which a clock gave that has been set back.
+            if abs(time.time() - path.stat().st_mtime) > _USE_SECONDS:
+                os.utime(path)
+
+    def make_durable(self) -> None:
+        """Make what was `used` survive a power cut.
+
+        Raises:
+            CacheError: the disk is broken; the entries are removed.
+        """
+        try:
+            make_durable(self.used or (), self.root)
+        except OSError as error:
+            for path in self.used or ():
+                if path.parent.name in get_args(EntryKind):
+                    self.discard(cast("EntryKind", path.parent.name), path.name)
+            raise CacheError(f"can't write to the cache: {error} (is the disk broken?)") from error
 
     def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
         """Return whether the files of an entry have their digests; if not, quarantine it."""
@@ -131,10 +171,20 @@ class Cache(Struct, frozen=True):
         return self.versioned / kind / fingerprint.removeprefix("sha256:")
 
     def working(
-        self, kind: EntryKind | Literal["blobs"], fingerprint: str
-    ) -> AbstractContextManager[None]:
-        """Hold the lock of an entry, so that other processes wait instead of building it too."""
-        return lock(self.versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock")
+        self,
+        kind: EntryKind | Literal["blobs"],
+        fingerprint: str,
+        *,
+        dataset: str,
+        report: Report,
+        deadline: Deadline,
+    ) -> AbstractContextManager[Report]:
+        """Hold the lock of an entry, so that other processes wait instead of building it too.
+
+        Yields the report that shows them that the work goes on. They wait until their deadline.
+        """
+        path = self.versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock"
+        return lock(path, dataset=dataset, report=report, deadline=deadline)
 
     def temporary(self) -> AbstractContextManager[Path]:
         """Yield a private folder on the cache's file system: renames within it are atomic."""
@@ -176,6 +226,7 @@ class Cache(Struct, frozen=True):
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
         publish_folder(folder, target)
+        self._depend_on(target)
         return CacheEntry(target, full_meta)
 
     def discard(self, kind: EntryKind, fingerprint: str) -> None:
@@ -198,14 +249,16 @@ class Cache(Struct, frozen=True):
 
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""
-        return self.versioned / "blobs" / sha256
+        path = self.versioned / "blobs" / sha256
+        self._note_use(path)
+        return path
 
     def store_blob(self, path: Path, sha256: str) -> Path:
         """Move a finished file to the blobs; return its path there."""
         target = self.blob(sha256)
         make_folder(target.parent)
-        # Synced before the rename, so that a crash can't leave the name without the bytes.
-        sync_cached(path)
+        # Not synced: a blob is hashed each time before it is read.
+        set_cached_mode(path)
         path.replace(target)
         return target
 
@@ -225,16 +278,19 @@ class Cache(Struct, frozen=True):
         if data.pop("key", None) != key:  # damaged, or the file of another source
             self._set_aside(path)
             return None
+        self._depend_on(path)
         return data if all(field in data for field in fields) else None
 
     def remember(self, key: str, data: Mapping[str, Any]) -> None:
-        """Store the state of a source; a read-only cache is ignored, a full disk is an error."""
+        """Store the state of a source; a full disk or a read-only cache is ignored.
+
+        Without it the source is looked up, or read, again.
+        """
+        path = self._source_state(key)
         text = seal({**data, "key": key})
-        try:
-            write_cached(self._source_state(key), lambda file: file.write(text))
-        except OSError as error:
-            if not is_read_only(error):
-                raise CacheError(f"can't write to the cache: {error}") from error
+        with contextlib.suppress(OSError):
+            write_cached(path, lambda file: file.write(text))
+            self._depend_on(path)
 
     def _source_state(self, key: str) -> Path:
         return self.versioned / "sources" / f"{key.removeprefix('sha256:')}.json"

@@ -1,35 +1,156 @@
-"""Lock files: one process does the work, the others wait for it."""
+"""Lock files: one process does the work, the others wait for it and say so.
+
+The holder writes who it is into the lock file, and touches the file as long as its work makes
+progress. Whoever waits reads both: for whom it waits, and whether that process is stuck.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import Struct
+
 from registry.base.cache_access import file_mode, make_folder
+from registry.base.conversion import decode_json
+from registry.base.escape import escape_control
+from registry.errors import CacheError, count_text
+from registry.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from filelock import BaseFileLock
+
+    from registry.progress import Deadline, Report
 
 __all__ = ["lock"]
 
+_POLL_SECONDS = 0.2
+_TOUCH_SECONDS = 1.0
+_MAX_BYTES = 1 << 12
+
+
+class _Holder(Struct, frozen=True):
+    """The process that holds a lock, as it wrote itself into the file."""
+
+    pid: int
+    host: str
+    dataset: str
+    since: float
+    """Seconds since the epoch, by the clock of its machine."""
+
+    def __str__(self) -> str:
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
+        process = f"process {self.pid} on {self.host}"
+        return escape_control(f"{process}, which has worked on {self.dataset} since {since}")
+
 
 @contextlib.contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Hold the lock file at `path`, so that one process does the work and others wait for it.
+def lock(path: Path, *, dataset: str, report: Report, deadline: Deadline) -> Iterator[Report]:
+    """Hold the lock file at `path`; yield the `report` that shows to others that work goes on.
 
     Correctness never depends on it: if locking fails (a file system without locks, a read-only
     cache), the work is done without a lock, at worst twice.
+
+    Raises:
+        CacheError: the process that holds it makes no progress until the deadline.
     """
+    file_lock = _open(path)
+    if file_lock is None or not _acquire(file_lock, path, report, deadline):
+        yield report
+        return
+    try:
+        _write_holder(path, dataset)
+        yield _touching(path, report, deadline)
+    finally:
+        file_lock.release()
+
+
+def _open(path: Path) -> BaseFileLock | None:
     from filelock import FileLock
 
-    file_lock = None
-    with contextlib.suppress(OSError, NotImplementedError):
-        make_folder(path.parent)
-        file_lock = FileLock(path, mode=file_mode(path))
-        file_lock.acquire()
     try:
-        yield
-    finally:
-        if file_lock is not None:
-            file_lock.release()
+        make_folder(path.parent)
+        # A soft lock, which is the existence of a file, would outlive a process that is killed.
+        return FileLock(path, mode=file_mode(path), fallback_to_soft=False)
+    except OSError:
+        return None
+
+
+def _acquire(file_lock: BaseFileLock, path: Path, report: Report, deadline: Deadline) -> bool:
+    """Acquire a lock; return False where the file system has none."""
+    from filelock import Timeout
+
+    started = time.monotonic()
+    touched = None
+    while True:
+        try:
+            file_lock.acquire(timeout=_POLL_SECONDS)
+        except Timeout:
+            latest = _touched(path)
+            if touched not in (None, latest):
+                deadline.progress()
+            touched = latest
+            waited = int(time.monotonic() - started)
+            # Each time, because an interrupt reaches the threads of `sync` by an error of `report`.
+            report(Progress("wait", waited, note=_holder_of(path)))
+            if not deadline.remaining:
+                raise _stuck_error(path, deadline) from None
+        except (OSError, NotImplementedError):
+            return False
+        else:
+            return True
+
+
+def _stuck_error(path: Path, deadline: Deadline) -> CacheError:
+    seconds = count_text(round(deadline.silence), "second")
+    return CacheError(
+        f"no progress for {seconds} by {_holder_of(path)}, and holds the lock {path}"
+        " (end it and try again; REGISTRY_DEADLINE sets how many seconds to wait)"
+    )
+
+
+def _touching(path: Path, report: Report, deadline: Deadline) -> Report:
+    last = time.monotonic()
+
+    def report_and_touch(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        # A wait for a third process is progress only as long as that one makes some.
+        if now - last >= _TOUCH_SECONDS and deadline.silence < _TOUCH_SECONDS:
+            last = now
+            with contextlib.suppress(OSError):
+                os.utime(path)
+        report(progress)
+
+    return report_and_touch
+
+
+def _write_holder(path: Path, dataset: str) -> None:
+    import platform
+
+    holder = {"pid": os.getpid(), "host": platform.node(), "dataset": dataset, "since": time.time()}
+    # Never through a link, which another member of the group may have put there.
+    flags = os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+    with contextlib.suppress(OSError), open(os.open(path, flags), "w", encoding="utf-8") as file:
+        json.dump(holder, file)
+
+
+def _holder_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return str(decode_json(file.read(_MAX_BYTES), _Holder))
+    except (OSError, ValueError, RecursionError, OverflowError, msgspec.MsgspecError):
+        return "another process"  # it has not written yet
+
+
+def _touched(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None

@@ -50,6 +50,8 @@ class _Samples(_Entry):
 
 class _View(_Entry):
     first_bad: int | None
+    samples: str = ""
+    """Fingerprint of its samples, which the views of older releases don't name."""
 
 
 class _Records(_Entry):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from registry.base.escape import escape_control
 from registry.base.threads import ReportNamed
-from registry.cli.output import size_text
+from registry.cli.output import print_line, size_text
 from registry.cli.streams import unescaped
-from registry.progress import Progress
+from registry.progress import Progress, WaitLines
 
 __all__ = ["bars"]
 
@@ -19,10 +20,13 @@ __all__ = ["bars"]
 def bars(*, as_json: bool) -> Iterator[ReportNamed]:
     """Show a progress bar per dataset if stderr is a terminal and the output isn't JSON.
 
-    A bar counts bytes while fetching and samples while mapping.
+    A bar counts bytes while fetching and samples while mapping, and says what is waited for.
+    Without bars, only waits are shown: as lines on stderr.
     """
     if as_json or not sys.stderr.isatty():
-        yield lambda name, progress: None
+        lines: dict[str, WaitLines] = {}
+        show = partial(print_line, err=True)
+        yield lambda name, progress: lines.setdefault(name, WaitLines(name, show))(progress)
         return
     from rich import progress as parts
     from rich.console import Console
@@ -30,7 +34,7 @@ def bars(*, as_json: bool) -> Iterator[ReportNamed]:
     columns = (
         parts.TextColumn("{task.description}", markup=False),
         parts.BarColumn(),
-        parts.TextColumn("{task.fields[amount]}"),
+        parts.TextColumn("{task.fields[amount]}", markup=False),
         parts.TimeElapsedColumn(),
     )
     with parts.Progress(
@@ -39,6 +43,8 @@ def bars(*, as_json: bool) -> Iterator[ReportNamed]:
         tasks: dict[str, tuple[str, parts.TaskID]] = {}
 
         def report(name: str, progress: Progress) -> None:
+            if progress.stage == "wait" and not progress.is_long_wait:
+                return
             stage, task = tasks.get(name, ("", parts.TaskID(-1)))
             if stage != progress.stage:
                 # rich can't reset a total to None ("unknown"), and a total of bytes says nothing
@@ -50,6 +56,8 @@ def bars(*, as_json: bool) -> Iterator[ReportNamed]:
                 tasks[name] = (progress.stage, task)
             if progress.stage == "map":
                 amount = f"{progress.done:,} samples"
+            elif progress.stage == "wait":
+                amount = escape_control(f"waiting for {progress.note}")
             else:
                 total = f" of {size_text(progress.total)}" if progress.total else ""
                 amount = f"{size_text(progress.done)}{total}"

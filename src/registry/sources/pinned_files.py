@@ -99,9 +99,9 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
         if context.offline:
             raise offline_error(file.location)
         # Another process may download it while this one waits for the lock.
-        with context.cache.working("blobs", file.sha256):
+        with context.working("blobs", file.sha256) as holding:
             if not _has_digest(path, file):
-                download(file.location, pool, None, context, pinned=file)
+                download(file.location, pool, None, holding, pinned=file)
     return SourceBytes.of_file(name, path)
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.errors import SourceError
-from registry.progress import Report, silent
+from registry.progress import Deadline, Report, silent
+from registry.settings import deadline_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from registry.cache.cache import Cache
+    from registry.cache.meta import EntryKind
     from registry.manifest.source import Repository
 
 __all__ = [
@@ -92,9 +97,27 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     """Whether complete files may be read for their digests; otherwise UnknownDigestError."""
     lock: Expected | None = None
     """What the lockfile pins; other sources are pinned at their current version."""
+    dataset: str = ""
+    """Name of the dataset, for processes that wait for this one."""
     report: Report = silent
+    deadline: Deadline = field(default_factory=lambda: Deadline(deadline_seconds()))
+    """How long nothing may happen; a context serves one dataset."""
     lookups: dict[str, Any] = field(default_factory=dict)
     """Answers of servers so far: a context serves one operation, with one request for each."""
+
+    @contextlib.contextmanager
+    def working(
+        self, kind: EntryKind | Literal["blobs"], fingerprint: str
+    ) -> Iterator[SourceContext]:
+        """Hold the lock of an entry of the cache; yield the context to do its work with.
+
+        Raises:
+            CacheError: the process that holds the lock makes no progress until the deadline.
+        """
+        with self.cache.working(
+            kind, fingerprint, dataset=self.dataset, report=self.report, deadline=self.deadline
+        ) as report:
+            yield replace(self, report=report)
 
 
 class UnknownDigestError(SourceError):

@@ -61,10 +61,10 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
         if not context.whole:
             raise UnknownDigestError(public_location(location))
         # One process downloads; the others find the file when they acquire the lock.
-        with context.cache.working("blobs", key):
+        with context.working("blobs", key) as holding:
             latest = _recall(key, context)
             if latest == known or not _is_current(latest, state, context):
-                pinned = download(location, pool, state["size"], context)
+                pinned = download(location, pool, state["size"], holding)
                 latest = {"state": state, "sha256": pinned.sha256, "size": pinned.size}
                 context.cache.remember(key, latest)
             known = latest

@@ -101,7 +101,7 @@ def open_view(
         for name, values in (("rows", rows), ("choices", choices)):
             if values is not None:
                 np.save(folder / f"{name}.npy", values)
-        cache.publish(folder, "views", fingerprint, {"first_bad": bad})
+        cache.publish(folder, "views", fingerprint, {"first_bad": bad, "samples": samples})
     return ViewArrays(rows, choices, bad)
 
 

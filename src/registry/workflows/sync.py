@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from registry.base.threads import ReportNamed, run_jobs
 from registry.build.expectations import QualityWarning, quality_warnings
 from registry.errors import RegistryError, ReviewError
@@ -69,6 +71,7 @@ def sync(
 
     def build(name: str, report: Report) -> SyncResult:
         start = time.perf_counter()
+        own = replace(cache, used=set())
         try:
             spec = catalog[name]
             lock = None if pin_sources is None else pin_sources(spec)
@@ -76,7 +79,7 @@ def sync(
                 # A cache is often filled for others: `verify` finds damage now, not in their runs.
                 opened = load(
                     spec,
-                    cache,
+                    own,
                     boundary=catalog.boundary,
                     offline=offline,
                     refresh=refresh,
@@ -86,6 +89,8 @@ def sync(
                 )
             if expected is not None and name in expected:
                 _check_samples(name, opened.dataset, expected[name])
+            # What is reported as cached stays so, even if the power fails now.
+            own.make_durable()
         except RegistryError as error:
             seconds = time.perf_counter() - start
             return SyncResult(name=name, status="failed", seconds=seconds, error=error)
@@ -93,7 +98,8 @@ def sync(
             name=name,
             status="cached" if opened.cached else "built",
             samples=len(opened.dataset),
-            bytes=opened.entry.size,
+            # As published: another process may have removed the entry by now.
+            bytes=sum(file["size"] for file in opened.entry.meta["files"].values()),
             seconds=time.perf_counter() - start,
             warnings=tuple(quality_warnings(spec, opened.entry.meta)),
         )

@@ -32,11 +32,11 @@ def request_commit(source: HfSource, revision: str | None) -> str:
         info = HfApi().dataset_info(source.path, revision=revision, timeout=_TIMEOUT_SECONDS)
     script = f"{source.path.rpartition('/')[2]}.py"
     files = [file.rfilename for file in info.siblings or ()]
-    if script in files and source.data_files is None:
+    if script in files:
         raise SourceError(
             f"{source.path}: this dataset needs its own Python script, {script}, which is never run"
             " (give a `revision` with Parquet files, such as refs/convert/parquet, or read its data"
-            " files with `data_files`, or with `type: json`, `csv` or `parquet`)"
+            " files with `type: json`, `csv` or `parquet`)"
         )
     if info.sha is None or (is_commit(revision) and info.sha != revision):
         raise SourceError(f"{source.path}: requested {revision}, the Hub returned {info.sha}")

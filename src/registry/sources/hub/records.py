@@ -41,8 +41,8 @@ def fetch_hub(
     """Return the records of a pinned source as an Arrow file of the cache."""
     entry = _known(pinned, context)
     if entry is None:
-        with context.cache.working("records", pinned.digest):
-            entry = _known(pinned, context) or _build(source, pinned, context, extra)
+        with context.working("records", pinned.digest) as holding:
+            entry = _known(pinned, context) or _build(source, pinned, holding, extra)
     return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
 
 

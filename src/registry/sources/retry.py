@@ -1,0 +1,271 @@
+"""One policy for all requests: how long to wait for an answer, what to repeat, when to give up.
+
+    answer = with_retries(lambda: request(…), context.deadline)
+
+An attempt raises a SourceError; `describe_failure` has noted on it whether another attempt may
+succeed. A transfer of bytes counts them with a `Meter`, which ends an attempt that is too slow.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+
+from registry.errors import SourceError, count_text
+from registry.progress import Deadline
+from registry.settings import read_timeout
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+__all__ = [
+    "Meter",
+    "NetworkPolicy",
+    "causes",
+    "describe_failure",
+    "is_transient",
+    "network_policy",
+    "retry_after",
+    "status_of",
+    "with_retries",
+]
+
+Result = TypeVar("Result")
+
+_logger = logging.getLogger(__name__)
+
+# Request timeout, too early, too many requests. Of the 5xx, two say that it will always be so.
+_TRANSIENT_STATUSES = frozenset({408, 425, 429})
+_FINAL_STATUSES = frozenset({501, 505})
+# Errors of clients for an answer that did not come, or ended early; by name, because their modules
+# are slow to import. A refused connection and an unknown host are not among them: those say that
+# nobody is there, and offline that should be known at once.
+_TRANSIENT_TYPES = (TimeoutError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+_TRANSIENT_ERRORS = frozenset(
+    {
+        # aiohttp
+        "ClientPayloadError",
+        "ServerDisconnectedError",
+        # botocore
+        "ConnectTimeoutError",
+        "ConnectionClosedError",
+        "IncompleteReadError",
+        "ReadTimeoutError",
+        "ResponseStreamingError",
+        # httpx2
+        "ConnectTimeout",
+        "PoolTimeout",
+        "ReadError",
+        "ReadTimeout",
+        "RemoteProtocolError",
+        "WriteError",
+        "WriteTimeout",
+        # http.client, urllib3
+        "IncompleteRead",
+        "ProtocolError",
+    }
+)
+
+
+class NetworkPolicy(Struct, frozen=True, kw_only=True):
+    """How long one request may take, and how often it is made."""
+
+    connect_seconds: float = 30.0
+    """Until a connection is made."""
+    read_seconds: float = 60.0
+    """Without a byte. Over as long a time, the lowest rate is averaged."""
+    lowest_rate: int = 1024
+    """Bytes per second; an attempt that is slower has failed."""
+    attempts: int = 6
+    """How often a request is made without progress in between."""
+    longest_pause: float = 300.0
+    """Seconds, whatever a server asks for."""
+
+
+def network_policy(environ: Mapping[str, str] = os.environ) -> NetworkPolicy:
+    """Return the policy, with the time-out that REGISTRY_READ_TIMEOUT sets."""
+    seconds = float(read_timeout(environ))
+    default = NetworkPolicy()
+    connect = min(default.connect_seconds, seconds)
+    return NetworkPolicy(connect_seconds=connect, read_seconds=seconds)
+
+
+def with_retries(
+    attempt: Callable[[], Result], deadline: Deadline, *, policy: NetworkPolicy | None = None
+) -> Result:
+    """Return the result of `attempt`; repeat it after an error that may pass.
+
+    Raises:
+        SourceError: the last error; `attempts` and `elapsed` say how long it was tried.
+    """
+    import tenacity  # only requests need it
+
+    count = _Count(policy or network_policy(), deadline)
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception(_may_pass),
+        stop=count.stop,
+        wait=count.wait,
+        before_sleep=_log_pause,
+        reraise=True,
+    )
+    begun = time.monotonic()
+    try:
+        return retrying(attempt)
+    except SourceError as error:
+        if error.transient:
+            error.give_up(retrying.statistics["attempt_number"], time.monotonic() - begun)
+        raise
+
+
+def _may_pass(error: BaseException) -> bool:
+    return isinstance(error, SourceError) and error.transient
+
+
+class _Count:
+    """Counts the attempts since there was progress; `stop` and `wait` of tenacity."""
+
+    def __init__(self, policy: NetworkPolicy, deadline: Deadline) -> None:
+        import tenacity
+
+        self._policy = policy
+        self._deadline = deadline
+        self._first = 1
+        self._seen = deadline.progressed
+        # Random, so that the workers of a cluster do not all come back at once.
+        self._jitter = tenacity.wait_random_exponential(multiplier=1, max=60)
+
+    def wait(self, state: RetryCallState) -> float:
+        """Return the seconds before the next attempt; tenacity calls this before `stop`."""
+        if self._deadline.progressed != self._seen:
+            self._seen, self._first = self._deadline.progressed, state.attempt_number
+        error = state.outcome.exception() if state.outcome else None
+        requested = error.retry_after if isinstance(error, SourceError) else None
+        pause = float(self._jitter(state)) if requested is None else requested
+        return min(pause, self._policy.longest_pause, self._deadline.remaining)
+
+    def stop(self, state: RetryCallState) -> bool:
+        """Return whether there is no further attempt."""
+        made = state.attempt_number - self._first + 1
+        return made >= self._policy.attempts or self._deadline.remaining <= 0
+
+
+def _log_pause(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    _logger.warning(
+        "%s (attempt %d); trying again in %.1f s", error, state.attempt_number, state.upcoming_sleep
+    )
+
+
+class Meter:
+    """Counts the bytes of one transfer, over all of its attempts.
+
+    Only bytes beyond those of earlier attempts, and at the lowest rate at least, are progress.
+    """
+
+    def __init__(
+        self,
+        where: str,
+        deadline: Deadline,
+        policy: NetworkPolicy,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._where = where
+        self._deadline = deadline
+        self._policy = policy
+        self._clock = clock
+        self._furthest = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin an attempt."""
+        self._since, self._bytes, self._new = self._clock(), 0, 0
+
+    def add(self, count: int, position: int) -> None:
+        """Note `count` bytes that end at a position of the file.
+
+        Raises:
+            SourceError: too few have arrived for too long.
+        """
+        self._bytes += count
+        self._new += max(0, position - max(self._furthest, position - count))
+        self._furthest = max(self._furthest, position)
+        seconds, policy = self._clock() - self._since, self._policy
+        if self._bytes >= policy.lowest_rate * policy.read_seconds:
+            if self._new:
+                self._deadline.progress()
+            self.restart()
+        elif seconds >= policy.read_seconds:
+            error = SourceError(
+                f"{self._where}: only {count_text(self._bytes, 'byte')} arrived in {seconds:.0f} s"
+            )
+            error.transient = True
+            raise error
+
+
+def describe_failure(ours: SourceError, error: BaseException) -> SourceError:
+    """Note on our error whether the failure may pass, and what the server says about it."""
+    ours.transient = is_transient(error)
+    ours.retry_after = retry_after(error) if ours.transient else None
+    return ours
+
+
+def is_transient(error: BaseException) -> bool:
+    """Return whether the same request may succeed later."""
+    status = status_of(error)
+    if status is not None:
+        lasting = status < 500 or status in _FINAL_STATUSES
+        return status in _TRANSIENT_STATUSES or not lasting
+    return any(
+        type(link).__name__ in _TRANSIENT_ERRORS or isinstance(link, _TRANSIENT_TYPES)
+        for link in causes(error)
+    )
+
+
+def retry_after(error: BaseException, *, now: Callable[[], float] = time.time) -> float | None:
+    """Return the seconds that a server asks to wait: Retry-After, as a number or a date."""
+    given = next(filter(None, map(_retry_header, causes(error))), "").strip()
+    if given.isascii() and given.isdecimal():
+        # What has more digits is no time at all, and float would be infinite.
+        return float(given[:12])
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(given).timestamp() - now())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _retry_header(error: BaseException) -> str:
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):  # botocore
+        return str(
+            response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("retry-after", "")
+        )
+    headers = getattr(error, "headers", None) or getattr(response, "headers", None)
+    return str(headers.get("Retry-After") or "") if isinstance(headers, Mapping) else ""
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and its chain of causes."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status of an error of aiohttp, botocore or the Hub, or of its causes."""
+    for link in causes(error):
+        response = getattr(link, "response", None)
+        if isinstance(response, dict):  # botocore
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        else:
+            status = getattr(link, "status", None) or getattr(response, "status_code", None)
+        if isinstance(status, int) and status >= 400:
+            return status
+    return None

@@ -1,0 +1,42 @@
+"""Without working file locks every process still gets the right samples, at worst after more work.
+
+`strace` makes flock(2) a call that does nothing, or one that fails as on a file system without
+locks.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Https, OneDataset
+from tests.faults.processes import finish, load
+
+RECORDS = [{"q": f"question {n}", "a": f"answer {n}"} for n in range(500)]
+SAMPLES = [[one["q"], None, one["a"]] for one in RECORDS]
+
+
+@pytest.mark.parametrize("result", ["retval=0", "error=ENOLCK", "error=ENOSYS"])
+def test_samples_are_right_without_locks(
+    https: Https,
+    one_dataset: OneDataset,
+    cache_dir: Path,
+    strace: str,
+    result: str,
+    *,
+    thorough: bool,
+) -> None:
+    body = b"".join(json.dumps(one).encode() + b"\n" for one in RECORDS)
+    https.put("/data.jsonl", body, etag="1", seconds=0.3)
+    root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl"})
+    without = [strace, "-f", "-q", "-o", "/dev/null", "-e", f"inject=flock:{result}", "-e", "trace=flock"]  # fmt: skip
+    count = 16 if thorough else 2
+    results = [finish(one) for one in [load("data", root, before=without) for _ in range(count)]]
+    assert [(code, err) for code, _, err in results] == [(0, "")] * count
+    assert [json.loads(out) == SAMPLES for _, out, _ in results] == [True] * count
+    # The locks really did nothing: a process did not wait for the download of another.
+    assert https.requests.count(("GET", "/data.jsonl")) == count
+    code, out, err = finish(load("data", root))
+    assert (code, json.loads(out), err) == (0, SAMPLES, "")
