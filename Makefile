@@ -94,7 +94,8 @@ fuzz: $(VENV)/.fuzz  ## feed changed inputs to every reader of files for 5 minut
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 faults: $(VENV)/.dev  ## produce every fault of docs/reliability.md, at every point (30 minutes)
-	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 tests/faults
+	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 tests/faults \
+		$(shell grep --recursive --files-with-matches THOROUGH --include 'test_*.py' tests)
 
 bench: $(VENV)/.dev  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
 	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)
@@ -108,7 +109,7 @@ lint: $(VENV)/.dev  ## check format, style, types and known mistakes
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
 	$(BIN)/mypy
 
-check:  ## check format, lint, types and packages, run the tests: what CI runs
+check:  ## check format, lint, types and packages, run the tests
 	$(MAKE) lint
 	$(MAKE) audit
 	$(MAKE) test
