@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,10 +22,10 @@ from registry.boundary.boundary import Boundary
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.build.plan import plan
 from registry.cache.cache import Cache, CacheEntry
+from registry.cache.retry import again_if_lost
 from registry.catalog.catalog import Catalog, display_path
 from registry.errors import (
     CacheError,
-    DamagedEntryError,
     LockError,
     LockStaleError,
     SourceError,
@@ -63,9 +62,6 @@ __all__ = [
     "sample_warnings",
     "samples_digest",
 ]
-
-
-_ATTEMPTS = 5
 
 
 def get_dataset(
@@ -251,22 +247,17 @@ def _open(
     from registry.build.execute import execute
 
     check = None if pin is None else partial(_compare, pin=pin)
-    for attempt in count(1):
+
+    def run(*, full: bool) -> LoadResult:
         decided = plan(spec, context, verify=verify, full=full)
-        try:
-            result = execute(decided, spec, context, check=check)
-            break
-        except UnknownDigestError:
-            # The format of a repository's files is known once they are listed: only Parquet can be
-            # read in part.
-            if full:
-                raise
-            full = True
-        except DamagedEntryError:
-            # Or removed, by `cache clear` or `sync --refresh` of another process: look again, and
-            # build what is gone. More than twice, as that process may be as fast as this one.
-            if attempt == _ATTEMPTS:
-                raise
+        return execute(decided, spec, context, check=check)
+
+    try:
+        result = again_if_lost(partial(run, full=full), context.cache)
+    except UnknownDigestError:
+        # The format of a repository's files is known once they are listed: only Parquet can be
+        # read in part.
+        result = again_if_lost(partial(run, full=True), context.cache)
     if pin is not None and result.checked:
         remember_pinned(result, pin, context.cache)
     return result
@@ -373,30 +364,25 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
             CacheError: they are not there, and the catalog does not describe these samples now.
             OfflineError: they are not there, and building them needs a request.
         """
+        cache = Cache(Settings.from_environment().cache_dir)
+        return again_if_lost(partial(self._open, cache), cache)
+
+    def _open(self, cache: Cache) -> ArrowDataset:
         from registry.build.open import open_entry
 
-        cache = Cache(Settings.from_environment().cache_dir)
-        for attempt in count(1):
+        entry = cache.find("samples", self.fingerprint)
+        if entry is None:
+            rebuilt = cast("ArrowDataset", get_dataset(self.opening.name, **self.call))
             entry = cache.find("samples", self.fingerprint)
-            if entry is None:
-                rebuilt = cast("ArrowDataset", get_dataset(self.opening.name, **self.call))
-                entry = cache.find("samples", self.fingerprint)
-                # A part is not built where all samples are cached.
-                if rebuilt.origin == self or (entry is None and self.is_part):
-                    return rebuilt
-            if entry is None:
-                raise CacheError(
-                    f"{self.opening.name}: its samples are not in the cache any more, and its"
-                    " manifest or its source has changed since it was pickled (open it by its name"
-                    " again)"
-                )
-            try:
-                dataset = open_entry(self.opening, entry, cache, self.fingerprint)
-                break
-            except DamagedEntryError:
-                # Or removed between its finding and its opening: build it again.
-                if attempt == _ATTEMPTS:
-                    raise
+            # A part is not built where all samples are cached.
+            if rebuilt.origin == self or (entry is None and self.is_part):
+                return rebuilt
+        if entry is None:
+            raise CacheError(
+                f"{self.opening.name}: its samples are not in the cache any more, and its manifest"
+                " or its source has changed since it was pickled (open it by its name again)"
+            )
+        dataset = open_entry(self.opening, entry, cache, self.fingerprint)
         dataset.origin = self
         return dataset
 

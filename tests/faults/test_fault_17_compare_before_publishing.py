@@ -12,7 +12,7 @@ import pytest
 
 from registry.cli import main
 from tests.conftest import OneDataset, permit
-from tests.faults.processes import finish, load, registry
+from tests.faults.background import finish, load, registry
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator, parquet_repo
 from tests.servers.static import StaticFiles

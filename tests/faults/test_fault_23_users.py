@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import CatalogRoot
-from tests.faults.processes import finish, start
+from tests.faults.background import finish, start
 from tests.faults.users import as_user
 
 FIRST, SECOND, GROUP = 65531, 65532, 65530
