@@ -79,22 +79,30 @@ def flip(path: Path, position: int) -> None:
         file.write(content)
 
 
-HARMS: dict[str, Callable[[Path], object]] = {
-    "samples emptied": lambda cache: os.truncate(file_of(cache, "samples.arrow"), 0),
-    "samples cut": lambda cache: os.truncate(file_of(cache, "samples.arrow"), 1_500_000),
-    "samples cut by a byte": lambda cache: os.truncate(
-        file_of(cache, "samples.arrow"), file_of(cache, "samples.arrow").stat().st_size - 1
-    ),
-    "rows emptied": lambda cache: os.truncate(file_of(cache, "rows.npy"), 0),
-    "choices emptied": lambda cache: os.truncate(file_of(cache, "choices.npy"), 0),
-    "everything emptied": lambda cache: [
-        os.truncate(file_of(cache, name), 0)
-        for name in ("samples.arrow", "rows.npy", "choices.npy")
-    ],
-    "samples emptied and everything removed": lambda cache: (
-        os.truncate(file_of(cache, "samples.arrow"), 0),
-        shutil.rmtree(cache),
-    ),
+def cut(*names: str, size: int = 0) -> Callable[[Path], None]:
+    """Return a function that cuts files of the cache, also where another process has mapped them."""
+
+    def harm(cache_dir: Path) -> None:
+        for name in names:
+            path = file_of(cache_dir, name)
+            os.truncate(path, size if size >= 0 else path.stat().st_size + size)
+
+    return harm
+
+
+def empty_and_remove(cache_dir: Path) -> None:
+    cut("samples.arrow", "rows.npy")(cache_dir)
+    shutil.rmtree(cache_dir)
+
+
+HARMS: dict[str, Callable[[Path], None]] = {
+    "samples emptied": cut("samples.arrow"),
+    "samples cut": cut("samples.arrow", size=1_500_000),
+    "samples cut by a byte": cut("samples.arrow", size=-1),
+    "rows emptied": cut("rows.npy"),
+    "choices emptied": cut("choices.npy"),
+    "everything emptied": cut("samples.arrow", "rows.npy", "choices.npy"),
+    "files emptied and everything removed": empty_and_remove,
     "everything removed": shutil.rmtree,
 }
 
