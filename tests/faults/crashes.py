@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from tests.conftest import REPOSITORY
-from tests.faults.kill_points import missing, traced
+from tests.faults.kill_points import Failure, missing, traced
 
 __all__ = ["Crashes", "Done"]
 
@@ -39,6 +39,8 @@ class Done:
     """The calls that changed files, with their paths, if it was traced."""
     out: str
     """What it printed."""
+    failed: str = ""
+    """The file of the call that failed."""
 
 
 class Crashes:
@@ -76,6 +78,11 @@ class Crashes:
         """Run a command, and kill it at a call that changes a file, counted from 1."""
         return self._ask({"commands": [command], "watched": self._watched, "kill_at": kill_at})
 
+    def fail(self, command: str, call: str, number: int, error: int) -> Done:
+        """Run a command, and let the n-th call of a name that concerns a file fail."""
+        failure = {"call": call, "number": number, "error": error}
+        return self._ask({"commands": [command], "watched": self._watched, "failure": failure})
+
     def _ask(self, request: Mapping[str, Any]) -> Done:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -92,12 +99,15 @@ def _serve(folder: str) -> None:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as modules:
             run = partial(_run, request["commands"], output.fileno(), modules.fileno())
             trace = traced(
-                run, watched=request.get("watched", []), kill_at=request.get("kill_at", 0)
+                run,
+                watched=request.get("watched", []),
+                kill_at=request.get("kill_at", 0),
+                failure=Failure(**request["failure"]) if "failure" in request else None,
             )
             text, imported = _content(output), _content(modules)
         if request.get("warm"):
             _import(imported.splitlines())
-        answer = {"code": trace.code, "calls": trace.calls, "out": text}
+        answer = {"code": trace.code, "calls": trace.calls, "out": text, "failed": trace.failed}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
