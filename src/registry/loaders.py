@@ -276,6 +276,7 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any], *, retry: bool) -> 
     from msgspec.structs import replace
 
     from registry.cache.cache import Cache
+    from registry.cache.retry import again_if_lost
     from registry.progress import Deadline
     from registry.settings import Settings
     from registry.sources.hub.records import fetch_hub
@@ -291,7 +292,11 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any], *, retry: bool) -> 
     pinned = pin_hub(source, context, **extra)
     if not source.cached and pinned.revision != source.revision:
         context = replace(context, refresh=True)
-    return list(decode(fetch_hub(source, pinned, context, **extra), source))
+
+    def read() -> list[DatasetRecord]:
+        return list(decode(fetch_hub(source, pinned, context, **extra), source))
+
+    return again_if_lost(read, context.cache)
 
 
 def _read_files(

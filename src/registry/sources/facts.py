@@ -14,9 +14,10 @@ from registry.base.file_state import FileState
 from registry.base.locations import archive_of, is_local
 from registry.errors import SourceError
 from registry.sources.expand import expand_or_recall
-from registry.sources.filesystem import causes, option_errors, source_errors, status_of
+from registry.sources.filesystem import option_errors, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.remote_files import look_up
+from registry.sources.retry import causes, status_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +93,7 @@ def file_facts(source: FileSource, context: SourceContext) -> SourceFacts:
     Raises:
         SourceError: a file does not exist, or can't be reached.
     """
-    pool = FilesystemPool(source.fs_options, context.boundary)
+    pool = FilesystemPool(source.fs_options, context.boundary, context.deadline, context.report)
     located = expand_or_recall(source.path, pool, context)
     locations = [location for path in source.path for location in located[path]]
     files = tuple(_file(location, pool, context) for location in locations)
