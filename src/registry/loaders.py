@@ -279,14 +279,20 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetReco
 
     from registry.cache.cache import Cache
     from registry.cache.retry import again_if_lost
-    from registry.settings import Settings
+    from registry.progress import Deadline, log_waits
+    from registry.settings import Settings, deadline_seconds
     from registry.sources.hub.records import fetch_hub
     from registry.sources.hub.source import pin_hub
     from registry.sources.pins import SourceContext
 
     settings = Settings.from_environment()
     context = SourceContext(
-        boundary=UNBOUNDED, cache=Cache(settings.cache_dir), offline=settings.offline
+        boundary=UNBOUNDED,
+        cache=Cache(settings.cache_dir),
+        offline=settings.offline,
+        dataset=source.path,
+        report=log_waits(source.path),
+        deadline=Deadline(deadline_seconds()),
     )
     pinned = pin_hub(source, context, **extra)
     if not source.cached and pinned.revision != source.revision:

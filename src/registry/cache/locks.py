@@ -46,8 +46,8 @@ class _Holder(Struct, frozen=True):
 
     def __str__(self) -> str:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
-        process = f"process {self.pid} on {self.host}"
-        return escape_control(f"{process}, which has worked on {self.dataset} since {since}")
+        work = f"worked on {self.dataset}" if self.dataset else "worked"
+        return escape_control(f"process {self.pid} on {self.host}, which has {work} since {since}")
 
 
 @contextlib.contextmanager
