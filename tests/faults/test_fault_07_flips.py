@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from registry import get_dataset
-from tests.conftest import REPOSITORY, CatalogRoot, Https
+from tests.conftest import CatalogRoot, Https
 from tests.faults.damaged_cache import COLD, WARM, digest_of, files_of, outcomes
 from tests.servers.hub import HubEmulator, parquet_repo
 
