@@ -35,7 +35,7 @@ from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
-from registry.progress import Deadline, Progress, Report, WaitLines
+from registry.progress import Deadline, Progress, Report, log_waits
 from registry.settings import Settings, deadline_seconds
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from registry.sources.source_type import reader_of, records_of
@@ -202,7 +202,7 @@ def load(
         refresh=rebuild,
         lock=lock,
         dataset=spec.name,
-        report=_counting(report or WaitLines(spec.name, _warn), deadline),
+        report=_counting(report or log_waits(spec.name), deadline),
         deadline=deadline,
     )
     pin = None if lock is None else lock.samples
@@ -220,12 +220,6 @@ def load(
 
 def _reload(spec: DatasetSpec, cache: Cache, **options: Any) -> ArrowDataset:
     return load(spec, cache, **options).dataset
-
-
-def _warn(line: str) -> None:
-    import logging  # slow to import
-
-    logging.getLogger("registry").warning(line)
 
 
 def _counting(report: Report, deadline: Deadline) -> Report:

@@ -185,6 +185,7 @@ def _repin(
         cache=request.cache,
         offline=request.offline,
         lock=lock,
+        dataset=spec.name,
         report=report,
     )
     opened = load(
