@@ -82,7 +82,9 @@ class HashedFile(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        # Python also closes an object whose `__init__` failed, and from 3.13 on reports an error.
+        if hasattr(self, "_file"):
+            self._file.close()
         super().close()
 
     @property
