@@ -18,7 +18,7 @@ REFUSED = {
     "[no]": "",
     "[no, 010]": "must be a string, is 10",
     "[0x10]": "must be a string, is 16",
-    "[1_000, 1:20, 2020-01-01, yes, on, ~]": "must be a string, is null",
+    "[1_000, 1:20, 2020-01-01, yes, on, ~]": "must be a string, is None",
     "{1: x}": "a key must be a string, is 1",
 }
 GARBAGE = ['["3"y]', '"3"y', "['x' 'y']", '{"a"b: 1}']
