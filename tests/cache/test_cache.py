@@ -28,12 +28,12 @@ META: dict[EntryKind, dict[str, Any]] = {
         "name": "d",
         "samples": 3,
         "source": "x",
-        "batches": [[2, 0], [1, 5]],
+        "batches": "",
         "columns": ["input"],
         "quality": {"few_choices": {"count": 1, "first": [{"record": 3}]}},
         "limit": None,
     },
-    "views": {"first_bad": None},
+    "views": {"first_bad": None, "checksums": {}, "samples": FINGERPRINT},
     "records": {"rows": 3},
 }
 KINDS = pytest.mark.parametrize("kind", META)
@@ -155,7 +155,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "meta that is not UTF-8": lambda folder: (folder / "meta.json").write_bytes(b'{"\xff"'),
     "no files": set_keys(files=None),
     "files without size": set_keys(files={"file": {}}),
-    "other number of samples": set_keys(samples=4),
+    "no batches": set_keys(batches=None),
     "no columns": set_keys(columns=None),
     "no quality": set_keys(quality=None),
     "quality without counts": set_keys(quality={"few_choices": {}}),
@@ -307,14 +307,21 @@ def age(path: Path, seconds: float) -> float:
 
 
 @pytest.mark.parametrize(("seconds", "is_noted"), [(7200, True), (60, False), (-7200, True)])
-@pytest.mark.parametrize("notes_use", [True, False])
+@pytest.mark.parametrize("passive", [False, True])
 def test_finding_an_entry_is_noted_once_an_hour(
-    cache: Cache, seconds: float, is_noted: bool, notes_use: bool
+    cache: Cache, seconds: float, is_noted: bool, passive: bool
 ) -> None:
     meta = publish(cache).folder / "meta.json"
     before = age(meta, seconds)
-    replace(cache, notes_use=notes_use).find("samples", FINGERPRINT)
-    assert (meta.stat().st_mtime != before) == (is_noted and notes_use)
+    replace(cache, passive=passive).find("samples", FINGERPRINT)
+    assert (meta.stat().st_mtime != before) == (is_noted and not passive)
+
+
+def test_a_passive_look_quarantines_nothing(cache: Cache) -> None:
+    folder = publish(cache).folder
+    (folder / "meta.json").write_text("{")
+    assert replace(cache, passive=True).find("samples", FINGERPRINT) is None
+    assert folder.is_dir()
 
 
 def test_reading_a_blob_is_noted(cache: Cache) -> None:
@@ -333,17 +340,17 @@ def test_what_an_operation_depends_on_is_collected_and_made_durable(cache: Cache
     collecting.find("records", FINGERPRINT)
     collecting.remember("sha256:1", {"x": 1})
     collecting.recall("sha256:2")
-    v1 = cache.root / "v2"
+    parts = cache.versioned
     assert collecting.used == {
-        v1 / "samples" / ("0" * 64),
-        v1 / "views" / ("0" * 64),
-        v1 / "sources" / "1.json",
+        parts / "samples" / ("0" * 64),
+        parts / "views" / ("0" * 64),
+        parts / "sources" / "1.json",
     }
     collecting.make_durable()
     found = replace(cache, used=set())
     found.find("samples", FINGERPRINT)
     found.recall("sha256:1")
-    assert found.used == collecting.used - {v1 / "views" / ("0" * 64)}
+    assert found.used == collecting.used - {parts / "views" / ("0" * 64)}
 
 
 def test_entries_that_can_not_be_made_durable_are_removed(

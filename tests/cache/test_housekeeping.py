@@ -1,15 +1,23 @@
-"""Pruning removes what a crash left behind, clearing everything."""
+"""Pruning removes what a crash left behind and what is selected, clearing everything."""
 
 from __future__ import annotations
 
 import os
-import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from registry.base.fs import write_cached
 from registry.cache.cache import Cache
-from registry.cache.housekeeping import clear, prune
+from registry.cache.contents import Item, contents
+from registry.cache.housekeeping import clear, clear_items, prune, prune_old_leftovers
+from registry.cache.removal import Removal
+from registry.progress import Deadline, Report, silent
+from tests.cache.entries import HOUR, age, blob, key, records, samples, view
+
+NUMBER = "0123456789abcdef" * 2
 
 
 @pytest.fixture
@@ -17,23 +25,199 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
 
 
-def test_pruning_removes_temporary_folders_older_than_a_day(cache: Cache) -> None:
-    prune(cache)
-    for name, age in (("old", 25 * 3600), ("new", 23 * 3600)):
-        folder = cache.root / "v2" / "tmp" / name
-        folder.mkdir(parents=True)
-        (folder / "file").write_bytes(b"x")
-        os.utime(folder, (time.time() - age, time.time() - age))
-    prune(cache)
-    assert [path.name for path in (cache.root / "v2" / "tmp").iterdir()] == ["new"]
+def working(cache: Cache, key: str) -> AbstractContextManager[Report]:
+    return cache.working("samples", key, dataset="d", report=silent, deadline=Deadline())
+
+
+def names(removal: Removal) -> set[str]:
+    return {one.name for one in removal.removed}
+
+
+# --- what a crash left ---
+
+
+def leave(cache: Cache, seconds: float) -> dict[str, Path]:
+    """Write what killed processes leave, so many seconds ago."""
+    parts = cache.versioned
+    paths = {
+        "folder of a build": parts / "tmp" / NUMBER,
+        "file in tmp": parts / "tmp" / "x",
+        "state": parts / "sources" / f".{key('s')}.json.{NUMBER}",
+        "catalog": parts / "index" / f".{key('c')}.catalog.{NUMBER}",
+        "blob": parts / "blobs" / f".{key('b')}.{NUMBER}",
+        "entry that is a file": parts / "samples" / key("f"),
+        "lock": parts / "locks" / f"samples-{key('x')}.lock",
+        "quarantine": parts / "quarantine" / f"{key('q')}-01234567",
+    }
+    for name, path in paths.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name in ("folder of a build", "quarantine"):
+            path.mkdir()
+            (path / "samples.narrow").write_bytes(b"data")
+            age(path / "samples.narrow", seconds)
+        else:
+            path.write_bytes(b"data")
+        age(path, seconds)
+    return paths
+
+
+def test_leftovers_of_any_age_are_pruned(cache: Cache) -> None:
+    entry = samples(cache, "a")
+    write_cached(cache.versioned / "sources" / "1.json", lambda file: file.write(b"{}"))
+    left = leave(cache, 0)
+    removal = prune(cache, dry_run=True)
+    assert removal.bytes == 4 * len(left)
+    assert all(path.exists() for path in left.values())
+    assert names(prune(cache)) == {path.name for path in left.values()} == names(removal)
+    assert not any(path.exists() for path in left.values())
+    assert entry.is_dir()
+    assert (cache.versioned / "sources" / "1.json").exists()
+    assert prune(cache).removed == []
+
+
+@pytest.mark.parametrize(("hours", "is_left"), [(23, True), (25, False)])
+def test_a_day_is_waited_where_nobody_asked(cache: Cache, hours: int, is_left: bool) -> None:
+    prune_old_leftovers(cache)
+    left = leave(cache, hours * HOUR)
+    prune_old_leftovers(cache)
+    assert {path.exists() for path in left.values()} == {is_left}
+
+
+def test_a_folder_is_as_old_as_the_newest_file_in_it(cache: Cache) -> None:
+    folder = leave(cache, 25 * HOUR)["folder of a build"]
+    age(folder / "samples.narrow", HOUR)
+    age(folder, 25 * HOUR)
+    prune_old_leftovers(cache)
+    assert [path.name for path in (cache.versioned / "tmp").iterdir()] == [NUMBER]
+
+
+@pytest.mark.parametrize("remove", [prune, clear])
+def test_what_a_running_process_holds_stays(
+    cache: Cache, remove: Callable[[Cache], Removal]
+) -> None:
+    with cache.temporary() as folder, working(cache, "ab"):
+        (folder / "file").write_bytes(b"")
+        removal = remove(cache)
+        assert (folder / "file").exists()
+        assert len(removal.in_use) == 2
+        assert removal.errors == {}
+    assert names(prune(cache)) == {"samples-ab.lock"}
+
+
+def test_links_are_removed_without_what_they_lead_to(cache: Cache, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_bytes(b"")
+    link = cache.versioned / "tmp" / "link"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "kept")
+    os.utime(link, (0, 0), follow_symlinks=False)  # whether it is held can't be told
+    assert names(prune(cache)) == {"link"}
+    assert (tmp_path / "kept" / "file").exists()
+
+
+# --- what is selected ---
+
+
+def fill(cache: Cache) -> dict[str, Path]:
+    """Write entries that were used 1, 2, … hours ago, of 1,000 bytes and their metadata."""
+    paths = {
+        "samples a": samples(cache, "a"),
+        "samples b": samples(cache, "b"),
+        "records": records(cache, "r"),
+        "blob": blob(cache, b"x" * 1000),
+    }
+    for hours, path in enumerate(paths.values(), 1):
+        age(path / "meta.json" if path.is_dir() else path, hours * HOUR)
+    paths["view of b"] = view(cache, "v", of="b")
+    age(paths["view of b"] / "meta.json", 1.5 * HOUR)
+    return paths
+
+
+def left_after(cache: Cache, paths: dict[str, Path], removal: Removal) -> list[str]:
+    assert removal.errors == {}
+    left = [name for name, path in paths.items() if path.exists()]
+    assert names(removal) == {path.name for name, path in paths.items() if name not in left}
+    return left
+
+
+@pytest.mark.parametrize(
+    ("hours", "left"),
+    [
+        (5, ["samples a", "samples b", "records", "blob", "view of b"]),
+        (3.5, ["samples a", "samples b", "records", "view of b"]),
+        (1.7, ["samples a", "samples b", "view of b"]),  # the view was used since
+        (1.2, ["samples a"]),
+        (0, []),
+    ],
+)
+def test_what_was_not_used_for_a_time_is_pruned(
+    cache: Cache, hours: float, left: list[str]
+) -> None:
+    paths = fill(cache)
+    assert left_after(cache, paths, prune(cache, older=hours * HOUR)) == left
+
+
+@pytest.mark.parametrize(("kept", "left"), [(9, 5), (4, 4), (3, 3), (2, 1), (1, 0), (0, 0)])
+def test_what_was_used_last_is_kept_up_to_a_size(cache: Cache, kept: int, left: int) -> None:
+    paths = fill(cache)
+    removal = prune(cache, keep_size=kept * 2000)
+    order = ["samples a", "samples b", "view of b", "records", "blob"]
+    found = left_after(cache, paths, removal)
+    assert sum(item.total for item in contents(cache)) <= kept * 2000
+    assert [name for name in order if name in found] == order[: len(found)]
+    assert len(found) >= left
+
+
+def test_what_is_not_referenced_is_pruned(cache: Cache) -> None:
+    paths = fill(cache)
+
+    def is_referenced(item: Item) -> bool:
+        return item.kind == "records" or item.key == key("b")
+
+    removal = prune(cache, is_referenced=is_referenced)
+    assert left_after(cache, paths, removal) == ["samples b", "records", "view of b"]
+    assert {one.reason for one in removal.removed} == {"no dataset of the catalog uses it"}
+
+
+def test_a_dry_run_lists_the_same_and_removes_nothing(cache: Cache) -> None:
+    paths = fill(cache)
+    planned = prune(cache, older=0, dry_run=True)
+    assert all(path.exists() for path in paths.values())
+    assert prune(cache, older=0).removed == planned.removed
+
+
+def test_an_entry_that_is_being_made_is_kept(cache: Cache) -> None:
+    entry = samples(cache, "a")
+    with working(cache, key("a")):
+        assert entry in prune(cache, older=0).in_use
+    assert entry.exists()
+
+
+def test_open_files_of_a_pruned_entry_can_be_read(cache: Cache) -> None:
+    with (samples(cache, "a") / "file").open("rb") as opened:
+        prune(cache, older=0)
+        assert opened.read() == b"x" * 1000
+    assert contents(cache) == []
+    assert list((cache.versioned / "tmp").iterdir()) == []
+
+
+# --- clear ---
 
 
 def test_clearing_removes_everything_of_this_cache_version(cache: Cache) -> None:
-    assert clear(cache) == 0
-    meta = {"first_bad": None}
-    with cache.temporary() as folder:
-        size = cache.publish(folder, "views", "sha256:ab", meta).size
+    assert clear(cache).bytes == 0
+    fill(cache)
+    leave(cache, 0)
     (cache.root / "v0").mkdir()
-    assert clear(cache) == size
-    assert [path.name for path in cache.root.iterdir()] == ["v0"]
-    assert cache.find("views", "sha256:ab") is None
+    size = sum(path.stat().st_size for path in cache.versioned.rglob("*") if path.is_file())
+    assert clear(cache).bytes == size
+    assert [path for path in cache.versioned.rglob("*") if not path.is_dir()] == []
+    assert sorted(path.name for path in cache.root.iterdir()) == ["v0", cache.versioned.name]
+
+
+def test_chosen_items_are_cleared_with_their_views(cache: Cache) -> None:
+    paths = fill(cache)
+    chosen = [item for item in contents(cache) if item.key == key("b")]
+    removal = clear_items(cache, chosen)
+    assert left_after(cache, paths, removal) == ["samples a", "records", "blob"]
+    assert removal.bytes == chosen[0].total

@@ -21,7 +21,7 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -42,10 +42,13 @@ from registry.base.fs import (
 from registry.cache.checksum import seal, unseal
 from registry.cache.locks import lock
 from registry.cache.meta import META, EntryKind, check_meta
-from registry.errors import CacheError
+from registry.errors import CacheError, DamagedEntryError
 from registry.progress import Deadline, Report
 
-__all__ = ["Cache", "CacheEntry"]
+__all__ = ["Cache", "CacheEntry", "OnDamage"]
+
+OnDamage = Callable[[Path, int, str], DamagedEntryError]
+"""Quarantines the entry of a file, given its path, its inode and the reason; returns the error."""
 
 _USE_SECONDS = 60 * 60
 """How exact the time of the last use is: a warm open writes nothing if it was used just before."""
@@ -92,8 +95,8 @@ class Cache(Struct, frozen=True):
 
     root: Path
     """The cache's folder, without the version part."""
-    notes_use: bool = True
-    """Whether finding something counts as its use, which `prune` goes by."""
+    passive: bool = False
+    """Whether finding something leaves it as it is: it is not noted as used, nor quarantined."""
     used: set[Path] | None = None
     """If given, it gets what an operation depends on: samples, views, states of sources."""
 
@@ -135,7 +138,7 @@ class Cache(Struct, frozen=True):
 
     def _note_use(self, path: Path) -> None:
         """Set the time of a file, that of its last use, once an hour, if that is permitted."""
-        if not self.notes_use:
+        if self.passive:
             return
         with contextlib.suppress(OSError):
             # Also a time in the future, which a clock gave that has been set back.
@@ -167,7 +170,7 @@ class Cache(Struct, frozen=True):
             self.quarantine(kind, entry.meta["fingerprint"])
         return False
 
-    def _folder(self, kind: EntryKind, fingerprint: str) -> Path:
+    def _folder(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> Path:
         return self.versioned / kind / fingerprint.removeprefix("sha256:")
 
     def working(
@@ -236,16 +239,44 @@ class Cache(Struct, frozen=True):
             # Renamed first, so that an entry disappears in one step and not file by file.
             folder.rename(temporary / "discarded")
 
-    def quarantine(self, kind: EntryKind, fingerprint: str) -> None:
-        """Move a damaged entry out of the way; without write permission it stays, unused."""
+    def quarantine(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> None:
+        """Move a damaged entry or blob out of the way; without permission it stays, unused."""
         self._set_aside(self._folder(kind, fingerprint))
 
+    def damaged(
+        self, kind: EntryKind, fingerprint: str, path: Path, inode: int, reason: str
+    ) -> DamagedEntryError:
+        """Quarantine the entry of an open file that is damaged; return the error.
+
+        Args:
+            kind: Kind of the entry.
+            fingerprint: Its fingerprint.
+            path: The file.
+            inode: That of the open file, as the entry may have been replaced since.
+            reason: What is wrong with it.
+        """
+        if _inode(path) in (inode, None):
+            self.quarantine(kind, fingerprint)
+        kept = path.exists() and _inode(path) == inode
+        hint = "make the cache writable, or set REGISTRY_CACHE_DIR" if kept else "open it again"
+        return DamagedEntryError(f"{path}: {reason} ({hint} to have it built again)")
+
     def _set_aside(self, damaged: Path) -> None:
+        if self.passive:
+            return
         # A unique name, as an entry may be damaged more than once.
         target = self.versioned / "quarantine" / f"{damaged.name}-{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
             make_folder(target.parent)
             damaged.rename(target)
+            os.utime(target)  # its age there is what counts when it is removed
+
+    def quarantine_file(self, path: Path) -> None:
+        """Move a rejected download to the quarantine; without write permission it is removed."""
+        target = self.versioned / "quarantine" / f"{path.name}-{uuid.uuid4().hex[:8]}"
+        with contextlib.suppress(OSError):
+            make_folder(target.parent)
+            path.rename(target)
 
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""
@@ -299,6 +330,8 @@ class Cache(Struct, frozen=True):
         """Yield the entries of a kind, sorted by fingerprint."""
         parent = self.versioned / kind
         for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
+            if not folder.is_dir():
+                continue  # `prune` removes it
             entry = self.find(kind, f"sha256:{folder.name}")
             if entry is not None:
                 yield entry

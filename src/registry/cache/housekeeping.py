@@ -1,32 +1,118 @@
-"""Keep the cache tidy: remove what a crash left behind, or everything."""
+"""Keep the cache tidy: remove what a crash left behind, what nobody uses, or everything."""
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from registry.cache.contents import Item, contents
+from registry.cache.removal import DAY, Removal
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
 
-__all__ = ["clear", "prune"]
+__all__ = ["clear", "clear_items", "prune", "prune_old_leftovers"]
 
-_STALE_SECONDS = 24 * 60 * 60
-
-
-def prune(cache: Cache) -> None:
-    """Remove temporary folders of killed processes: those that are more than a day old."""
-    # A more recent folder may belong to a build that is still running.
-    parent = cache.versioned / "tmp"
-    for folder in parent.iterdir() if parent.is_dir() else ():
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
+_LEFT = "left by a process that ended early"
+_PARTS = ("samples", "views", "records", "blobs", "sources", "index")
+"""Folders of the cache whose names with a dot, and only these, are temporary."""
+_ENTRIES = ("samples", "views", "records")
 
 
-def clear(cache: Cache) -> int:
-    """Remove everything; return the number of bytes freed."""
-    size = sum(path.stat().st_size for path in cache.versioned.rglob("*") if path.is_file())
-    shutil.rmtree(cache.versioned, ignore_errors=True)
-    return size
+def prune(
+    cache: Cache,
+    *,
+    older: float | None = None,
+    keep_size: int | None = None,
+    is_referenced: Callable[[Item], bool] | None = None,
+    dry_run: bool = False,
+) -> Removal:
+    """Remove what killed processes left, and the items that a condition selects.
+
+    Args:
+        cache: The cache.
+        older: Remove items that were not used for so many seconds.
+        keep_size: Remove the least recently used items until the others have so many bytes.
+        is_referenced: Remove items for which this is false.
+        dry_run: Remove nothing, only return what would be removed.
+    """
+    removal = Removal(folder=cache.versioned, dry_run=dry_run)
+    _remove_leftovers(cache, removal, older=0)
+    chosen = _choose(
+        contents(cache), time.time(), older=older, keep_size=keep_size, is_referenced=is_referenced
+    )
+    for item, reason in chosen:
+        removal.remove_item(item, reason)
+    return removal
+
+
+def _choose(
+    items: Iterable[Item],
+    now: float,
+    *,
+    older: float | None,
+    keep_size: int | None,
+    is_referenced: Callable[[Item], bool] | None,
+) -> Iterator[tuple[Item, str]]:
+    """Yield the items to remove with the reason, those that were used last at the end."""
+    by_use = sorted(items, key=lambda item: (item.last_used, item.kind, item.key))
+    left = sum(item.total for item in by_use)
+    for item in by_use:
+        days = (now - item.last_used) / DAY
+        if is_referenced is not None and not is_referenced(item):
+            reason = "no dataset of the catalog uses it"
+        elif older is not None and now - item.last_used > older:
+            reason = f"not used for {days:.1f} days"
+        elif keep_size is not None and left > keep_size:
+            reason = "the least recently used"
+        else:
+            continue
+        left -= item.total
+        yield item, reason
+
+
+def prune_old_leftovers(cache: Cache) -> None:
+    """Remove what killed processes left more than a day ago."""
+    _remove_leftovers(cache, Removal(folder=cache.versioned), older=DAY)
+
+
+def _remove_leftovers(cache: Cache, removal: Removal, *, older: float) -> None:
+    for path in _leftovers(cache.versioned):
+        removal.remove_unheld(path, _LEFT, older=older)
+    for folder, reason in (("quarantine", "damaged"), ("locks", "held by nobody")):
+        for path in _inside(cache.versioned / folder):
+            removal.remove_unheld(path, reason, older=older)
+
+
+def _leftovers(folder: Path) -> Iterator[Path]:
+    """Yield what only a killed process leaves, or one that is running writes."""
+    yield from _inside(folder / "tmp")
+    for part in _PARTS:
+        for path in _inside(folder / part):
+            # An entry is a folder, whatever put a file there.
+            if path.name.startswith(".") or (part in _ENTRIES and not path.is_dir()):
+                yield path
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def clear(cache: Cache) -> Removal:
+    """Remove everything but what running processes hold."""
+    removal = Removal(folder=cache.versioned)
+    # The folders stay: another process may be about to write into them.
+    for part in _inside(cache.versioned):
+        for path in _inside(part):
+            removal.remove_unheld(path, "cleared")
+    return removal
+
+
+def clear_items(cache: Cache, items: Iterable[Item]) -> Removal:
+    """Remove items."""
+    removal = Removal(folder=cache.versioned)
+    for item in items:
+        removal.remove_item(item, "cleared")
+    return removal

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from registry.cache.housekeeping import prune
+from registry.cache.housekeeping import prune_old_leftovers
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import (
@@ -79,7 +79,7 @@ def command(
     state = None if reviewed is None else read_state(reviewed).head
     if state is not None and _refused(catalog, settings, state, chosen, is_all=not (names or tags)):
         return PROBLEMS
-    prune(cache)
+    prune_old_leftovers(cache)
     stray = not names and options.print_stray_problems(catalog)
     with bars(as_json=as_json) as report:
         run = sync(

@@ -1,0 +1,122 @@
+"""What the cache holds, with its size and the time of its last use."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from registry.cache.meta import META
+
+if TYPE_CHECKING:
+    from registry.cache.cache import Cache
+
+__all__ = ["Item", "Kind", "contents", "newest", "size_of"]
+
+Kind = Literal["samples", "views", "records", "blobs"]
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """An entry or a blob; with the samples come their views."""
+
+    kind: Kind
+    key: str
+    """Name of its folder or file: a fingerprint, or the digest of a blob."""
+    path: Path
+    bytes: int
+    """Size of its files."""
+    last_used: float
+    """Time of the last use, at most an hour old while it is used."""
+    meta: dict[str, Any]
+    """Content of `meta.json`; empty for a blob."""
+    views: tuple[Item, ...] = ()
+    """Views of the samples."""
+
+    @property
+    def total(self) -> int:
+        """Size with the views."""
+        return self.bytes + sum(view.bytes for view in self.views)
+
+    @property
+    def lock(self) -> Path:
+        """The lock file that is held while it is made."""
+        return self.path.parents[1] / "locks" / f"{self.kind}-{self.key}.lock"
+
+
+def contents(cache: Cache) -> list[Item]:
+    """Return samples with their views, records and blobs; views of no samples come alone.
+
+    Entries whose metadata is damaged are left out.
+    """
+    cache = replace(cache, passive=True)
+    samples = {item.key: item for item in _entries(cache, "samples")}
+    views: dict[str, list[Item]] = {}
+    for view in _entries(cache, "views"):
+        views.setdefault(view.meta["samples"].removeprefix("sha256:"), []).append(view)
+    found = [_with_views(item, views.pop(key, ())) for key, item in samples.items()]
+    found += [view for alone in views.values() for view in alone]
+    return [*found, *_entries(cache, "records"), *_blobs(cache)]
+
+
+def _entries(cache: Cache, kind: Literal["samples", "views", "records"]) -> Iterator[Item]:
+    for entry in cache.entries(kind):
+        yield Item(
+            kind=kind,
+            key=entry.folder.name,
+            path=entry.folder,
+            bytes=size_of(entry.folder),
+            last_used=_time_of(entry.folder / META),
+            meta=entry.meta,
+        )
+
+
+def _blobs(cache: Cache) -> Iterator[Item]:
+    parent = cache.versioned / "blobs"
+    for path in sorted(parent.iterdir()) if parent.is_dir() else ():
+        if not path.name.startswith("."):
+            size, used = size_of(path), _time_of(path)
+            yield Item(kind="blobs", key=path.name, path=path, bytes=size, last_used=used, meta={})
+
+
+def _with_views(item: Item, views: Iterable[Item]) -> Item:
+    used = max([item.last_used, *(view.last_used for view in views)])
+    return replace(item, views=tuple(views), last_used=used)
+
+
+def _time_of(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # removed just now
+        return time.time()
+
+
+def size_of(path: Path) -> int:
+    """Return the size of a file, or of all files in a folder; what is gone has none."""
+    return sum(state.st_size for state in _states(path) if not _is_folder(state))
+
+
+def newest(path: Path) -> float:
+    """Return the latest time of change of a file, or of a folder and all that it contains."""
+    return max((state.st_mtime for state in _states(path)), default=0.0)
+
+
+def _states(path: Path) -> Iterator[os.stat_result]:
+    """Yield the states of a path and of everything below it; links are not followed."""
+    try:
+        state = path.lstat()
+        yield state
+        inner = list(os.scandir(path)) if _is_folder(state) else []
+    except OSError:
+        return
+    for one in inner:
+        yield from _states(Path(one.path))
+
+
+def _is_folder(state: os.stat_result) -> bool:
+    return stat.S_ISDIR(state.st_mode)

@@ -1,0 +1,64 @@
+"""Entries of a cache for tests, with little in them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from registry.cache.cache import Cache
+from registry.cache.meta import EntryKind
+
+__all__ = ["HOUR", "age", "blob", "key", "records", "samples", "view"]
+
+HOUR = 3600
+
+
+def key(name: str) -> str:
+    """Return the key of an entry that a test calls so."""
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def age(path: Path, seconds: float) -> None:
+    """Let a file or folder have been used, or changed, so many seconds ago."""
+    os.utime(path, (time.time() - seconds,) * 2)
+
+
+def samples(cache: Cache, name: str) -> Path:
+    """Publish samples; return their folder."""
+    meta = {
+        "name": name,
+        "samples": 1,
+        "source": f"{name}.csv",
+        "batches": "",
+        "columns": ["input"],
+        "quality": {},
+        "limit": None,
+    }
+    return _publish(cache, "samples", name, meta)
+
+
+def view(cache: Cache, name: str, *, of: str) -> Path:
+    """Publish a view of samples."""
+    meta: dict[str, Any] = {"first_bad": None, "checksums": {}, "samples": f"sha256:{key(of)}"}
+    return _publish(cache, "views", name, meta)
+
+
+def records(cache: Cache, name: str) -> Path:
+    """Publish records."""
+    return _publish(cache, "records", name, {"rows": 1, "source": name, "revision": "0" * 40})
+
+
+def blob(cache: Cache, content: bytes) -> Path:
+    """Store a blob."""
+    with cache.temporary() as folder:
+        (folder / "file").write_bytes(content)
+        return cache.store_blob(folder / "file", hashlib.sha256(content).hexdigest())
+
+
+def _publish(cache: Cache, kind: EntryKind, name: str, meta: dict[str, Any]) -> Path:
+    with cache.temporary() as folder:
+        (folder / "file").write_bytes(b"x" * 1000)
+        return cache.publish(folder, kind, f"sha256:{key(name)}", meta).folder

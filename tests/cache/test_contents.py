@@ -1,0 +1,84 @@
+"""What the cache holds is listed with sizes and times, and looking at it changes no time."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from registry.cache.cache import Cache
+from registry.cache.contents import contents, newest, size_of
+from tests.cache.entries import HOUR, age, blob, key, records, samples, view
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+def test_an_empty_cache_holds_nothing(cache: Cache) -> None:
+    assert contents(cache) == []
+
+
+def test_views_come_with_their_samples(cache: Cache) -> None:
+    for name in ("a", "b"):
+        samples(cache, name)
+        view(cache, f"1 of {name}", of=name)
+    view(cache, "2 of a", of="a")
+    view(cache, "of none", of="gone")
+    found = {item.key: item for item in contents(cache)}
+    assert {view.key for view in found[key("a")].views} == {key("1 of a"), key("2 of a")}
+    assert [view.key for view in found[key("b")].views] == [key("1 of b")]
+    assert (found[key("of none")].kind, len(found)) == ("views", 3)
+    item = found[key("b")]
+    assert item.bytes == 1000 + (item.path / "meta.json").stat().st_size
+    assert item.total == item.bytes + item.views[0].bytes
+
+
+def test_records_and_blobs_are_listed(cache: Cache) -> None:
+    records(cache, "r")
+    path = blob(cache, b"bytes")
+    (path.parent / f".{path.name}.0123").write_bytes(b"half")
+    assert [(item.kind, item.key) for item in contents(cache)] == [
+        ("records", key("r")),
+        ("blobs", path.name),
+    ]
+
+
+def test_the_last_use_is_that_of_samples_or_a_view(cache: Cache) -> None:
+    paths = [samples(cache, "a"), view(cache, "v", of="a"), blob(cache, b"x")]
+    for hours, path in zip((50, 30, 20), paths, strict=True):
+        age(path / "meta.json" if path.is_dir() else path, hours * HOUR)
+    for _ in range(2):
+        used = {item.kind: item.last_used for item in contents(cache)}
+        assert used["samples"] == (paths[1] / "meta.json").stat().st_mtime
+        assert used["blobs"] == paths[2].stat().st_mtime
+        assert used["blobs"] - used["samples"] == pytest.approx(10 * HOUR, abs=5)
+
+
+def test_damaged_entries_are_not_listed(cache: Cache) -> None:
+    (samples(cache, "a") / "meta.json").write_bytes(b"{")
+    assert contents(cache) == []
+
+
+def test_the_size_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "x").write_bytes(bytes(10))
+    (tmp_path / "a" / "y").write_bytes(bytes(5))
+    (tmp_path / "a" / "link").symlink_to(tmp_path)  # never followed
+    link = (tmp_path / "a" / "link").lstat().st_size
+    assert size_of(tmp_path / "a") == 15 + link
+    assert size_of(inner / "x") == 10
+    shutil.rmtree(tmp_path / "a")
+    assert size_of(tmp_path / "a") == 0
+
+
+def test_the_newest_time_is_of_any_file_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_bytes(b"")
+    age(tmp_path / "a" / "x", 5 * HOUR)
+    age(tmp_path / "a", 9 * HOUR)
+    assert newest(tmp_path / "a") == (tmp_path / "a" / "x").stat().st_mtime
+    assert newest(tmp_path / "missing") == 0
