@@ -169,6 +169,7 @@ def load(
     refresh: bool = False,
     verify: bool = False,
     full: bool = False,
+    reread: bool = False,
     lock: PinnedSources | None = None,
     report: Report | None = None,
 ) -> LoadResult:
@@ -183,6 +184,7 @@ def load(
         verify: Compare the digest of cached samples, and samples that were changed since they
             were compared with their pin; otherwise only their size is compared.
         full: Build all samples even if the first ones are enough for the view.
+        reread: Digest local and downloaded files again, even if their digests are remembered.
         lock: What the lockfile pins. The samples are compared with it too: new ones before they
             are published, cached ones once per entry.
         report: Called with the progress of a build, and while another process is waited for;
@@ -199,6 +201,7 @@ def load(
         cache=cache,
         offline=offline,
         refresh=rebuild,
+        reread=reread,
         lock=lock,
         dataset=spec.name,
         report=_counting(report or WaitLines(spec.name, _warn), deadline),
