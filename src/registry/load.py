@@ -169,6 +169,7 @@ def load(
     refresh: bool = False,
     verify: bool = False,
     full: bool = False,
+    reread: bool = False,
     lock: PinnedSources | None = None,
     report: Report | None = None,
 ) -> LoadResult:
@@ -184,6 +185,7 @@ def load(
             were changed since they were compared with their pin; otherwise each part is checked
             when it is first read.
         full: Build all samples even if the first ones are enough for the view.
+        reread: Digest local and downloaded files again, even if their digests are remembered.
         lock: What the lockfile pins. The samples are compared with it too: new ones before they
             are published, cached ones once per entry.
         report: Called with the progress of a build, and while another process is waited for;
@@ -200,6 +202,7 @@ def load(
         cache=cache,
         offline=offline,
         refresh=rebuild,
+        reread=reread,
         lock=lock,
         dataset=spec.name,
         report=_counting(report or log_waits(spec.name), deadline),

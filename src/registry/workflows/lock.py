@@ -194,6 +194,7 @@ def _repin(
         boundary=context.boundary,
         offline=context.offline,
         full=True,
+        reread=True,  # a wrong pin would be refused everywhere else
         lock=lock,
         report=report,
     )
