@@ -120,9 +120,10 @@ format: $(VENV)/.dev  ## format the code, and fix what ruff can
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
 
-docs: $(VENV)/.run  ## generate the pages on operations, rules, the command line and evidence
+docs: $(VENV)/.run  ## generate the pages on operations, rules, the command line, evidence and faults
 	$(BIN)/python -m registry.docgen
 	$(BIN)/python -m tests.evidence.page
+	$(BIN)/python -m tests.faults.page
 
 clean:  ## remove the environments, caches and build results
 	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

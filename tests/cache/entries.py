@@ -42,7 +42,7 @@ def samples(cache: Cache, name: str) -> Path:
 
 def view(cache: Cache, name: str, *, of: str) -> Path:
     """Publish a view of samples."""
-    meta = {"first_bad": None, "checksums": {}, "samples": f"sha256:{key(of)}"}
+    meta: dict[str, Any] = {"first_bad": None, "checksums": {}, "samples": f"sha256:{key(of)}"}
     return _publish(cache, "views", name, meta)
 
 

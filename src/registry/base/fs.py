@@ -113,7 +113,8 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
         try:
             yield folder
         except OSError as error:
-            if not is_disk_fault(error):
+            # A file that is there already, such as a link, was put there by another process.
+            if not is_disk_fault(error) and not isinstance(error, FileExistsError):
                 raise
             raise _write_error(parent, error) from error
         finally:

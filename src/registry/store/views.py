@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.arrow import list_offsets, ranges, to_numpy_int64
+from registry.base.cache_access import create_file
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.errors import CacheError, DamagedEntryError
@@ -160,7 +161,8 @@ class _View(Struct, frozen=True):
         # Without a writable cache, the view is computed each time.
         with contextlib.suppress(CacheError), self.cache.temporary() as folder:
             for name, values in arrays.items():
-                np.save(folder / f"{name}.npy", values)
+                with create_file(folder / f"{name}.npy") as written:
+                    np.save(written, values)
             meta = {"first_bad": bad, "checksums": checksums, "samples": self.samples}
             self.cache.publish(folder, "views", self.fingerprint, meta)
         return ViewArrays(rows, choices, bad), checksums
