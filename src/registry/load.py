@@ -180,8 +180,9 @@ def load(
         boundary: What it may reach.
         offline: Make no request.
         refresh: Build again, even if the samples are cached.
-        verify: Compare the digest of cached samples, and samples that were changed since they
-            were compared with their pin; otherwise only their size is compared.
+        verify: Compare the digest of cached samples, the checksums of the view, and samples that
+            were changed since they were compared with their pin; otherwise each part is checked
+            when it is first read.
         full: Build all samples even if the first ones are enough for the view.
         lock: What the lockfile pins. The samples are compared with it too: new ones before they
             are published, cached ones once per entry.
@@ -210,6 +211,8 @@ def load(
     result.dataset.origin = partial(
         _reload, spec, cache, boundary=boundary, offline=offline, full=full, lock=lock
     )
+    if verify:
+        result.dataset.verify_view()
     if pin is not None and not result.checked:
         _check_cached(result, pin, cache, verify=verify)
     return result
