@@ -16,8 +16,8 @@ QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/lo
 	tests/mapping tests/samples tests/store tests/yamldoc tests/test_import.py tests/test_load.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick lowest parity inspect inspect-new inspect-old upstream fuzz faults \
-	bench audit lint check format docs clean
+.PHONY: help demo test quick lowest parity inspect upstream fuzz faults bench audit lint check format docs clean
+.PHONY: inspect-new inspect-old
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +31,9 @@ $(VENV)/.run: pyproject.toml | $(UV)
 	$(INSTALL) $(VENV) --editable .
 	touch $@
 
+# Compiled, as some tests start processes that may not write what they compile.
 $(VENV)/.dev: $(VENV)/.run
-	$(INSTALL) $(VENV) --editable '.[dev]'
+	$(INSTALL) $(VENV) --compile-bytecode --editable '.[dev]'
 	touch $@
 
 demo: $(VENV)/.run  ## install, build the demo datasets and show some samples (2 minutes)
@@ -93,7 +94,8 @@ fuzz: $(VENV)/.fuzz  ## feed changed inputs to every reader of files for 5 minut
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 faults: $(VENV)/.dev  ## produce every fault of docs/reliability.md, at every point (30 minutes)
-	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 tests/faults
+	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 tests/faults \
+		$(shell grep --recursive --files-with-matches THOROUGH --include 'test_*.py' tests)
 
 bench: $(VENV)/.dev  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
 	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)
@@ -107,7 +109,7 @@ lint: $(VENV)/.dev  ## check format, style, types and known mistakes
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
 	$(BIN)/mypy
 
-check:  ## check format, lint, types and packages, run the tests: what CI runs
+check:  ## check format, lint, types and packages, run the tests
 	$(MAKE) lint
 	$(MAKE) audit
 	$(MAKE) test
@@ -116,9 +118,10 @@ format: $(VENV)/.dev  ## format the code, and fix what ruff can
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
 
-docs: $(VENV)/.run  ## generate the pages on operations, rules, the command line and evidence
+docs: $(VENV)/.run  ## generate the pages on operations, rules, the command line, evidence and faults
 	$(BIN)/python -m registry.docgen
 	$(BIN)/python -m tests.evidence.page
+	$(BIN)/python -m tests.faults.page
 
 clean:  ## remove the environments, caches and build results
 	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

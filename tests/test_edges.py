@@ -38,7 +38,7 @@ EDGES = {
     "lint": "errors settings rules base yamldoc boundary manifest catalog lockfile mapping decode",
     "load": "errors progress settings base samples cache boundary manifest store catalog lockfile sources build",
     "inspect": "errors samples manifest catalog load",
-    "loaders": "settings base samples cache boundary manifest store decode sources mapping build",
+    "loaders": "progress settings base samples cache boundary manifest store decode sources mapping build",
     "diff": "errors settings base samples yamldoc cache boundary manifest catalog lockfile load",
     "workflows": "errors progress base cache boundary manifest store catalog lockfile sources build load",
 }

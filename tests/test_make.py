@@ -67,7 +67,9 @@ def test_quick_part_names_tests() -> None:
     assert [one for one in named if not Path(REPOSITORY, one).exists()] == []
 
 
-@pytest.mark.parametrize("target", ["check", "parity", "inspect", "lowest", "quick"])
+@pytest.mark.parametrize(
+    "target", ["lint", "audit", "test", "parity", "inspect", "lowest", "quick"]
+)
 def test_ci_runs_the_target(target: str) -> None:
     text = (REPOSITORY / ".ci" / "run").read_text("utf-8")
     assert re.search(rf"^[^#]*\bmake\b.*\b{target}\b", text, re.MULTILINE)

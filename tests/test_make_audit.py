@@ -57,5 +57,5 @@ def test_check_runs_bandit_and_the_audit() -> None:
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     targets = {part.partition(":")[0]: part for part in makefile.split("\n\n")}
     assert "$(BIN)/bandit" in targets["lint"]
-    assert "$(MAKE) lint" in targets["check"]
-    assert "$(MAKE) audit" in targets["check"]
+    for part in ("lint", "audit", "test"):
+        assert f"$(MAKE) {part}" in targets["check"]

@@ -17,6 +17,7 @@ RegistryError
 ├ RevisionError             a git revision can't be read (also a ValueError)
 ├ ReviewError               a reviewed state is invalid, or something else is to be built
 └ CacheError                the cache folder can't be read or written
+  └ DamagedEntryError       an entry is damaged; it was moved to the quarantine
 
 A message says what is wrong and where, and in parentheses what to do next. Errors that the loaders
 raise for invalid data are also ValueErrors, as those of Inspect's loaders are.
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessError",
     "CacheError",
+    "DamagedEntryError",
     "DatasetNotFoundError",
     "DecodeError",
     "DigestMismatchError",
@@ -369,3 +371,7 @@ class ReviewError(RegistryError):
 
 class CacheError(RegistryError):
     """The cache folder can't be read or written."""
+
+
+class DamagedEntryError(CacheError):
+    """An entry of the cache is damaged; it was moved to the quarantine, and can be built again."""

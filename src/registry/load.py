@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +22,7 @@ from registry.boundary.boundary import Boundary
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.build.plan import plan
 from registry.cache.cache import Cache, CacheEntry
+from registry.cache.retry import again_if_lost
 from registry.catalog.catalog import Catalog, display_path
 from registry.errors import (
     CacheError,
@@ -62,9 +62,6 @@ __all__ = [
     "sample_warnings",
     "samples_digest",
 ]
-
-
-_ATTEMPTS = 5
 
 
 def get_dataset(
@@ -209,9 +206,17 @@ def load(
     )
     pin = None if lock is None else lock.samples
     result = _open(spec, context, pin, verify=verify, full=full)
+    # If damage is found later, when a sample is read.
+    result.dataset.origin = partial(
+        _reload, spec, cache, boundary=boundary, offline=offline, full=full, lock=lock
+    )
     if pin is not None and not result.checked:
         _check_cached(result, pin, cache, verify=verify)
     return result
+
+
+def _reload(spec: DatasetSpec, cache: Cache, **options: Any) -> ArrowDataset:
+    return load(spec, cache, **options).dataset
 
 
 def _warn(line: str) -> None:
@@ -236,25 +241,20 @@ def _open(
 ) -> LoadResult:
     """Plan and execute; new samples that match the pin are remembered as matching."""
     # Imported here: `list` and `show` must not pay for it.
-    from registry.build.execute import EntryLostError, execute
+    from registry.build.execute import execute
 
     check = None if pin is None else partial(_compare, pin=pin)
-    for attempt in count(1):
+
+    def run(*, full: bool) -> LoadResult:
         decided = plan(spec, context, verify=verify, full=full)
-        try:
-            result = execute(decided, spec, context, check=check)
-            break
-        except UnknownDigestError:
-            # The format of a repository's files is known once they are listed: only Parquet can be
-            # read in part.
-            if full:
-                raise
-            full = True
-        except EntryLostError:
-            # `cache clear` or `sync --refresh` of another process: look again, and build what is
-            # gone. More than twice, as that process may be as fast as this one.
-            if attempt == _ATTEMPTS:
-                raise
+        return execute(decided, spec, context, check=check)
+
+    try:
+        result = again_if_lost(partial(run, full=full), context.cache)
+    except UnknownDigestError:
+        # The format of a repository's files is known once they are listed: only Parquet can be
+        # read in part.
+        result = again_if_lost(partial(run, full=True), context.cache)
     if pin is not None and result.checked:
         remember_pinned(result, pin, context.cache)
     return result
@@ -361,19 +361,23 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
             CacheError: they are not there, and the catalog does not describe these samples now.
             OfflineError: they are not there, and building them needs a request.
         """
+        cache = Cache(Settings.from_environment().cache_dir)
+        return again_if_lost(partial(self._open, cache), cache)
+
+    def _open(self, cache: Cache) -> ArrowDataset:
         from registry.build.open import open_entry
 
-        name, cache = self.opening.name, Cache(Settings.from_environment().cache_dir)
         entry = cache.find("samples", self.fingerprint)
         if entry is None:
-            rebuilt = get_dataset(name, **self.call)
+            rebuilt = cast("ArrowDataset", get_dataset(self.opening.name, **self.call))
             entry = cache.find("samples", self.fingerprint)
-            if entry is None and self.is_part:  # a part is not built where all samples are cached
-                return cast("ArrowDataset", rebuilt)
+            # A part is not built where all samples are cached.
+            if rebuilt.origin == self or (entry is None and self.is_part):
+                return rebuilt
         if entry is None:
             raise CacheError(
-                f"{name}: its samples are not in the cache any more, and its manifest or its source"
-                " has changed since it was pickled (open it by its name again)"
+                f"{self.opening.name}: its samples are not in the cache any more, and its manifest"
+                " or its source has changed since it was pickled (open it by its name again)"
             )
         dataset = open_entry(self.opening, entry, cache, self.fingerprint)
         dataset.origin = self

@@ -21,7 +21,6 @@ from registry.mapping.map_records import map_records, record_mapper
 from registry.samples.sample import Sample
 from registry.samples.view_arguments import ViewArguments
 from registry.sources.filesystem_pool import FilesystemPool
-from registry.sources.hub_retry import with_retries
 from registry.sources.pinned_files import open_files
 
 if TYPE_CHECKING:
@@ -238,8 +237,8 @@ def hf_dataset(
         limit: Maximum number of records, applied after shuffling. None means all.
         trust: Accepted for compatibility; a repository's own Python script is never run.
         cached: False downloads again unless `revision` is a full commit.
-        retry: Repeat a request that fails for a reason that passes: a rate limit, a timeout, an
-            unreachable Hub. Up to 3 times in all, 5 in CI, with minutes in between.
+        retry: Repeat requests that fail for a reason that passes: a rate limit, a timeout, an
+            overloaded Hub. Without it, another process that loads the same is not waited for.
         **kwargs: Further arguments of `datasets.load_dataset`, such as `cache_dir`, the folder to
             download to.
 
@@ -266,18 +265,19 @@ def hf_dataset(
     }
     source = source_from_arguments(HfSource, keys)
     view = ViewArguments.of(auto_id, shuffle, seed, shuffle_choices, limit)
-    load = partial(_hub_records, source, kwargs)
-    records = with_retries(load) if retry else load()
+    records = _hub_records(source, kwargs, retry=retry)
     samples = _hub_samples(records, sample_fields, view, path)
     title = Path(path).stem if Path(path).exists() else path
     # The limit is applied already: in hf_dataset it counts records.
     return replace(view, limit=None).dataset(samples, title, path)
 
 
-def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetRecord]:
+def _hub_records(source: HfSource, extra: Mapping[str, Any], *, retry: bool) -> list[DatasetRecord]:
     from msgspec.structs import replace
 
     from registry.cache.cache import Cache
+    from registry.cache.retry import again_if_lost
+    from registry.progress import Deadline
     from registry.settings import Settings
     from registry.sources.hub.records import fetch_hub
     from registry.sources.hub.source import pin_hub
@@ -287,10 +287,16 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any]) -> list[DatasetReco
     context = SourceContext(
         boundary=UNBOUNDED, cache=Cache(settings.cache_dir), offline=settings.offline
     )
+    if not retry:
+        context = replace(context, deadline=Deadline(0))
     pinned = pin_hub(source, context, **extra)
     if not source.cached and pinned.revision != source.revision:
         context = replace(context, refresh=True)
-    return list(decode(fetch_hub(source, pinned, context, **extra), source))
+
+    def read() -> list[DatasetRecord]:
+        return list(decode(fetch_hub(source, pinned, context, **extra), source))
+
+    return again_if_lost(read, context.cache)
 
 
 def _read_files(

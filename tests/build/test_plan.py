@@ -50,15 +50,9 @@ def put(cache: Cache, fingerprint: str) -> None:
     """Publish an entry of samples."""
     with cache.temporary() as folder:
         (folder / "samples.arrow").write_bytes(b"ARROW1" + bytes(64))
-        meta = {"name": "d", "samples": 2, "source": "", "batches": [[2, 0]], "columns": []}
+        meta = {"name": "d", "samples": 2, "source": "", "batches": "", "columns": []}
         meta |= {"quality": {}, "limit": None}
         cache.publish(folder, "samples", fingerprint, meta)
-
-
-@pytest.fixture(autouse=True)
-def readable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every samples file for readable: none is opened here."""
-    monkeypatch.setattr("registry.store.reader.is_readable", lambda path: True)
 
 
 # View and keys → scope and limit, with nothing in the cache.

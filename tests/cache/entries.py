@@ -32,7 +32,7 @@ def samples(cache: Cache, name: str) -> Path:
         "name": name,
         "samples": 1,
         "source": f"{name}.csv",
-        "batches": [[1, 0]],
+        "batches": "",
         "columns": ["input"],
         "quality": {},
         "limit": None,
@@ -42,7 +42,8 @@ def samples(cache: Cache, name: str) -> Path:
 
 def view(cache: Cache, name: str, *, of: str) -> Path:
     """Publish a view of samples."""
-    return _publish(cache, "views", name, {"first_bad": None, "samples": f"sha256:{key(of)}"})
+    meta: dict[str, Any] = {"first_bad": None, "checksums": {}, "samples": f"sha256:{key(of)}"}
+    return _publish(cache, "views", name, meta)
 
 
 def records(cache: Cache, name: str) -> Path:

@@ -28,12 +28,12 @@ META: dict[EntryKind, dict[str, Any]] = {
         "name": "d",
         "samples": 3,
         "source": "x",
-        "batches": [[2, 0], [1, 5]],
+        "batches": "",
         "columns": ["input"],
         "quality": {"few_choices": {"count": 1, "first": [{"record": 3}]}},
         "limit": None,
     },
-    "views": {"first_bad": None, "samples": FINGERPRINT},
+    "views": {"first_bad": None, "checksums": {}, "samples": FINGERPRINT},
     "records": {"rows": 3},
 }
 KINDS = pytest.mark.parametrize("kind", META)
@@ -155,7 +155,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "meta that is not UTF-8": lambda folder: (folder / "meta.json").write_bytes(b'{"\xff"'),
     "no files": set_keys(files=None),
     "files without size": set_keys(files={"file": {}}),
-    "other number of samples": set_keys(samples=4),
+    "no batches": set_keys(batches=None),
     "no columns": set_keys(columns=None),
     "no quality": set_keys(quality=None),
     "quality without counts": set_keys(quality={"few_choices": {}}),

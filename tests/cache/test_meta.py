@@ -12,7 +12,8 @@ META = {
     "fingerprint": FINGERPRINT,
     "files": {"rows.npy": {"size": 3, "sha256": "c"}},
     "first_bad": None,
-    "samples": "sha256:00",
+    "checksums": {},
+    "samples": "",
 }
 
 

@@ -110,7 +110,7 @@ def test_text_is_decoded(data: bytes, encoding: str, text: str) -> None:
             "utf-16",
             "d.csv: byte 0xe9 is not utf-16 (set `encoding`, such as latin-1)",
         ),
-        (b"ab", "utf-16", "d.csv: not utf-16: UTF-16 stream does not start with BOM"),
+        (b"ab", "utf-16", "d.csv: not utf-16: it does not start with a byte-order mark"),
         (b"x", "utf-9", "d.csv: unknown text encoding 'utf-9'"),
         (b"x", "base64", "d.csv: unknown text encoding 'base64'"),
     ],

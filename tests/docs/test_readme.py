@@ -117,7 +117,6 @@ def test_make_targets_in_the_readme_exist() -> None:
     named = set(re.findall(r"make (\w+) +#", README))
     assert named
     assert named <= targets
-    assert "make check" in (ROOT / ".ci" / "run").read_text()
 
 
 def test_readme_states_the_number_of_datasets_and_operations() -> None:

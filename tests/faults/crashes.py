@@ -74,14 +74,21 @@ class Crashes:
         """Run commands, and import in advance what they import."""
         return self._ask({"commands": commands, "warm": True})
 
-    def trace(self, command: str, kill_at: int = 0) -> Done:
+    def trace(self, command: str, *, kill_at: int = 0) -> Done:
         """Run a command, and kill it at a call that changes a file, counted from 1."""
-        return self._ask({"commands": [command], "watched": self._watched, "kill_at": kill_at})
+        return self._trace(command, kill_at=kill_at)
+
+    def plant(self, command: str, *, link: Path, like: str) -> Done:
+        """Run a command; where it is about to create a file, there is a link by then."""
+        return self._trace(command, link=str(link), like=like)
 
     def fail(self, command: str, call: str, number: int, error: int) -> Done:
         """Run a command, and let the n-th call of a name that concerns a file fail."""
         failure = {"call": call, "number": number, "error": error}
-        return self._ask({"commands": [command], "watched": self._watched, "failure": failure})
+        return self._trace(command, failure=failure)
+
+    def _trace(self, command: str, **how: Any) -> Done:
+        return self._ask({"commands": [command], "trace": {"watched": self._watched, **how}})
 
     def _ask(self, request: Mapping[str, Any]) -> Done:
         assert self._process.stdin is not None
@@ -98,12 +105,9 @@ def _serve(folder: str) -> None:
         request = json.loads(line)
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as modules:
             run = partial(_run, request["commands"], output.fileno(), modules.fileno())
-            trace = traced(
-                run,
-                watched=request.get("watched", []),
-                kill_at=request.get("kill_at", 0),
-                failure=Failure(**request["failure"]) if "failure" in request else None,
-            )
+            how = request.get("trace", {"watched": []})
+            failure = Failure(**how.pop("failure")) if "failure" in how else None
+            trace = traced(run, failure=failure, **how)
             text, imported = _content(output), _content(modules)
         if request.get("warm"):
             _import(imported.splitlines())

@@ -1,4 +1,4 @@
-"""Count the system calls that change files, and kill a process as it enters one, or let one fail.
+"""Count the system calls that change files, and do harm as a process enters one of them.
 
 `strace -e inject=…:when=N` counts the calls of each thread and each name by itself, so that many
 calls are never the first to reach their number. This counts over all threads, and only calls that
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import signal
 import struct
 from collections.abc import Callable, Sequence
@@ -135,9 +136,21 @@ def traced(
     *,
     watched: Sequence[str],
     kill_at: int = 0,
+    link: str = "",
+    like: str = "",
     failure: Failure | None = None,
 ) -> Trace:
-    """Run a function in a forked process; kill that as it enters a call, counted from 1."""
+    """Run a function in a forked process, and do harm as it enters a call.
+
+    Args:
+        run: The function; it returns an exit code.
+        watched: Absolute paths of folders; only calls below them count.
+        kill_at: The number of the call, from 1, at which the process is killed.
+        link: A file. The path of the first file that is created, of those that `like` matches, is
+            a link to it by then.
+        like: A regular expression.
+        failure: A call that fails.
+    """
     main = os.fork()
     if main == 0:
         _libc.ptrace(_TRACEME, 0, None, None)
@@ -169,6 +182,9 @@ def traced(
             if len(trace.calls) == kill_at:
                 os.kill(main, signal.SIGKILL)
                 continue
+            if link and call[0].startswith("open") and re.fullmatch(like, call[1]):
+                os.symlink(link, call[1])
+                link = ""
         # The stops of tracing, and those of new threads, are not for the process.
         own = stop in (signal.SIGTRAP | 0x80, signal.SIGTRAP, signal.SIGSTOP)
         _ptrace(_SYSCALL, thread, 0 if own else stop)

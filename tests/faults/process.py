@@ -34,16 +34,17 @@ def write_catalog(folder: Path, datasets: str, *, index: str = "") -> Path:
     return folder
 
 
-def registry(folder: Path, *arguments: str, seconds: float = 60, **environment: str) -> Ended:
+def registry(folder: Path, *arguments: str, **environment: str) -> Ended:
     """Run `registry ARGUMENTS`; it ends in time, and reports every fault as its own."""
-    return _run(folder, ["-m", "registry", *arguments], seconds, environment)
+    return _run(folder, ["-m", "registry", *arguments], environment)
 
 
 def registry_each(folder: Path, *commands: str, **environment: str) -> Ended:
     """Run commands in one process, which is faster; the code is that of the worst."""
-    return _run(folder, ["-c", _EACH, *commands], 60, environment)
+    return _run(folder, ["-c", _EACH, *commands], environment)
 
 
+_SECONDS = 60
 _EACH = """
 import sys
 from registry.cli import main
@@ -51,16 +52,14 @@ sys.exit(max([main(line.split()) for line in sys.argv[1:]]))
 """
 
 
-def _run(
-    folder: Path, arguments: Sequence[str], seconds: float, environment: Mapping[str, str]
-) -> Ended:
+def _run(folder: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Ended:
     done = subprocess.run(
         [sys.executable, "-I", *arguments],
         cwd=folder,
         env={**os.environ, **environment},
         capture_output=True,
         encoding="utf-8",
-        timeout=seconds,
+        timeout=_SECONDS,
         check=False,
     )
     ended = Ended(done.returncode, done.stdout, done.stderr)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import S3, Https, OneDataset
-from tests.faults.processes import finish, load
+from tests.faults.background import finish, load
 from tests.servers.fault_proxy import FaultProxy
 from tests.servers.hub import HubEmulator, parquet_repo
 

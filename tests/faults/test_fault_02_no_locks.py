@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Https, OneDataset
-from tests.faults.processes import finish, load
+from tests.faults.background import finish, load
 
 RECORDS = [{"q": f"question {n}", "a": f"answer {n}"} for n in range(500)]
 SAMPLES = [[one["q"], None, one["a"]] for one in RECORDS]

@@ -11,9 +11,6 @@ from tests.faults.crash_sweep import PREVIEWS, Site, site, sweep
 from tests.faults.crashes import Crashes
 from tests.faults.kill_points import missing
 
-State = tuple[list[str], list[str], bytes]
-"""The samples, the names of all files, and the lockfile."""
-
 
 @pytest.fixture(scope="module")
 def place(
@@ -25,47 +22,70 @@ def place(
         yield made
 
 
-def settle(made: Site, crashes: Crashes, command: str) -> State:
-    """Run a command again, and tidy up two days later."""
-    done = crashes.run(command, *PREVIEWS)
-    assert done.code == 0, done.out
-    samples = [line for line in done.out.splitlines() if line.startswith("{")]
-    assert len(samples) == 3 + 5 + 5
-    made.age()
-    done = crashes.run("sync")
-    assert done.code == 0, done.out
-    lock = made.lockfile.read_bytes() if made.lockfile.exists() else b""
-    return samples, made.files(), lock
+class Run:
+    """A command, and the state that it leaves when nothing stops it."""
+
+    def __init__(self, made: Site, crashes: Crashes, command: str) -> None:
+        self._made, self._crashes, self.command = made, crashes, command
+        made.save()
+        self.lock_before = made.lock()
+        self.samples = self._settle(0)
+        self.lock = made.lock()
+        files = made.files()
+        self._settle(0)  # again: there may be nothing left to do, or something to check
+        self._files = {*files, *made.files()}
+
+    def _settle(self, number: int) -> list[str]:
+        """Run it, and tidy up: at once, or by a `sync` two days later. Return the samples."""
+        done = self._crashes.run(self.command, *PREVIEWS)
+        assert done.code == 0, done.out
+        if number % 2:
+            self._made.age()
+        tidied = self._crashes.run("sync" if number % 2 else "cache prune")
+        assert tidied.code == 0, tidied.out
+        return [line for line in done.out.splitlines() if line.startswith("{")]
+
+    def check(self, number: int) -> None:
+        """Compare the state after a kill, and after the next run."""
+        assert self._made.lock() in (self.lock_before, self.lock)
+        assert self._settle(number) == self.samples
+        assert self._made.lock() == self.lock
+        assert self._made.files() - self._files == set()
 
 
 def test_sync(place: tuple[Site, Crashes], thorough: bool) -> None:
     made, crashes = place
     made.clear()
-    expected = settle(made, crashes, "sync")
-
-    def check() -> None:
-        assert settle(made, crashes, "sync") == expected
-
-    assert len(sweep(made, crashes, "sync", check, thorough=thorough)) > 100
+    run = Run(made, crashes, "sync")
+    assert len(run.samples) == 3 + 5 + 5
+    assert len(sweep(made, crashes, "sync", run.check, thorough=thorough)) > 100
 
 
 @pytest.mark.parametrize("command", ["lock", "lock --upgrade"])
 def test_lock(place: tuple[Site, Crashes], command: str, thorough: bool) -> None:
     made, crashes = place
     made.clear()
-    before = b""
     assert crashes.run("sync").code == 0
     if command == "lock --upgrade":
-        before = settle(made, crashes, "lock")[2]
+        assert crashes.run("lock").code == 0
         made.publish(2)
-    made.save()
-    expected = settle(made, crashes, command)
-    assert expected[2] != before
-
-    def check() -> None:
-        now = made.lockfile.read_bytes() if made.lockfile.exists() else b""
-        assert now in (before, expected[2])
-        assert settle(made, crashes, command) == expected
-
-    calls = sweep(made, crashes, command, check, thorough=thorough)
+    run = Run(made, crashes, command)
+    assert run.lock != run.lock_before
+    calls = sweep(made, crashes, command, run.check, thorough=thorough)
     assert {"write", "rename"} <= {name for name, path in calls if "datasets.lock" in path}
+
+
+def test_prune(place: tuple[Site, Crashes], thorough: bool) -> None:
+    made, crashes = place
+    made.clear()
+    assert crashes.run("sync", "lock").code == 0
+    before = made.files()
+    made.publish(2)
+    assert crashes.run("lock --upgrade").code == 0
+    for number in (20, 60, 150):  # what such a run leaves, beside the samples of the old lock
+        assert crashes.trace("sync --refresh", kill_at=number).code == -9
+    assert len(made.files()) > len(before)
+    run = Run(made, crashes, "cache prune --unreferenced")
+    assert len(made.files()) <= len(before)
+    calls = sweep(made, crashes, run.command, run.check, thorough=thorough)
+    assert {"rename", "unlink"} <= {name for name, _ in calls}

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import OneDataset, permit
-from tests.faults.processes import finish, load, registry
+from tests.faults.background import finish, load, registry
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.static import StaticFiles
 

@@ -1,4 +1,4 @@
-"""A YAML alias bomb is an error with its line, within seconds, in manifests and lockfiles."""
+"""A YAML alias bomb, in a manifest or a lockfile, is an error with its line, and not work without end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def catalog(tmp_path: Path) -> Path:
 def test_a_bomb_in_a_manifest(catalog: Path, command: str) -> None:
     index = catalog / "datasets.yaml"
     index.write_text(f"{index.read_text()}    tags:\n{bomb(9)}")
-    ended = registry(catalog, *command.split(), seconds=20)
+    ended = registry(catalog, *command.split())
     assert ended.code == 1
     assert "datasets.yaml:10:22 $: more than 32 aliases (use `extends`" in ended.text
 
@@ -36,7 +36,7 @@ def test_a_bomb_in_a_lockfile(catalog: Path) -> None:
     assert registry(catalog, "lock").code == 0
     lockfile = catalog / "datasets.lock"
     lockfile.write_text(f"{lockfile.read_text()}    tags:\n{bomb(9)}")
-    ended = registry(catalog, "sync", "--locked", seconds=20)
+    ended = registry(catalog, "sync", "--locked")
     assert ended.code == 1
     assert "datasets.lock:" in ended.text
     assert "more than 32 aliases" in ended.text

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.security.measured import run_measured
+from tests.thorough import THOROUGH
 
 GIGABYTE = 10**9
 SIZE = 2 << 30
@@ -86,7 +87,9 @@ def test_a_packed_line_that_never_ends_is_refused(tmp_path: Path, form: str, suf
     refused(folder, f"{name}:{2 if form == 'csv' else 1}: {LONG_LINE}" if form != "json" else RATIO)
 
 
-@pytest.mark.parametrize(("form", "suffix"), [("csv", ".zst"), ("jsonl", ".xz")])
+@pytest.mark.parametrize(
+    ("form", "suffix"), [("csv", ".zst"), pytest.param("jsonl", ".xz", marks=THOROUGH)]
+)
 def test_packed_lines_without_end_are_refused(tmp_path: Path, form: str, suffix: str) -> None:
     name = f"d.{form}{suffix}"
     folder = catalog(tmp_path / "catalog", form.removesuffix("l"), name)
@@ -95,6 +98,7 @@ def test_packed_lines_without_end_are_refused(tmp_path: Path, form: str, suffix:
     refused(folder, RATIO)
 
 
+@THOROUGH
 def test_many_long_lines_do_not_add_up_in_memory(tmp_path: Path) -> None:
     folder = catalog(tmp_path / "catalog", "json", "d.jsonl.zst")
     pack(folder / "d.jsonl.zst", b"", b'{"q": "' + b"x" * 60_000_000 + b'"}\n')
@@ -152,7 +156,7 @@ def parquet_of(kind: str, path: Path) -> None:
                 writer.write_table(table)
 
 
-@pytest.mark.parametrize("kind", ["dictionary", "page", "delta"])
+@pytest.mark.parametrize("kind", ["dictionary", "page", pytest.param("delta", marks=THOROUGH)])
 def test_a_parquet_file_that_repeats_its_values_is_refused(tmp_path: Path, kind: str) -> None:
     folder = catalog(tmp_path / "catalog", "parquet", "d.parquet")
     parquet_of(kind, folder / "d.parquet")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from registry.cli import main
+from registry.mapping import regex
 from tests.git_repository import GitRepository
 from tests.security.installed import Machine
 from tests.security.measured import run_measured
@@ -40,17 +42,29 @@ def files(mapping: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(("mapping", "place"), MAPPINGS.values(), ids=MAPPINGS)
-def test_a_pattern_without_end_is_an_error_with_its_place(
-    tmp_path: Path, mapping: str, place: str
-) -> None:
-    repository = GitRepository.make(tmp_path / "repository", files(mapping))
+def test_a_pattern_without_end_is_an_error(tmp_path: Path) -> None:
+    repository = GitRepository.make(tmp_path / "repository", files(MAPPINGS["where"][0]))
     start = time.monotonic()
     outcome = Machine(tmp_path).run(repository.folder, "sync", "d")
     assert time.monotonic() - start < 40
     assert outcome.code == 1
-    assert f"d: record 2, {place}" in outcome.err
     assert f"the pattern '{EVIL}' takes more than 5 s (does it repeat what" in outcome.err
+
+
+@pytest.mark.parametrize(("mapping", "place"), MAPPINGS.values(), ids=MAPPINGS)
+def test_the_error_names_the_place_of_the_pattern(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    mapping: str,
+    place: str,
+) -> None:
+    monkeypatch.setattr(regex, "SECONDS", 0.5)
+    for name, text in files(mapping).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert main(["sync", "d", "--root", str(tmp_path)]) == 1
+    assert f"d: record 2, {place}" in capsys.readouterr().err
 
 
 def test_the_diff_of_a_change_ends(tmp_path: Path) -> None:

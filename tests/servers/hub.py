@@ -56,6 +56,7 @@ class HubEmulator:
         """Bytes of all answers' bodies so far."""
         self._repos: dict[str, _Repo] = {}
         self._failure: _Reply | None = None
+        self._failures = 0.0
         self._commit_lock = threading.Lock()
         self._server: _Server | None = None
 
@@ -103,14 +104,35 @@ class HubEmulator:
             repo.branches[branch] = sha
         return sha
 
-    def fail_with(self, status: int | None, *, headers: Mapping[str, str] | None = None) -> None:
-        """Answer every request with `status` and `headers` from now on; None restores normal replies."""
+    def tag(self, repo_id: str, name: str, sha: str) -> None:
+        """Give a commit another name."""
+        self._repos[repo_id].tags[name] = sha
+
+    def gate(self, repo_id: str) -> None:
+        """Show a repository only to those who have asked for access, and nobody has."""
+        self._repos[repo_id].gated = True
+
+    def remove(self, repo_id: str) -> None:
+        """Remove a repository."""
+        del self._repos[repo_id]
+
+    def fail_with(
+        self,
+        status: int | None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        times: float = float("inf"),
+    ) -> None:
+        """Answer the next requests with `status` and `headers`; None restores normal replies."""
+        self._failures = times
         reply = functools.partial(_refusal, message="Failing, as told", headers=headers or {})
         self._failure = None if status is None else reply(status)
 
     def _answer(self, call: _Call) -> _Reply:
         self.requests.append(Request(call.method, call.target))
-        reply = self._failure or _route(call, self._repos, self.token)
+        failure = self._failure if self._failures > 0 else None
+        self._failures -= 1
+        reply = failure or _route(call, self._repos, self.token)
         self.sent += len(reply.body) if call.method == "GET" else 0
         return reply
 
@@ -166,7 +188,9 @@ class _Repo:
     """A repository: commits by sha, shas by branch."""
 
     private: bool = False
+    gated: bool = False
     branches: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
     commits: dict[str, _Commit] = field(default_factory=dict)
 
 
@@ -216,6 +240,8 @@ def _route(call: _Call, repos: Mapping[str, _Repo], token: str | None) -> _Reply
             part = {name: unquote(text) for name, text in found.groupdict("").items()}
             try:
                 repo = _repo(repos, part["repo"], call=call, token=token)
+                if line.endswith("/refs"):
+                    return _refs(repo)
                 return reply(call, _commit(repo, part["revision"] or "main"), part.get("path", ""))
             except _RefusedError as refused:
                 return refused.reply
@@ -228,11 +254,30 @@ def _repo(repos: Mapping[str, _Repo], repo_id: str, *, call: _Call, token: str |
     repo = repos.get(repo_id)
     if repo is None or (repo.private and not trusted):
         raise _RefusedError(404 if trusted else 401, "RepoNotFound", "Repository not found")
+    if repo.gated:
+        raise _RefusedError(403, "GatedRepo", f"Access to dataset {repo_id} is restricted")
     return repo
 
 
+def _refs(repo: _Repo) -> _Reply:
+    kinds = {
+        "branches": ("heads", repo.branches),
+        "tags": ("tags", repo.tags),
+        "converts": ("", {}),
+    }
+    return _json_reply(
+        {
+            kind: [
+                {"name": name, "ref": f"refs/{folder}/{name}", "targetCommit": sha}
+                for name, sha in names.items()
+            ]
+            for kind, (folder, names) in kinds.items()
+        }
+    )
+
+
 def _commit(repo: _Repo, revision: str) -> _Commit:
-    commit = repo.commits.get(repo.branches.get(revision, revision))
+    commit = repo.commits.get({**repo.tags, **repo.branches}.get(revision, revision))
     if commit is None:
         raise _RefusedError(404, "RevisionNotFound", f"Invalid rev id: {revision}")
     return commit
@@ -341,7 +386,7 @@ _REPO = "(?P<repo>[^/]+/[^/]+)"
 _REVISION = "(?P<revision>[^/]+)"
 _ROUTES: tuple[tuple[re.Pattern[str], Callable[[_Call, _Commit, str], _Reply]], ...] = (
     (re.compile(f"GET /datasets/{_REPO}/resolve/{_REVISION}/(?P<path>.+)"), _file),
-    (re.compile(f"GET /api/datasets/{_REPO}(?:/revision/{_REVISION})?"), _info),
+    (re.compile(f"GET /api/datasets/{_REPO}(?:/revision/{_REVISION}|/refs)?"), _info),
     (re.compile(f"GET /api/datasets/{_REPO}/tree/{_REVISION}(?:/(?P<path>.+))?"), _tree),
     (re.compile(f"POST /api/datasets/{_REPO}/paths-info/{_REVISION}"), _paths_info),
 )

@@ -14,13 +14,11 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.boundary.secrets import read_secrets
 from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
 from registry.sources.filesystem import (
-    causes,
     changed_error,
     offline_error,
     open_location,
     option_errors,
     source_errors,
-    status_of,
 )
 from tests.conftest import Https
 
@@ -29,8 +27,8 @@ URL = "https://host/a.csv"
 SECRET = "https://user:pass@host/a.csv?sig=hidden"
 
 
-def client_error(code: int) -> Exception:
-    answer = {"Error": {"Code": "x"}, "ResponseMetadata": {"HTTPStatusCode": code}}
+def client_error(status: int, code: str = "x") -> Exception:
+    answer = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
     error: Exception = BOTO.ClientError(answer, "GetObject")
     return error
 
@@ -50,12 +48,17 @@ class StatusError(aiohttp.ClientError):
         ("/a", IsADirectoryError("x"), SourceError, "/a: is a folder, not a file (a glob such as '*.csv' reads many)"),
         ("/a.csv", PermissionError("x"), AccessError, "/a.csv: access refused: PermissionError: x (check the credentials)"),
         ("/a.csv", OSError("x"), SourceError, "/a.csv: OSError: x"),
-        (URL, TimeoutError(), SourceError, f"{URL}: TimeoutError"),
+        (URL, TimeoutError(), SourceError, f"{URL}: the server did not answer in time"),
+        (URL, ConnectionResetError("x"), SourceError, f"{URL}: the connection was lost"),
         (URL, StatusError(401), AccessError, f"{URL}: access refused: the server answered 401 (check the credentials)"),
         (URL, StatusError(404), SourceError, f"{URL}: no such file"),
         (URL, StatusError(503), SourceError, f"{URL}: the server answered 503"),
         (URL, aiohttp.TooManyRedirects(None, ()), SourceError, f"{URL}: the server can't be reached"),  # type: ignore[arg-type]
         ("s3://b/a", client_error(403), AccessError, "s3://b/a: access refused: the server answered 403 (check the credentials)"),
+        ("s3://b/a", client_error(400, "ExpiredToken"), AccessError, "s3://b/a: the token has expired (get new credentials)"),
+        ("s3://b/a", client_error(404, "NoSuchBucket"), SourceError, "s3://b/a: no such bucket (check the name and the endpoint)"),
+        ("s3://b/a", client_error(503, "SlowDown"), SourceError, "s3://b/a: the server answered 503"),
+        ("s3://b/a", aiohttp.ClientPayloadError("x"), SourceError, "s3://b/a: the connection was lost"),
         ("s3://b/a", BOTO.NoCredentialsError(), AccessError, "s3://b/a: no credentials (set them in fs_options or the environment)"),
         ("gs://b/a", ImportError("gcsfs"), MissingDependencyError, "gs://b/a: reading gs:// needs another package: gcsfs"),
         ("x://b/a", ValueError("Protocol not known: x"), SourceError, "x://b/a: Protocol not known: x"),
@@ -113,15 +116,6 @@ def test_invalid_options_are_a_source_error(error: Exception) -> None:
     with pytest.raises(AccessError) as caught, option_errors(URL):
         raise ours
     assert caught.value is ours
-
-
-def test_the_status_is_taken_from_the_error_or_its_causes() -> None:
-    outer = OSError("x")
-    outer.__cause__ = client_error(500)
-    assert status_of(outer) == 500
-    assert list(causes(outer)) == [outer, outer.__cause__]
-    assert status_of(StatusError(200)) is None
-    assert status_of(OSError("x")) is None
 
 
 def test_local_and_remote_locations_are_opened(tmp_path: Path, https: Https) -> None:

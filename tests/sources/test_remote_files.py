@@ -18,10 +18,12 @@ from registry.sources.remote_files import (
     digest_mismatch,
     download,
     location_key,
+    look_up,
     pin_remote,
     probe_remote,
     validated,
 )
+from registry.sources.transfer import ChangedError
 from tests.conftest import Https
 
 POOL = FilesystemPool({}, UNBOUNDED)
@@ -97,16 +99,37 @@ def test_only_large_files_with_validators_are_probed(
     )
 
 
-def test_a_transfer_of_the_wrong_length_is_an_error(https: Https, cache: Cache) -> None:
+def test_a_file_that_changes_is_looked_up_once_more(https: Https, cache: Cache) -> None:
+    url = https.put("/a", b"1", etag="1")
+    context = SourceContext(boundary=UNBOUNDED, cache=cache)
+    look_up(url, POOL, context)
+    https.put("/a", b"22", etag="2")
+    pinned = pin_remote(url, POOL, context)
+    assert (pinned.etag, pinned.size) == ('"2"', 2)
+    assert methods(https) == ["HEAD", "GET", "HEAD", "GET"]
+
+
+def test_a_file_of_another_size_than_was_looked_up_has_changed(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"123")
-    with pytest.raises(SourceError, match=r"/a: the transfer gave 3 of 4 bytes \(try again\)"):
-        download(url, POOL, 4, SourceContext(boundary=UNBOUNDED, cache=cache))
+    context = SourceContext(boundary=UNBOUNDED, cache=cache)
+    state = {"size": 4, "validators": {}}
+    with pytest.raises(ChangedError, match=r"/a: changed while it was read \(try again\)"):
+        download(url, POOL, context, state=state)
+
+
+def test_a_rejected_download_is_in_the_quarantine_only(https: Https, cache: Cache) -> None:
+    url = https.put("/a", b"123")
+    context = SourceContext(boundary=UNBOUNDED, cache=cache)
+    with pytest.raises(SourceError, match="changed while it was read"):
+        download(url, POOL, context, pinned=PinnedFile(url, "0" * 64, 3))
+    assert [path.read_bytes() for path in cache.versioned.glob("quarantine/*")] == [b"123"]
+    assert list(cache.versioned.glob("blobs/*")) == list(cache.versioned.glob("tmp/*")) == []
 
 
 def test_a_download_reports_its_progress(https: Https, cache: Cache) -> None:
     seen: list[Progress] = []
     context = SourceContext(boundary=UNBOUNDED, cache=cache, report=seen.append)
-    download(https.put("/a", b"123"), POOL, 3, context)
+    download(https.put("/a", b"123"), POOL, context)
     assert {one.stage for one in seen} == {"fetch"}
     assert (seen[-1].done, seen[-1].total) == (3, 3)
 

@@ -27,7 +27,7 @@ from registry.manifest import schema, source_models, validation
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import CsvSource, FileSource, HfSource
 from registry.sources import files
-from registry.sources.hub import source as hub
+from registry.sources.hub.source import HubReader
 from registry.sources.pins import SourceContext
 from registry.sources.source_type import SourceType, reader_of, records_of
 
@@ -234,7 +234,7 @@ def test_diff_compares_two_states_of_it(run: Run, root: Path, tmp_path: Path) ->
 def test_every_row_has_a_reader_that_implements_the_protocol() -> None:
     readers: list[SourceType] = [  # mypy holds these to the protocol
         files.FileReader(CsvSource(path=("x",))),
-        hub.HubReader(HfSource(path="a/b", split="test")),
+        HubReader(HfSource(path="a/b", split="test")),
         LinesReader(LinesSource(path=("x",))),
     ]
     found = {type(reader_of(model(path=("x",), **{"split": "s"} if name == "hf" else {}))) for name, model in source_models.SOURCE_TYPES.items()}  # type: ignore[call-arg]  # fmt: skip

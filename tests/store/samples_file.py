@@ -15,11 +15,21 @@ import pyarrow as pa
 from registry import (
     Sample,
 )
+from registry.store.mapped_file import unpack_numbers
 from registry.store.reader import SampleFile
 from registry.store.schema import FIELDS, MetadataType, batch_of, fields_of, schema_of
 from registry.store.writer import SampleWriter
 
-__all__ = ["METADATA_TYPES", "batch", "file_of", "rows_of", "values_of", "write_samples", "written"]
+__all__ = [
+    "METADATA_TYPES",
+    "batch",
+    "file_of",
+    "rows_of",
+    "shapes_of",
+    "values_of",
+    "write_samples",
+    "written",
+]
 
 
 def rows_of(samples: Sequence[Sample], kinds: dict[str, MetadataType]) -> pa.RecordBatch:
@@ -80,6 +90,12 @@ def written(
         for one in chain([first] if first.num_rows else [], waiting):
             writer.write(one)
     return writer
+
+
+def shapes_of(writer: SampleWriter) -> list[list[int]]:
+    """Return the numbers of rows and choices of each batch."""
+    numbers: list[list[int]] = unpack_numbers(writer.batches).reshape(-1, 4)[1:, :2].tolist()
+    return numbers
 
 
 def values_of(file: SampleFile, rows: Iterable[int], name: str) -> list[Any]:

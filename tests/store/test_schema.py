@@ -58,7 +58,6 @@ from registry.store.schema import (
     common_keys,
     fields_of,
     full_schema,
-    has_sample_columns,
     json_keys,
     metadata_type_of,
     schema_of,
@@ -413,21 +412,6 @@ def test_columns_that_a_file_omits_are_null() -> None:
     restored = with_all_columns(batch.select(["input", METADATA_VALUES]), schema)
     assert restored.schema == schema
     assert restored.drop_columns(["record"]) == batch.drop_columns(["record"])
-
-
-@pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
-        (schema_of({}), True),
-        (schema_of(TYPES), True),
-        (pa.schema([pa.field("input", pa.large_string())]), True),
-        (pa.schema([]), True),
-        (pa.schema([pa.field("input", pa.string())]), False),
-        (pa.schema([pa.field("question", pa.large_string())]), False),
-    ],
-)
-def test_has_sample_columns(schema: pa.Schema, expected: bool) -> None:
-    assert has_sample_columns(schema) is expected
 
 
 @pytest.mark.parametrize(

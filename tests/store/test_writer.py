@@ -9,11 +9,13 @@ import pyarrow as pa
 import pytest
 
 from registry.base.fs import file_sha256
+from registry.cache.checksum import checksum
 from registry.store import writer as sample_writer
-from registry.store.reader import SampleFile, is_readable
+from registry.store.mapped_file import unpack_numbers
+from registry.store.reader import SampleFile
 from registry.store.schema import schema_of
 from registry.store.writer import SampleWriter
-from tests.store.samples_file import METADATA_TYPES, batch, values_of, written
+from tests.store.samples_file import METADATA_TYPES, batch, shapes_of, values_of, written
 
 
 def test_writer_counts_rows_and_choices_of_each_batch(
@@ -23,7 +25,7 @@ def test_writer_counts_rows_and_choices_of_each_batch(
     watched: list[int] = []
     parts = [batch([0, 1, 2]), batch([5]), batch([6])]
     writer = written(tmp_path / "samples.arrow", parts, watched)
-    assert (writer.rows, writer.batches, watched) == (5, [[3, 3], [1, 2], [1, 0]], [3, 1, 1])
+    assert (writer.rows, shapes_of(writer), watched) == (5, [[3, 3], [1, 2], [1, 0]], [3, 1, 1])
     assert writer.columns == {
         "input",
         "choices",
@@ -43,7 +45,7 @@ def test_small_batches_are_combined(
 ) -> None:
     monkeypatch.setattr(sample_writer, "_BATCH_ROWS", most)
     writer = written(tmp_path / "samples.arrow", [batch([number]) for number in range(7)])
-    assert [rows for rows, _ in writer.batches] == batches
+    assert [rows for rows, _ in shapes_of(writer)] == batches
     file = SampleFile(tmp_path / "samples.arrow", writer.batches)
     assert values_of(file, range(7), "id_number") == list(range(7))
 
@@ -51,7 +53,23 @@ def test_small_batches_are_combined(
 def test_large_batches_are_not_combined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample_writer, "_BATCH_BYTES", 1)
     writer = written(tmp_path / "samples.arrow", [batch([1]), batch([2])])
-    assert writer.batches == [[1, 1], [1, 2]]
+    assert shapes_of(writer) == [[1, 1], [1, 2]]
+
+
+def test_every_byte_of_a_file_has_a_checksum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+    path = tmp_path / "samples.arrow"
+    # The second batch has the first choices, so that the first is written twice.
+    writer = written(path, [batch([3]), batch([1, 2]), batch([4])])
+    (_, _, start, footer), *batches = unpack_numbers(writer.batches).reshape(-1, 4).tolist()
+    content = path.read_bytes()
+    for _, _, end, found in batches:
+        assert found == checksum(content[start:end])
+        start = end
+    assert footer == checksum(content[start:])
+    assert 0 < start < len(content)
 
 
 @pytest.mark.parametrize("without", [0, 1, 3])
@@ -82,7 +100,8 @@ def test_file_is_incomplete_after_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="no more"):
         written(path, batches())
-    assert not is_readable(path)
+    with pytest.raises(pa.ArrowInvalid):
+        pa.ipc.open_file(path.read_bytes())
 
 
 def test_error_in_the_writing_thread_is_raised(tmp_path: Path) -> None:

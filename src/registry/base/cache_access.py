@@ -11,7 +11,14 @@ from typing import BinaryIO
 
 from registry.errors import CacheError
 
-__all__ = ["create_file", "file_mode", "make_folder", "refuse_unsafe_cache", "set_file_mode"]
+__all__ = [
+    "create_file",
+    "file_mode",
+    "make_folder",
+    "refuse_unreadable_cache",
+    "refuse_unsafe_cache",
+    "set_file_mode",
+]
 
 _TRUE = {"1", "true", "yes", "on"}
 # A file that is created in a setgid folder gets the folder's group, not that of the process.
@@ -39,6 +46,26 @@ def refuse_unsafe_cache(folder: Path) -> None:
     if found.st_uid not in (os.getuid(), 0) and not _is_group_cache():
         hint = f"if you trust its owner and group, set REGISTRY_CACHE_GROUP=1; {own}"
         raise CacheError(f"the cache {folder} belongs to another user ({hint})")
+
+
+def refuse_unreadable_cache(folder: Path) -> None:
+    """Refuse a cache, or the part of it that is used, that this user may not read.
+
+    Raises:
+        CacheError: it is, or may be, there but can't be read.
+    """
+    if os.access(folder, os.R_OK | os.X_OK):
+        return
+    try:
+        folder.stat()
+    except PermissionError:
+        pass
+    except OSError:
+        return  # it is created, or reported, by whatever writes there
+    raise CacheError(
+        f"the cache {folder} can't be read by this user (set REGISTRY_CACHE_DIR to a folder of your"
+        " own; or whoever made it makes it again with REGISTRY_CACHE_GROUP=1, for their group)"
+    )
 
 
 def make_folder(path: Path) -> None:

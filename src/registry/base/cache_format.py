@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from registry.base.cache_access import refuse_unsafe_cache
+from registry.base.cache_access import refuse_unreadable_cache, refuse_unsafe_cache
 
 __all__ = ["CACHE_FORMAT", "versioned_folder"]
 
@@ -16,8 +16,10 @@ def versioned_folder(cache_dir: Path) -> Path:
     """Return the folder of this version's files in the cache.
 
     Raises:
-        CacheError: others may have written to the cache.
+        CacheError: others may have written to the cache, or this user can't read it.
     """
     # Here, because everything in the cache is found by this path.
     refuse_unsafe_cache(cache_dir)
-    return cache_dir / f"v{CACHE_FORMAT}"
+    folder = cache_dir / f"v{CACHE_FORMAT}"
+    refuse_unreadable_cache(folder)
+    return folder

@@ -82,7 +82,9 @@ class HashedFile(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        # Python also closes an object whose `__init__` failed, and from 3.13 on reports an error.
+        if hasattr(self, "_file"):
+            self._file.close()
         super().close()
 
     @property
@@ -111,7 +113,8 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
         try:
             yield folder
         except OSError as error:
-            if not is_disk_fault(error):
+            # A file that is there already, such as a link, was put there by another process.
+            if not is_disk_fault(error) and not isinstance(error, FileExistsError):
                 raise
             raise _write_error(parent, error) from error
         finally:

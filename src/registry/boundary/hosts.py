@@ -58,7 +58,7 @@ class Host(NamedTuple):
         if self.name == "localhost":
             return True
         address = _address(self.name)
-        return address is not None and bool(address.is_loopback) and not _inner(address)
+        return address is not None and not _inner(address) and bool(address.is_loopback)
 
 
 def parse_host(text: str) -> Host:
@@ -190,7 +190,8 @@ def _inner(address: Any) -> list[Any]:
     """Return the IPv4 address within an IPv6 address, which a gateway would send packets to."""
     import ipaddress
 
-    if address.version == 4 or address.is_loopback:
+    # Newer Pythons say `is_loopback` of ::ffff:127.0.0.1, too.
+    if address.version == 4 or address == ipaddress.IPv6Address(1):
         return []
     high, low = int(address) >> 32, ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     if address.sixtofour is not None:

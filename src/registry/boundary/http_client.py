@@ -26,7 +26,7 @@ _MOST_REDIRECTS = 10
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PERSONAL = ("headers", "cookies", "auth")
 # What fsspec asks for, beside the headers that a manifest or a user adds.
-_IMPERSONAL_HEADERS = ("range", "accept-encoding")
+_IMPERSONAL_HEADERS = ("range", "if-range", "accept-encoding")
 _HINT = "name the URL of the file itself"
 # How a connection is made, which says nothing about who asks.
 _CONNECTING = ("proxy", "proxy_auth", "ssl", "timeout")

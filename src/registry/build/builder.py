@@ -52,8 +52,8 @@ class BuildResult:
     """Digest of the file, 64 hex digits."""
     rows: int
     """Number of samples."""
-    batches: list[list[int]]
-    """Numbers of rows and choices of each batch, for `SampleFile`."""
+    batches: str
+    """Those of the file, packed by `SampleWriter`, for `SampleFile`."""
     columns: list[str]
     """Columns with at least one value."""
     repeated: frozenset[str | int]

@@ -12,7 +12,7 @@ from registry.base.digest import digest_of
 from registry.build.open import Opening, open_entry
 from registry.build.plan import Plan, find_samples
 from registry.cache.cache import Cache, CacheEntry
-from registry.errors import CacheError, DecodeError, ExpectationError
+from registry.errors import DecodeError, ExpectationError
 from registry.sources.filesystem import changed_error
 from registry.sources.source_type import reader_of
 
@@ -21,15 +21,11 @@ if TYPE_CHECKING:
     from registry.sources.pins import Pins, SourceContext
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["Check", "EntryLostError", "LoadResult", "execute"]
+__all__ = ["Check", "LoadResult", "execute"]
 
 
 Check = Callable[["ArrowDataset"], None]
 """Raises an error for samples that must not be published."""
-
-
-class EntryLostError(CacheError):
-    """An entry was removed, or found to be damaged, after it was found and before it was opened."""
 
 
 class LoadResult(Struct, frozen=True):
@@ -54,7 +50,7 @@ def execute(
     New samples are published only if `check` raises no error; it is not called for cached ones.
 
     Raises:
-        EntryLostError: another process removed the entry meanwhile; planning again succeeds.
+        DamagedEntryError: the entry is damaged, or was removed since it was planned to open it.
     """
     entry, fingerprint, checked = decided.entry, decided.fingerprint, False
     if entry is None:
@@ -76,10 +72,7 @@ def execute(
             f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
             " (has the source changed? pin its revision, or correct the number)"
         )
-    try:
-        dataset = open_entry(Opening.of(spec, context.boundary), entry, context.cache, fingerprint)
-    except CacheError as error:
-        raise EntryLostError(str(error)) from error
+    dataset = open_entry(Opening.of(spec, context.boundary), entry, context.cache, fingerprint)
     return LoadResult(dataset, entry, decided.scope == "cached", decided.pins, checked)
 
 

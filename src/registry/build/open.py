@@ -62,7 +62,8 @@ def open_entry(
     fingerprint: str,
 ) -> ArrowDataset:
     """Open an entry with the view of the dataset; samples are read on access."""
-    file = SampleFile(entry.folder / "samples.arrow", entry.meta["batches"])
+    on_damage = partial(cache.damaged, "samples", fingerprint)
+    file = SampleFile(entry.folder / "samples.arrow", entry.meta["batches"], on_damage)
     view = opening.view
     arrays = open_view(
         file,

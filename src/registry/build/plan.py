@@ -114,12 +114,7 @@ def find_samples(
     context: SourceContext, fingerprint: str, *, verify: bool = False
 ) -> CacheEntry | None:
     """Return the cached samples, or None; a damaged entry is moved to the quarantine."""
-    from registry.store.reader import is_readable
-
     entry = None if context.refresh else context.cache.find("samples", fingerprint)
     if entry is None or (verify and not context.cache.verify("samples", entry)):
-        return None
-    if not is_readable(entry.folder / "samples.arrow"):
-        context.cache.quarantine("samples", fingerprint)
         return None
     return entry

@@ -21,7 +21,7 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -42,10 +42,13 @@ from registry.base.fs import (
 from registry.cache.checksum import seal, unseal
 from registry.cache.locks import lock
 from registry.cache.meta import META, EntryKind, check_meta
-from registry.errors import CacheError
+from registry.errors import CacheError, DamagedEntryError
 from registry.progress import Deadline, Report
 
-__all__ = ["Cache", "CacheEntry"]
+__all__ = ["Cache", "CacheEntry", "OnDamage"]
+
+OnDamage = Callable[[Path, int, str], DamagedEntryError]
+"""Quarantines the entry of a file, given its path, its inode and the reason; returns the error."""
 
 _USE_SECONDS = 60 * 60
 """How exact the time of the last use is: a warm open writes nothing if it was used just before."""
@@ -240,6 +243,24 @@ class Cache(Struct, frozen=True):
         """Move a damaged entry or blob out of the way; without permission it stays, unused."""
         self._set_aside(self._folder(kind, fingerprint))
 
+    def damaged(
+        self, kind: EntryKind, fingerprint: str, path: Path, inode: int, reason: str
+    ) -> DamagedEntryError:
+        """Quarantine the entry of an open file that is damaged; return the error.
+
+        Args:
+            kind: Kind of the entry.
+            fingerprint: Its fingerprint.
+            path: The file.
+            inode: That of the open file, as the entry may have been replaced since.
+            reason: What is wrong with it.
+        """
+        if _inode(path) in (inode, None):
+            self.quarantine(kind, fingerprint)
+        kept = path.exists() and _inode(path) == inode
+        hint = "make the cache writable, or set REGISTRY_CACHE_DIR" if kept else "open it again"
+        return DamagedEntryError(f"{path}: {reason} ({hint} to have it built again)")
+
     def _set_aside(self, damaged: Path) -> None:
         if self.passive:
             return
@@ -249,6 +270,13 @@ class Cache(Struct, frozen=True):
             make_folder(target.parent)
             damaged.rename(target)
             os.utime(target)  # its age there is what counts when it is removed
+
+    def quarantine_file(self, path: Path) -> None:
+        """Move a rejected download to the quarantine; without write permission it is removed."""
+        target = self.versioned / "quarantine" / f"{path.name}-{uuid.uuid4().hex[:8]}"
+        with contextlib.suppress(OSError):
+            make_folder(target.parent)
+            path.rename(target)
 
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""

@@ -38,18 +38,16 @@ class _Samples(_Entry):
     name: str
     samples: int
     source: str
-    batches: list[tuple[int, int]]
+    batches: str
     columns: list[str]
     quality: dict[str, _Count]
     limit: int | None
 
-    def __post_init__(self) -> None:
-        if sum(rows for rows, _ in self.batches) != self.samples:
-            raise ValueError("the batches have a different number of samples")
-
 
 class _View(_Entry):
     first_bad: int | None
+    checksums: dict[str, str]
+    """File name without suffix → checksums of the parts of its array, packed."""
     samples: str
     """Fingerprint of its samples."""
 

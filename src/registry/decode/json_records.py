@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from registry.base.locations import unpacked_suffix
+from registry.decode.exact_json import InexactError, has_unique_keys, parse_exact
 from registry.decode.stream import SourceBytes, is_utf8, open_text
 from registry.errors import DecodeError, did_you_mean, shorten
 
@@ -33,19 +34,23 @@ _BLOCK_BYTES = 1 << 16
 
 
 def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
-    """Yield an object per line, or the objects of an array; empty lines are skipped."""
+    """Yield an object per line, or the objects of an array; empty lines are skipped.
+
+    If strict, refuse what has no exact meaning, such as `NaN`, which the loaders accept.
+    """
     options = cast("JsonSource", source)
+    loads = parse_exact if strict else json.loads
     as_document = unpacked_suffix(file.location) not in LINE_SUFFIXES
     with open_text(file, options.encoding, as_document=as_document) as text:
         if as_document:
-            yield from _read_document(text.read(), file, records=options.records, item=options.item)
+            yield from _read_document(text.read(), file, options.records, options.item, loads=loads)
             return
         first = 1
         for lines in _lines_of(text):
-            records: Iterable[DatasetRecord] | None = _decoded(lines)
+            records: Iterable[DatasetRecord] | None = _decoded(lines, strict=strict)
             # One by one if any is refused, to skip empty lines and to name the invalid one.
             if records is None:
-                records = _read_each(lines, first, file, options.item)
+                records = _read_each(lines, first, file, options.item, loads)
             yield from records
             first += len(lines)
 
@@ -103,35 +108,48 @@ def _lines_of(text: io.TextIOWrapper) -> Iterator[Lines]:
 _decode = msgspec.json.Decoder().decode
 
 
-def _decoded(lines: Lines) -> list[DatasetRecord] | None:
-    """Return the records of lines; None unless every line is an object that msgspec accepts."""
+def _decoded(lines: Lines, *, strict: bool) -> list[DatasetRecord] | None:
+    """Return the records of lines; None unless every line is an object that msgspec accepts.
+
+    If strict, None too if a key may be repeated: msgspec returns the last value.
+    """
     try:
         records = list(map(_decode, lines))
+        if strict and not has_unique_keys(_as_bytes(lines), records):
+            return None
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     return records if set(map(type, records)) == {dict} else None
 
 
+def _as_bytes(lines: Lines) -> bytes:
+    return b"".join(line if isinstance(line, bytes) else line.encode() for line in lines)
+
+
 def _read_each(
-    lines: Lines, first: int, file: SourceBytes, item: str | None
+    lines: Lines,
+    first: int,
+    file: SourceBytes,
+    item: str | None,
+    loads: Callable[[str], Any],
 ) -> Iterator[DatasetRecord]:
     """Yield the records of lines one by one; `first` is the number of the first line."""
     for number, line in enumerate(lines, first):
-        record = _decoded([line])
+        record = _decoded([line], strict=loads is parse_exact)
         if record is not None:
             yield from record
         elif not (text := str(line, "utf-8") if isinstance(line, bytes) else line).isspace():
-            data = _parse(text.rstrip("\n"), file, first_line=number)
+            data = _parse(text.rstrip("\n"), file, first_line=number, loads=loads)
             yield _as_record(data, file, item, line=number)
 
 
 def _read_document(
     text: str,
     file: SourceBytes,
-    *,
     records: str | None = None,
     item: str | None = None,
-    loads: Callable[[str], Any] = json.loads,
+    *,
+    loads: Callable[[str], Any],
 ) -> Iterator[DatasetRecord]:
     """Yield the objects of a JSON document, or those at the dotted path `records` in it."""
     data = _parse(text, file, first_line=1, loads=loads)
@@ -160,13 +178,14 @@ def _parse(
     file: SourceBytes,
     *,
     first_line: int,
-    loads: Callable[[str], Any] = json.loads,
+    loads: Callable[[str], Any],
 ) -> Any:
     try:
         return loads(text)
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
-        message = f"not JSON: {error.msg} at column {error.colno}"
+        fault = error.msg if isinstance(error, InexactError) else f"not JSON: {error.msg}"
+        message = f"{fault} at column {error.colno}"
         raise DecodeError(message, file=file.location, line=line) from error
     except RecursionError as error:
         message = "the JSON is nested too deeply"

@@ -10,23 +10,25 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from registry.base.arrow import byte_positions, contains_literal
+from registry.base.arrow import byte_positions
 from registry.base.locations import unpacked_suffix
 from registry.decode.chunks import line_blocks, parse_blocks
+from registry.decode.exact_json import MAX_DEPTH, has_unique_keys, parse_exact
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.json_records import LINE_SUFFIXES
+from registry.decode.repeated_keys import keys_surely_differ
 from registry.decode.stream import is_utf8, open_bytes
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["read_json_tables"]
 
 _PROBE_LINES = 64
-_INF = re.compile(rb"(?<![A-Za-z])Inf(?![A-Za-z])")
+_BEFORE_NUMBERS = b" \t\r\n:,[-"
+_decode = msgspec.json.Decoder().decode
 _SCALARS: dict[type, pa.DataType] = {
     str: pa.string(),
     bool: pa.bool_(),
@@ -100,8 +103,9 @@ def _parse(block: bytearray, schema: pa.Schema) -> Frame:
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if block.endswith(b"\n\n"):
         block = block.rstrip(b"\n")
-    lines = _count_lines(block)
+    line_ends = _line_ends(block)
     _refuse_pyarrow_extensions(block)
+    _refuse_inexact(block, line_ends)
     try:
         table = pa.json.read_json(
             pa.py_buffer(block),
@@ -112,7 +116,7 @@ def _parse(block: bytearray, schema: pa.Schema) -> Frame:
         )
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise NotColumnarError("types that differ from those of the first lines") from error
-    if table.num_rows != lines:
+    if table.num_rows != len(line_ends):
         raise NotColumnarError("not one object per line")
     batch = table.combine_chunks().to_batches()[0]
     # A float without a fraction may have been written as `1`, which Python reads as an int, and an
@@ -128,8 +132,8 @@ def _parse(block: bytearray, schema: pa.Schema) -> Frame:
     return Frame(batch, null_is_value=False)
 
 
-def _count_lines(block: bytearray) -> int:
-    """Return the number of lines, if each of them starts and ends like an object.
+def _line_ends(block: bytearray) -> NDArray[np.int64]:
+    """Return the ends of the lines, if each of them starts and ends like an object.
 
     If pyarrow then finds as many rows, each line is exactly one object: two objects on a line would
     add a row, and an object on two lines would have `}` and `{` around the line end.
@@ -143,19 +147,55 @@ def _count_lines(block: bytearray) -> int:
         raise NotColumnarError("a line that does not start like an object")
     if (data[ends - 1] != ord("}")).any():
         raise NotColumnarError("a line that does not end like an object")
-    return len(ends)
+    return ends
+
+
+def _refuse_inexact(block: bytearray, line_ends: NDArray[np.int64]) -> None:
+    """Refuse what `parse_exact` refuses and pyarrow does not: `NaN`, repeated keys, deep values."""
+    try:
+        for line in _lines_with_words(block):
+            _decode(line)
+        if keys_surely_differ(block, line_ends) and not _may_be_deep(block, line_ends):
+            return
+        lines = bytes(block).rstrip(b"\n").split(b"\n")
+        if not has_unique_keys(block, [_decode(line) for line in lines]):
+            for line in lines:
+                parse_exact(line.decode())
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise NotColumnarError("a value without an exact meaning") from error
+
+
+def _lines_with_words(block: bytearray) -> Iterator[bytes]:
+    """Yield the lines that may have a word which pyarrow reads as a number."""
+    for word in (b"NaN", b"Inf"):
+        place = block.find(word)
+        while place >= 0:
+            start = block.rfind(b"\n", 0, place) + 1
+            end = block.find(b"\n", place)
+            end = len(block) if end < 0 else end
+            if block[place - 1] in _BEFORE_NUMBERS:
+                yield bytes(block[start:end])
+                place = end
+            place = block.find(word, place + 1)
+
+
+def _may_be_deep(block: bytearray, line_ends: NDArray[np.int64]) -> bool:
+    """Return whether a line has so many brackets that it may be nested too deeply."""
+    brackets = [byte_positions(character, block) for character in "[{"]
+    if sum(map(len, brackets)) - len(line_ends) < MAX_DEPTH:
+        return False
+    squares, braces = (np.diff(np.searchsorted(one, line_ends), prepend=0) for one in brackets)
+    return bool((squares + braces > MAX_DEPTH).any())
 
 
 def _refuse_pyarrow_extensions(block: bytearray) -> None:
-    """Refuse what only pyarrow accepts: invalid UTF-8, `Inf`, `-NaN` and very long integers."""
+    """Refuse what only pyarrow accepts: invalid UTF-8 and very long integers."""
     ends = pa.py_buffer(np.array([0, len(block)], np.int64))
     array = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(block)])
     try:
         array.cast(pa.large_string())
     except pa.ArrowInvalid as error:
         raise NotColumnarError("invalid UTF-8") from error
-    if contains_literal(block, "-NaN") or (contains_literal(block, "Inf") and _INF.search(block)):
-        raise NotColumnarError("a number that JSON does not have")
     # Python's `int` refuses a long run of digits. Testing every `step`th byte is enough to find it:
     # a run of 2 * step digits covers two neighboring samples and all bytes between them.
     step = sys.int_info.str_digits_check_threshold // 2

@@ -119,13 +119,15 @@ def open_text(
         text = io.TextIOWrapper(buffer, encoding="utf-8-sig" if codec.name == "utf-8" else encoding)
         try:
             yield text
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
+            # Before Python 3.13, only errors that name a byte are of this type.
+            if not isinstance(error, UnicodeDecodeError) or "BOM" in error.reason:
+                message = f"not {encoding}: it does not start with a byte-order mark"
+                raise DecodeError(message, file=file.location) from error
             byte = error.object[error.start]
             message = f"byte {byte:#04x} is not {encoding} (set `encoding`, such as latin-1)"
             line = _undecodable_line(file, encoding)
             raise DecodeError(message, file=file.location, line=line) from error
-        except UnicodeError as error:  # UTF-16 without a byte-order mark
-            raise DecodeError(f"not {encoding}: {error}", file=file.location) from error
 
 
 def is_utf8(encoding: str) -> bool:

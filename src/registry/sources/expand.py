@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from glob import has_magic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
 from registry.base.locations import (
@@ -25,7 +25,6 @@ from registry.sources.filesystem import (
     missing_error,
     offline_error,
     open_location,
-    option_errors,
 )
 from registry.sources.filesystem_pool import FilesystemPool
 
@@ -65,9 +64,7 @@ def expand(path: str, pool: FilesystemPool, open_archive: Opener, boundary: Boun
         if is_package(path):
             found = [package_location(path, file) for file in found]
     else:
-        files = pool.of(path)
-        with option_errors(path):
-            found = sorted(files.unstrip_protocol(name) for name in files.glob(path))
+        found = pool.ask(path, _glob)
         if len(found) > boundary.limits.files:
             message = boundary.limits.message("files", "the glob matches", "files")
             raise SourceError(f"{public_location(path)}: {message}")
@@ -106,6 +103,10 @@ def _opener(location: str, *, pool: FilesystemPool, context: SourceContext) -> O
 
     blob = context.cache.blob(pin_remote(location, pool, context).sha256)
     return lambda: blob.open("rb")
+
+
+def _glob(files: Any, path: str) -> list[str]:
+    return sorted(files.unstrip_protocol(name) for name in files.glob(path))
 
 
 def _is_glob(path: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
@@ -14,9 +14,10 @@ from registry.base.file_state import FileState
 from registry.base.locations import archive_of, is_local
 from registry.errors import SourceError
 from registry.sources.expand import expand_or_recall
-from registry.sources.filesystem import causes, option_errors, source_errors, status_of
+from registry.sources.filesystem import option_errors, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.remote_files import look_up
+from registry.sources.retry import causes, status_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +93,7 @@ def file_facts(source: FileSource, context: SourceContext) -> SourceFacts:
     Raises:
         SourceError: a file does not exist, or can't be reached.
     """
-    pool = FilesystemPool(source.fs_options, context.boundary)
+    pool = FilesystemPool(source.fs_options, context.boundary, context.deadline, context.report)
     located = expand_or_recall(source.path, pool, context)
     locations = [location for path in source.path for location in located[path]]
     files = tuple(_file(location, pool, context) for location in locations)
@@ -154,29 +155,36 @@ def hub_facts(
     Raises:
         SourceError: there is no such repository, or it can't be read.
     """
-    from registry.sources.hub.api import hub_errors, request_commit
-    from registry.sources.hub.records import quiet
+    from registry.sources.hub.api import ask_hub, is_unknown_revision, request_commit
 
     if source.repository is None:
         return SourceFacts(pin=pin(source, context))
     try:
-        commit = request_commit(source, source.revision)
+        commit = request_commit(source, source.revision, context.deadline)
     except SourceError as error:
-        if not any(type(link).__name__ == "RevisionNotFoundError" for link in causes(error)):
+        if not is_unknown_revision(error):
             raise
-        head = request_commit(source, None)
+        head = request_commit(source, None, context.deadline)
         return SourceFacts(missing=Missing("revision", source.revision, (head,)))
-    import datasets
-
     pinned = pin(replace(source, revision=commit), context)
-    with hub_errors(source), quiet(datasets), context.cache.temporary() as work:
+    ask = partial(_ask_files, source, pinned, context, rows)
+    return ask_hub(ask, source.path, context.deadline)
+
+
+def _ask_files(
+    source: HfSource, pinned: SourcePin, context: SourceContext, rows: int | None
+) -> SourceFacts:
+    from registry.sources.hub.builders import quiet
+
+    commit = str(pinned.revision)
+    with quiet(), context.cache.temporary() as work:
         builder, missing = _builder(source, commit, work, context)
         missing = missing or _missing_split(source, builder)
         if missing is not None:
             return SourceFacts(revision=commit, missing=missing)
-        footers = _footers(builder, source)
+        footers = _footers(builder, source, commit, context)
         with context.cache.temporary() as result:
-            tables = _first_tables(builder, source, rows, footers)
+            tables = _first_tables(builder, source, rows, footers, commit, context)
             written = _write_first(tables, rows, result / "records.arrow")
             meta = {"rows": written, "source": source.path, "revision": commit}
             # In the place of all records: the caller's cache serves one question only.
@@ -190,7 +198,7 @@ def _builder(
     """Return the builder of `datasets`, or the configuration that is missing."""
     import datasets
 
-    from registry.sources.hub.records import builder_of
+    from registry.sources.hub.builders import builder_of
 
     try:
         return builder_of(source, context, commit, str(work)), None
@@ -208,35 +216,30 @@ def _builder(
     return None, Missing("configuration", source.name, tuple(names))
 
 
-def _splits(source: HfSource) -> list[str]:
-    """Return the names in a split such as `train[:10%]+test`."""
-    return [re.split(r"[\[(]", part)[0].strip() for part in source.split.split("+")]
-
-
 def _missing_split(source: HfSource, builder: Any) -> Missing | None:
+    from registry.sources.hub.builders import split_names
+
     known = tuple(map(str, builder.config.data_files or ()))
-    absent = [name for name in _splits(source) if name not in known and name != "all"]
+    absent = [name for name in split_names(source) if name not in known and name != "all"]
     return Missing("split", absent[0], known) if known and absent else None
 
 
 def _files_of(builder: Any, source: HfSource) -> list[str]:
-    files = builder.config.data_files
-    names = list(files) if "all" in _splits(source) else _splits(source)
-    return [location for name in names for location in files[name]]
+    from registry.sources.hub.builders import split_names
+
+    files, names = builder.config.data_files, split_names(source)
+    return [location for name in (files if "all" in names else names) for location in files[name]]
 
 
-def _footers(builder: Any, source: HfSource) -> list[Any]:
+def _footers(builder: Any, source: HfSource, commit: str, context: SourceContext) -> list[Any]:
     """Return the metadata of a split's Parquet files; an empty list for other formats."""
     if not type(builder).__module__.endswith(".parquet"):
         return []
-    import pyarrow.parquet as pq
-    from huggingface_hub import HfFileSystem
+    from registry.sources.hub.files import Commit
+    from registry.sources.hub.records import open_parquet
 
-    found, files = [], HfFileSystem()
-    for location in _files_of(builder, source):
-        with files.open(location, block_size=_FOOTER_BYTES) as file:
-            found.append(pq.ParquetFile(file, pre_buffer=False).metadata)
-    return found
+    files = open_parquet(_files_of(builder, source), Commit(source.path, commit), context)
+    return [file.metadata for file in files]
 
 
 def _row_count(builder: Any, source: HfSource, footers: Sequence[Any]) -> int | None:
@@ -245,8 +248,10 @@ def _row_count(builder: Any, source: HfSource, footers: Sequence[Any]) -> int | 
         return None
     if footers:
         return int(sum(footer.num_rows for footer in footers))
+    from registry.sources.hub.builders import split_names
+
     splits = builder.info.splits or {}
-    counts = [splits[name].num_examples for name in _splits(source) if name in splits]
+    counts = [splits[name].num_examples for name in split_names(source) if name in splits]
     return None if not counts or None in counts else int(sum(counts))
 
 
@@ -270,22 +275,32 @@ def _write_first(tables: Iterable[Any], rows: int | None, path: Path) -> int:
 
 
 def _first_tables(
-    builder: Any, source: HfSource, rows: int | None, footers: Sequence[Any]
+    builder: Any,
+    source: HfSource,
+    rows: int | None,
+    footers: Sequence[Any],
+    commit: str,
+    context: SourceContext,
 ) -> Iterator[Any]:
     batch_rows = min(rows or _BATCH_ROWS, _BATCH_ROWS)
     if not footers:
-        stream = builder.as_streaming_dataset(_splits(source)[0])
+        from registry.sources.hub.builders import split_names
+
+        stream = builder.as_streaming_dataset(split_names(source)[0])
         yield from stream.with_format("arrow").iter(batch_rows)
         return
     import datasets
     import pyarrow as pa
     from datasets.table import table_cast
 
+    from registry.sources.hub.files import Commit
     from registry.sources.hub.records import parquet_batches
 
     # As the builder does, whose own look at the schema downloads megabytes.
     features = builder.info.features or datasets.Features.from_arrow_schema(
         footers[0].schema.to_arrow_schema()
     )
-    for batch in parquet_batches(_files_of(builder, source), batch_rows):
+    locations = _files_of(builder, source)
+    of_commit = Commit(source.path, commit)
+    for batch in parquet_batches(locations, of_commit, context, batch_rows):
         yield table_cast(pa.Table.from_batches([batch]), features.arrow_schema)

@@ -89,7 +89,7 @@ def pin_files(
     `requested` is the folder that the paths were found in, if any.
     """
     _check_credentials(paths, options)
-    pool = FilesystemPool(options, context.boundary)
+    pool = FilesystemPool(options, context.boundary, context.deadline, context.report)
     files = []
     for path, location, locked in _locate(paths, pool, context):
         if locked is not None:
@@ -115,7 +115,7 @@ def probe_files(
     if any(map(split_member, paths)):  # a member can't be read from the start of its archive
         return None
     _check_credentials(paths, options)
-    pool = FilesystemPool(options, context.boundary)
+    pool = FilesystemPool(options, context.boundary, context.deadline, context.report)
     files, states = [], []
     for _, location, locked in _locate(paths, pool, context):
         if locked is not None and context.cache.blob(locked.sha256 or "").exists():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 from collections.abc import Iterator, Mapping
 from traceback import format_exception_only
 from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
@@ -29,6 +30,15 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
+from registry.progress import Deadline
+from registry.settings import deadline_seconds
+from registry.sources.retry import (
+    causes,
+    describe_failure,
+    is_transient,
+    network_policy,
+    status_of,
+)
 
 if TYPE_CHECKING:
     import fsspec
@@ -49,12 +59,27 @@ __all__ = [
 
 # Errors of remote file systems besides OSError: protocol → module and class names. The modules
 # are imported only when an error has to be translated, because they are slow to import.
-_ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "http": ("aiohttp", ("ClientError",)),
-    "https": ("aiohttp", ("ClientError",)),
-    "s3": ("botocore.exceptions", ("BotoCoreError", "ClientError")),
-    "s3a": ("botocore.exceptions", ("BotoCoreError", "ClientError")),
-    "hf": ("httpx2", ("HTTPError",)),  # the base of what the Hub's client raises
+_S3_ERRORS = (
+    "aiohttp:ClientError",  # while a body is read
+    "botocore.exceptions:BotoCoreError",
+    "botocore.exceptions:ClientError",
+    "botocore.parsers:ResponseParserError",
+)
+_ERRORS: dict[str, tuple[str, ...]] = {
+    "http": ("aiohttp:ClientError",),
+    "https": ("aiohttp:ClientError",),
+    "s3": _S3_ERRORS,
+    "s3a": _S3_ERRORS,
+    "hf": ("httpx2:HTTPError",),  # the base of what the Hub's client raises
+}
+# Codes of S3 that need other words than "access refused": what is wrong, and what to do.
+_S3_CODES = {
+    "ExpiredToken": "the token has expired (get new credentials)",
+    "InvalidToken": "the session token is invalid (get new credentials)",
+    "InvalidAccessKeyId": "no such access key (check the credentials)",
+    "SignatureDoesNotMatch": "the secret key does not belong to the access key (check both)",
+    "RequestTimeTooSkewed": "this machine's clock is wrong (set it)",
+    "NoSuchBucket": "no such bucket (check the name and the endpoint)",
 }
 _CREDENTIAL_ERRORS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
@@ -73,15 +98,13 @@ _CONNECTION_ERRORS = frozenset(
 _IN_PARTS: dict[str, dict[str, Any]] = {
     "s3": {"block_size": 1 << 18, "cache_type": "readahead"},
     "s3a": {"block_size": 1 << 18, "cache_type": "readahead"},
-    "http": {"block_size": 0},
-    "https": {"block_size": 0},
 }
-_CONNECT_SECONDS = 30
-_READ_SECONDS = 60
+_FRESH = frozenset({"http", "https", "s3", "s3a"})
+_BUFFER = 1 << 20
 
 
 def filesystem(
-    location: str, options: Mapping[str, Any], boundary: Boundary
+    location: str, options: Mapping[str, Any], boundary: Boundary, *, attempts: int = 1
 ) -> fsspec.AbstractFileSystem:
     """Return the file system of a remote location.
 
@@ -89,6 +112,7 @@ def filesystem(
         location: A URL.
         options: Passed to the class of the file system, with the values of `{env: NAME}`.
         boundary: What it may reach.
+        attempts: How often the client of S3 makes a request by itself.
 
     Raises:
         ReachError: the boundary excludes the location or an option.
@@ -102,9 +126,15 @@ def filesystem(
     with option_errors(location):
         if protocol in ("http", "https"):
             given = _http_options(given, boundary)
+        if protocol in ("s3", "s3a"):
+            given = _s3_options(given, attempts)
         # fsspec would answer from an old listing.
-        fresh: dict[str, Any] = {"use_listings_cache": False} if protocol in _IN_PARTS else {}
-        return fsspec.filesystem(protocol, skip_instance_cache=True, **{**fresh, **given})
+        fresh: dict[str, Any] = {"use_listings_cache": False} if protocol in _FRESH else {}
+        found = fsspec.filesystem(protocol, skip_instance_cache=True, **{**fresh, **given})
+        # s3fs repeats what its client has repeated.
+        if protocol in ("s3", "s3a"):
+            found.retries = 1
+        return found
 
 
 def _http_options(options: Mapping[str, Any], boundary: Boundary) -> dict[str, Any]:
@@ -113,12 +143,24 @@ def _http_options(options: Mapping[str, Any], boundary: Boundary) -> dict[str, A
     from registry.boundary.http_client import client_opener  # aiohttp is slow to import
 
     # Limits silence, not the transfer: aiohttp's default is five minutes for all of it.
+    policy = network_policy()
     timeout = aiohttp.ClientTimeout(
-        total=None, sock_connect=_CONNECT_SECONDS, sock_read=_READ_SECONDS
+        total=None, sock_connect=policy.connect_seconds, sock_read=policy.read_seconds
     )
     client = {"timeout": timeout, **(options.get("client_kwargs") or {})}
     opener = {"get_client": client_opener(options, boundary)}
     return {**opener, **options, "client_kwargs": client}
+
+
+def _s3_options(options: Mapping[str, Any], attempts: int) -> dict[str, Any]:
+    policy = network_policy()
+    config = {
+        "connect_timeout": policy.connect_seconds,
+        "read_timeout": policy.read_seconds,
+        "retries": {"mode": "standard", "total_max_attempts": attempts},
+        **(options.get("config_kwargs") or {}),
+    }
+    return {**options, "config_kwargs": config}
 
 
 @contextlib.contextmanager
@@ -156,11 +198,24 @@ def open_location(
         elif is_local(location):
             file = cast("IO[bytes]", boundary.open_location(location))
         else:
-            how = _IN_PARTS.get(protocol_of(location), {}) if part else {}
-            files = filesystem(location, options, boundary)
-            file = cast("IO[bytes]", files.open(location, "rb", **how))
+            file = _open_remote(location, options, boundary, part=part)
         with file:
             yield file
+
+
+def _open_remote(
+    location: str, options: Mapping[str, Any], boundary: Boundary, *, part: bool
+) -> IO[bytes]:
+    protocol = protocol_of(location)
+    if protocol in ("http", "https") or (protocol in ("s3", "s3a") and not part):
+        from registry.sources.transfer import RemoteFile  # needs this module
+
+        files = filesystem(location, options, boundary)
+        stream = RemoteFile(location, files, Deadline(deadline_seconds()))
+        return cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
+    files = filesystem(location, options, boundary, attempts=network_policy().attempts)
+    how = _IN_PARTS.get(protocol, {}) if part else {}
+    return cast("IO[bytes]", files.open(location, "rb", **how))
 
 
 @contextlib.contextmanager
@@ -184,7 +239,8 @@ def source_errors(location: str) -> Iterator[None]:
         # s3fs raises EIO for unknown responses, which is also the errno of a broken disk.
         if is_disk_fault(error) and status_of(error) is None:
             raise
-        _raise_as(_translated(error, location), error, location)
+        ours = describe_failure(_translated(error, location), error)
+        _raise_as(ours, error, location)
     except ValueError as error:
         if not str(error).startswith("Protocol not known"):
             raise
@@ -194,9 +250,8 @@ def source_errors(location: str) -> Iterator[None]:
 def _error_types(location: str) -> tuple[type[Exception], ...]:
     if protocol_of(location) not in _ERRORS:
         return (OSError,)
-    module, names = _ERRORS[protocol_of(location)]
-    loaded = importlib.import_module(module)
-    return (OSError, *(getattr(loaded, name) for name in names))
+    names = [name.split(":") for name in _ERRORS[protocol_of(location)]]
+    return (OSError, *(getattr(importlib.import_module(module), name) for module, name in names))
 
 
 def _raise_as(ours: SourceError, error: BaseException, location: str) -> NoReturn:
@@ -216,6 +271,9 @@ def _translated(error: BaseException, location: str) -> SourceError:
     status = status_of(error)
     if any(type(link).__name__ in _CREDENTIAL_ERRORS for link in causes(error)):
         return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
+    if (code := _s3_code(error)) in _S3_CODES:
+        refused = SourceError if code == "NoSuchBucket" else AccessError
+        return refused(f"{shown}: {_S3_CODES[code]}")
     if status in (401, 403) or isinstance(error, PermissionError):
         reason = f"the server answered {status}" if status else _redacted(error, location)
         return AccessError(f"{shown}: access refused: {reason} (check the credentials)")
@@ -227,6 +285,10 @@ def _translated(error: BaseException, location: str) -> SourceError:
         return missing_error(location, "no such file")
     if isinstance(error, IsADirectoryError):
         return SourceError(f"{shown}: is a folder, not a file (a glob such as '*.csv' reads many)")
+    if is_transient(error):
+        late = any("Time" in type(link).__name__ for link in causes(error))
+        what = "the server did not answer in time" if late else "the connection was lost"
+        return SourceError(f"{shown}: {what}")
     return SourceError(f"{shown}: {_redacted(error, location)}")
 
 
@@ -251,24 +313,13 @@ def changed_error(location: str) -> SourceError:
     return SourceError(f"{public_location(location)}: changed while it was read (try again)")
 
 
-def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its chain of causes."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status of an error of aiohttp, botocore or the Hub, or of its causes."""
+def _s3_code(error: BaseException) -> str:
+    """Return the code of an error of S3, such as ExpiredToken; "" if it has none."""
     for link in causes(error):
         response = getattr(link, "response", None)
-        if isinstance(response, dict):  # botocore
-            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        else:
-            status = getattr(link, "status", None) or getattr(response, "status_code", None)
-        if isinstance(status, int) and status >= 400:
-            return status
-    return None
+        if isinstance(response, dict):
+            return str(response.get("Error", {}).get("Code", ""))
+    return ""
 
 
 def _redacted(error: BaseException, location: str) -> str:

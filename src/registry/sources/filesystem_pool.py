@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from registry.base.locations import protocol_of
 from registry.boundary.boundary import Boundary
 from registry.boundary.checks import check_location
-from registry.sources.filesystem import filesystem
+from registry.progress import Deadline, Report, silent
+from registry.settings import deadline_seconds
+from registry.sources.filesystem import filesystem, option_errors
+from registry.sources.retry import with_retries
 
 __all__ = ["FilesystemPool"]
+
+Result = TypeVar("Result")
 
 
 class FilesystemPool:
     """The file systems of one source: one per protocol, created on first use."""
 
-    def __init__(self, options: Mapping[str, Any], boundary: Boundary) -> None:
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        boundary: Boundary,
+        deadline: Deadline | None = None,
+        report: Report = silent,
+    ) -> None:
         self.options = options
         self.boundary = boundary
+        self.deadline = deadline or Deadline(deadline_seconds())
+        """How long requests may be repeated."""
+        self._report = report
         self._by_protocol: dict[str, Any] = {}
 
     def of(self, location: str) -> Any:
-        """Return the file system of a location.
+        """Return the file system of a location, which makes each request once.
 
         Raises:
             ReachError: the boundary excludes the location or an option.
@@ -33,3 +47,12 @@ class FilesystemPool:
         else:
             self._by_protocol[protocol] = filesystem(location, self.options, self.boundary)
         return self._by_protocol[protocol]
+
+    def ask(self, location: str, question: Callable[[Any, str], Result]) -> Result:
+        """Return what `question` finds out with a file system, repeated if need be."""
+
+        def attempt() -> Result:
+            with option_errors(location):
+                return question(self.of(location), location)
+
+        return with_retries(attempt, self.deadline, report=self._report)

@@ -60,7 +60,7 @@ def fetch_files(
         OfflineError: a file is not in the blobs.
         SourceError: a file can't be downloaded, or has changed since it was pinned.
     """
-    pool = FilesystemPool(options, context.boundary)
+    pool = FilesystemPool(options, context.boundary, context.deadline, context.report)
     # The bytes of an archive are hashed once, not for each of its members.
     stored = {archive_of(file.location): file for file in pinned.files}
     fetched = {
@@ -101,7 +101,7 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
         # Another process may download it while this one waits for the lock.
         with context.working("blobs", file.sha256) as holding:
             if not _has_digest(path, file):
-                download(file.location, pool, None, holding, pinned=file)
+                download(file.location, pool, holding, pinned=file)
     return SourceBytes.of_file(name, path)
 
 

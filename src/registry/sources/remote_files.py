@@ -6,15 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
-from registry.base.fs import file_sha256
 from registry.base.locations import public_location
 from registry.errors import DigestMismatchError, SourceError
-from registry.sources.filesystem import (
-    changed_error,
-    offline_error,
-    option_errors,
-    source_errors,
-)
+from registry.sources.bodies import describe
+from registry.sources.filesystem import changed_error, offline_error
 from registry.sources.pins import PinnedFile, SourceContext, UnknownDigestError
 
 if TYPE_CHECKING:
@@ -64,11 +59,31 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
         with context.working("blobs", key) as holding:
             latest = _recall(key, context)
             if latest == known or not _is_current(latest, state, context):
-                pinned = download(location, pool, state["size"], holding)
-                latest = {"state": state, "sha256": pinned.sha256, "size": pinned.size}
+                latest = _download_current(location, pool, holding)
                 context.cache.remember(key, latest)
             known = latest
     return validated(location, known)
+
+
+def _download_current(
+    location: str, pool: FilesystemPool, context: SourceContext
+) -> dict[str, Any]:
+    """Download a file as it is now; return its state and digest.
+
+    Raises:
+        ChangedError: it changes each time.
+    """
+    from registry.sources.transfer import ChangedError
+
+    try:
+        state = look_up(location, pool, context)
+        pinned = download(location, pool, context, state=state)
+    except ChangedError:
+        # It was replaced in between; what is there now may stay.
+        del context.lookups[location_key(location, pool.options)]
+        state = look_up(location, pool, context)
+        pinned = download(location, pool, context, state=state)
+    return {"state": state, "sha256": pinned.sha256, "size": pinned.size}
 
 
 def probe_remote(
@@ -96,32 +111,47 @@ def validated(location: str, known: Mapping[str, Any]) -> PinnedFile:
 def download(
     location: str,
     pool: FilesystemPool,
-    expected: int | None,
     context: SourceContext,
     *,
+    state: Mapping[str, Any] | None = None,
     pinned: PinnedFile | None = None,
 ) -> PinnedFile:
-    """Download a remote file to the blobs; a size other than `expected` is an error.
+    """Download a remote file to the blobs; what is rejected goes to the quarantine.
 
-    With `pinned`, a different digest is an error, and the bytes are not stored.
+    Args:
+        location: Its URL.
+        pool: Its file system.
+        context: The cache, and what is reported.
+        state: What `look_up` returned; a file of another size or ETag is an error.
+        pinned: The digest and the version that the file must have.
+
+    Raises:
+        ChangedError: the file is not the one that was looked up.
+        DigestMismatchError: it is not the one that the lockfile pins.
     """
-    from registry.sources.callback import Counter
+    from registry.sources.transfer import Transfer  # not needed for cached samples
 
-    files = pool.of(location)
+    found = validated(location, {"sha256": "", "size": 0, "state": state}) if state else pinned
     with context.cache.temporary() as folder:
-        path = folder / "download"
-        with source_errors(location):
-            limits = context.boundary.limits
-            counter = Counter(context.report, expected, limits, public_location(location))
-            files.get_file(location, str(path), callback=counter)
-        size = path.stat().st_size
-        if expected not in (None, size):
-            message = f"the transfer gave {size} of {expected} bytes"
-            raise SourceError(f"{public_location(location)}: {message} (try again)")
-        sha256 = file_sha256(path)
-        if pinned is not None and sha256 != pinned.sha256:
-            raise digest_mismatch(pinned, sha256, context)
-        context.cache.store_blob(path, sha256)
+        transfer = Transfer(
+            location,
+            pool,
+            folder / "download",
+            limits=context.boundary.limits,
+            report=context.report,
+            size=state["size"] if state else None,
+            etag=(found.etag or "") if state and found else "",
+            version_id=found.version_id if found else None,
+        )
+        try:
+            sha256, size = transfer.run()
+            if pinned is not None and sha256 != pinned.sha256:
+                transfer.rejected = True
+                raise digest_mismatch(pinned, sha256, context)
+        finally:
+            if transfer.rejected:
+                context.cache.quarantine_file(folder / "download")
+        context.cache.store_blob(folder / "download", sha256)
     return PinnedFile(location, sha256, size)
 
 
@@ -141,8 +171,7 @@ def look_up(location: str, pool: FilesystemPool, context: SourceContext) -> dict
     """Return the size and validators of a remote file; each is asked for once per context."""
     key = location_key(location, pool.options)
     if key not in context.lookups:
-        with option_errors(location):
-            info = pool.of(location).info(location)
+        info = pool.ask(location, describe)
         validators = {name: str(info[name]) for name in _VALIDATORS if info.get(name)}
         context.lookups[key] = {"size": info.get("size"), "validators": validators}
     state: dict[str, Any] = context.lookups[key]

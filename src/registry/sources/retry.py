@@ -1,6 +1,6 @@
 """One policy for all requests: how long to wait for an answer, what to repeat, when to give up.
 
-    answer = with_retries(lambda: request(…), context.deadline)
+    answer = with_retries(lambda: request(…), context.deadline, report=context.report)
 
 An attempt raises a SourceError; `describe_failure` has noted on it whether another attempt may
 succeed. A transfer of bytes counts them with a `Meter`, which ends an attempt that is too slow.
@@ -8,7 +8,6 @@ succeed. A transfer of bytes counts them with a `Meter`, which ends an attempt t
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from registry.errors import SourceError, count_text
-from registry.progress import Deadline
+from registry.progress import Deadline, Progress, Report, silent
 from registry.settings import read_timeout
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ __all__ = [
 ]
 
 Result = TypeVar("Result")
-
-_logger = logging.getLogger(__name__)
 
 # Request timeout, too early, too many requests. Of the 5xx, two say that it will always be so.
 _TRANSIENT_STATUSES = frozenset({408, 425, 429})
@@ -96,21 +93,32 @@ def network_policy(environ: Mapping[str, str] = os.environ) -> NetworkPolicy:
 
 
 def with_retries(
-    attempt: Callable[[], Result], deadline: Deadline, *, policy: NetworkPolicy | None = None
+    attempt: Callable[[], Result],
+    deadline: Deadline,
+    *,
+    report: Report = silent,
+    policy: NetworkPolicy | None = None,
 ) -> Result:
     """Return the result of `attempt`; repeat it after an error that may pass.
+
+    Args:
+        attempt: Makes the request.
+        deadline: When to give up; it is later after progress, and attempts count anew.
+        report: Called during a pause.
+        policy: How often to try.
 
     Raises:
         SourceError: the last error; `attempts` and `elapsed` say how long it was tried.
     """
     import tenacity  # only requests need it
 
-    count = _Count(policy or network_policy(), deadline)
+    count = _Count(policy or network_policy(), deadline, report)
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception(_may_pass),
         stop=count.stop,
         wait=count.wait,
-        before_sleep=_log_pause,
+        before_sleep=count.pause,
+        sleep=lambda _: None,  # `pause` has slept, and knows why
         reraise=True,
     )
     begun = time.monotonic()
@@ -127,13 +135,14 @@ def _may_pass(error: BaseException) -> bool:
 
 
 class _Count:
-    """Counts the attempts since there was progress; `stop` and `wait` of tenacity."""
+    """Counts the attempts since there was progress; `stop`, `wait` and a pause of tenacity."""
 
-    def __init__(self, policy: NetworkPolicy, deadline: Deadline) -> None:
+    def __init__(self, policy: NetworkPolicy, deadline: Deadline, report: Report) -> None:
         import tenacity
 
         self._policy = policy
         self._deadline = deadline
+        self._report = report
         self._first = 1
         self._seen = deadline.progressed
         # Random, so that the workers of a cluster do not all come back at once.
@@ -153,12 +162,14 @@ class _Count:
         made = state.attempt_number - self._first + 1
         return made >= self._policy.attempts or self._deadline.remaining <= 0
 
-
-def _log_pause(state: RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
-    _logger.warning(
-        "%s (attempt %d); trying again in %.1f s", error, state.attempt_number, state.upcoming_sleep
-    )
+    def pause(self, state: RetryCallState) -> None:
+        """Sleep, and report each second why; that also lets an interrupt end the pause."""
+        error = state.outcome.exception() if state.outcome else None
+        begun, seconds = time.monotonic(), state.upcoming_sleep
+        note = f"another attempt in {seconds:.0f} s after attempt {state.attempt_number}: {error}"
+        while (waited := time.monotonic() - begun) < seconds:
+            self._report(Progress("wait", int(waited), note=note))
+            time.sleep(min(1.0, seconds - waited))
 
 
 class Meter:

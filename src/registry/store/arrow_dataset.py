@@ -7,12 +7,13 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.errors import CacheError, DamagedEntryError, RegistryError
 from registry.samples.dataset import Dataset, permute_choices, refuse_inspect
 from registry.samples.sample import Sample, sample_input_len
 from registry.store.rows import samples_of
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
     from numpy.typing import NDArray
 
+    from registry.store.mapped_file import StoredArray
     from registry.store.reader import SampleFile
+    from registry.store.rows import Columns
 
 __all__ = ["ArrowDataset", "Origin"]
 
@@ -31,6 +34,7 @@ _PREFETCH_BYTES = 1 << 25
 _FIRST_ROWS = 1 << 8
 
 Finish = Callable[[Sample], Sample]
+_Result = TypeVar("_Result")
 
 
 class Origin(Protocol):
@@ -148,6 +152,14 @@ class ArrowDataset(Dataset):
         rows = np.asarray(positions, dtype=np.int64)
         return iter(self._with_rows(rows if self._view.rows is None else self._view.rows[rows]))
 
+    def as_opened(self) -> tuple[SampleFile, ViewArrays]:
+        """Return the samples, and the view that they were opened with."""
+        return self._file, self._opened
+
+    def verify_view(self) -> None:
+        """Check the whole view in the cache; what is damaged is computed again."""
+        self._view.verify()
+
     def as_stored(self) -> ArrowDataset:
         """Return the samples as stored, with file names relative to the source."""
         return self._changed(_finish=None)
@@ -198,19 +210,54 @@ class ArrowDataset(Dataset):
     ) -> Iterator[Sample]:
         """Yield the samples of rows; the first has the position `start` in the view."""
         keys = self._file.json_keys
-        parts = self._file.read(rows)
+        parts = self._columns(rows)
         samples = chain.from_iterable(samples_of(part, count, keys) for count, part in parts)
         choices = (view or self._view).choices
         if not self._auto_id and self._finish is None and choices is None:
             return samples
         return self._finished(samples, rows, start, choices)
 
+    def _columns(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, Columns]]:
+        """Yield groups of rows; a damaged file is opened again once."""
+        done = 0
+        try:
+            for count, part in self._file.read(rows):
+                yield count, part
+                done += count
+        except DamagedEntryError as error:
+            self._reopen(error)
+            yield from self._file.read(rows[done:])
+
+    def _reading(self, read: Callable[[SampleFile], _Result]) -> _Result:
+        """Return what a function reads in the file; a damaged file is opened again once."""
+        try:
+            return read(self._file)
+        except DamagedEntryError as error:
+            self._reopen(error)
+            return read(self._file)
+
+    def _reopen(self, error: DamagedEntryError) -> None:
+        """Continue with the same samples in another file; they are built again if necessary."""
+        if self.origin is None:
+            raise error
+        try:
+            file, opened = self.origin().as_opened()
+        except RegistryError as failure:
+            raise CacheError(f"{error}; building it again failed: {failure}") from failure
+        if file.entry != self._file.entry:
+            raise CacheError(f"{error}; its source has changed, so these can't be continued")
+        view, before = self._view, self._opened
+        rows = opened.rows if view.rows is before.rows else view.rows
+        choices = opened.choices if view.choices is before.choices else view.choices
+        self._file, self._opened = file, opened
+        self._view = replace(view, rows=rows, choices=choices)
+
     def _finished(
         self,
         samples: Iterator[Sample],
         rows: NDArray[np.int64],
         start: int,
-        choices: NDArray[np.int32] | None,
+        choices: NDArray[np.int32] | StoredArray | None,
     ) -> Iterator[Sample]:
         """Yield samples with generated ids, absolute file names and choices in the view's order."""
         for position, (row, sample) in enumerate(zip(rows.tolist(), samples, strict=True), start):
@@ -231,7 +278,9 @@ class ArrowDataset(Dataset):
         """Sort in place; see `Dataset.sort`."""
         rows = self._rows(slice(None))
         # The default key can be computed from the column, without creating any sample.
-        lengths = self._file.input_lengths() if key is sample_input_len else None
+        lengths = None
+        if key is sample_input_len:
+            lengths = self._reading(lambda file: file.input_lengths())
         if lengths is not None:
             keys_of_rows = -lengths[rows] if reverse else lengths[rows]
             self._set_rows(rows[np.argsort(keys_of_rows, kind="stable")])
@@ -260,16 +309,16 @@ class ArrowDataset(Dataset):
         seed = random.SystemRandom().getrandbits(64) if seed is None else seed
         rows = self._rows(slice(None))
         old = self._view
-        orders, bad = choice_orders(self._file, rows, seed)
+        orders, bad = self._reading(lambda file: choice_orders(file, rows, seed))
         if orders is not None and old.choices is not None:
             # Apply the new order to the old one. `orders` has no order for rows that a filter
             # removed from this view; they keep the old one.
-            starts = self._file.choice_starts()
+            starts = self._reading(lambda file: file.choice_starts())
             counts = np.diff(starts)
             is_shuffled = np.zeros(len(counts), bool)
             is_shuffled[rows] = True
             both = old.choices[np.repeat(starts[:-1], counts) + orders]
-            orders = np.where(np.repeat(is_shuffled, counts), both, old.choices)
+            orders = np.where(np.repeat(is_shuffled, counts), both, old.choices[:])
         self._view = replace(old, choices=orders, first_bad=bad)
         try:
             self._refuse_bad_target()
@@ -303,10 +352,11 @@ class _Change(Struct, frozen=True, kw_only=True):
     choices: range | NDArray[Any] | None
 
 
-def _packed(values: NDArray[Any] | None) -> range | NDArray[Any] | None:
+def _packed(numbers: NDArray[Any] | StoredArray | None) -> range | NDArray[Any] | None:
     """Return numbers of at least 0 in little space: as a range, else in the smallest type."""
-    if values is None:
+    if numbers is None:
         return None
+    values = numbers[:]
     steps = np.diff(values)
     if len(values) > 1 and steps[0] and (steps == steps[0]).all():
         step = int(steps[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from registry.base.arrow import int64_array, list_offsets, to_numpy_int64
-from registry.errors import CacheError
+from registry.store.mapped_file import MappedFile, unpack_numbers
 from registry.store.rows import Columns, metadata_of
-from registry.store.schema import full_schema, has_sample_columns, json_keys, with_all_columns
+from registry.store.schema import full_schema, json_keys, with_all_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SampleFile", "choice_ends", "is_readable"]
+    from registry.cache.cache import OnDamage
+
+__all__ = ["SampleFile", "choice_ends"]
 
 _VALUE_ROWS = 1 << 8
 
@@ -31,56 +33,51 @@ def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
     return [int(starts[row]) for row in rows]
 
 
-def is_readable(path: Path) -> bool:
-    """Return whether a file has the format and columns of a samples file; reads no sample."""
-    try:
-        with pa.memory_map(str(path)) as data:
-            schema: pa.Schema = pa.ipc.open_file(data).schema
-    except (pa.ArrowException, OSError):
-        return False
-    return has_sample_columns(schema)
-
-
 class SampleFile:
-    """A memory-mapped samples file; a batch is read when one of its rows is accessed."""
+    """A memory-mapped samples file; a batch is read when one of its rows is accessed.
 
-    def __init__(self, path: Path, batches: Sequence[Sequence[int]]) -> None:
-        """Open a file.
+    The bytes of a batch are checked before Arrow first decodes them: a flipped one can crash it.
+    """
+
+    def __init__(self, path: Path, batches: str, on_damage: OnDamage | None = None) -> None:
+        """Open a file; of its bytes only the footer is read.
 
         Args:
             path: The file.
-            batches: Number of rows and of choices of each batch, known without reading them.
+            batches: `SampleWriter.batches`, known without reading them.
+            on_damage: Called if the file is damaged, see `MappedFile`.
 
         Raises:
-            CacheError: it can't be read.
+            CacheError: it can't be read, or is damaged.
         """
-        try:
-            # Mapped, so that processes on one machine share the pages, and so that a file that is
-            # replaced or removed remains readable.
-            data = pa.memory_map(str(path))
-            self._reader = pa.ipc.open_file(data)
-        except (pa.ArrowException, OSError) as error:
-            raise CacheError(f"{path}: can't be read: {error} (registry cache clear)") from error
-        self._path, self._shape = path, [list(batch) for batch in batches]
+        self._file = MappedFile(path, on_damage)
+        self._arguments = (path, batches, on_damage)
+        table = unpack_numbers(batches).reshape(-1, 4)
         # From `meta.json`, so that opening a dataset reads no batch to find its length.
-        shape = np.array(batches, dtype=np.int64).reshape(-1, 2)
-        self._starts, self._choice_starts = np.concatenate([[[0, 0]], shape.cumsum(axis=0)]).T
-        self._size: int = data.size()
+        self._starts, self._choice_starts = table[:, :2].astype(np.int64).cumsum(axis=0).T
+        self._ends, self._checksums = table[:, 2].tolist(), table[:, 3].tolist()
+        self._file.check(self._ends[-1], self._file.size, self._checksums[0])
+        self._reader = pa.ipc.open_file(pa.py_buffer(self._file.map))
         self._batches: dict[int, pa.RecordBatch] = {}
         self._columns: dict[int, list[tuple[str, pa.Array]]] = {}
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[type[SampleFile], tuple[Path, str, OnDamage | None]]:
         # A mapped file can't be pickled; the process that unpickles maps it again.
-        return SampleFile, (self._path, self._shape)
+        return SampleFile, self._arguments
 
     @property
     def rows(self) -> int:
         """Number of samples."""
         return int(self._starts[-1])
 
+    @property
+    def entry(self) -> str:
+        """Name of its folder, which identifies the samples in the cache."""
+        return self._arguments[0].parent.name
+
     def rows_within(self, size: int) -> int:
         """Return how many rows of average size fit in `size` bytes."""
-        return size * self.rows // max(self._size, 1)
+        return size * self.rows // max(self._file.size, 1)
 
     @property
     def choices(self) -> int:
@@ -99,7 +96,10 @@ class SampleFile:
 
     def batch(self, number: int) -> pa.RecordBatch:
         """Return a batch with the columns of the file, which omits columns without any value."""
+        self._file.check_size()
         if number not in self._batches:
+            start, end = self._ends[number : number + 2]
+            self._file.check(start, end, self._checksums[number + 1])
             self._batches[number] = self._reader.get_batch(number)
         return self._batches[number]
 
@@ -138,6 +138,7 @@ class SampleFile:
         batch = self._select(rows)
         for start in range(0, batch.num_rows, _VALUE_ROWS):
             part = batch.slice(start, _VALUE_ROWS)
+            self._file.check_size()
             yield part.num_rows, _values(part)
 
     def _select(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
@@ -175,6 +176,7 @@ class SampleFile:
             yield from metadata_of(_values(batch), batch.num_rows, self.json_keys)
 
     def _read_one(self, row: int) -> Columns:
+        self._file.check_size()
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         if number not in self._columns:  # `batch.columns` creates an object for each column
             batch = _without_record(self.batch(number))

@@ -42,7 +42,6 @@ __all__ = [
     "field_columns",
     "fields_of",
     "full_schema",
-    "has_sample_columns",
     "json_keys",
     "metadata_column",
     "metadata_type_of",
@@ -142,13 +141,6 @@ def full_schema(schema: pa.Schema) -> pa.Schema:
     """Return all columns of samples, including those that a file omits because they are null."""
     extra = [field for field in schema if field.name == METADATA_VALUES]
     return pa.schema([*_COLUMNS, *extra])
-
-
-def has_sample_columns(schema: pa.Schema) -> bool:
-    """Return whether all columns of a file are columns of samples."""
-    known = full_schema(schema)
-    names = schema.names
-    return bool(pa.schema([field for field in known if field.name in names]).equals(schema))
 
 
 def with_all_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import random
 from array import array
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,17 +18,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.arrow import list_offsets, ranges, to_numpy_int64
+from registry.base.cache_access import create_file
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
-from registry.errors import CacheError
+from registry.errors import CacheError, DamagedEntryError
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of
+from registry.store.mapped_file import (
+    MappedFile,
+    StoredArray,
+    checksums_of,
+    pack_numbers,
+    unpack_numbers,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from registry.cache.cache import Cache
+    from registry.cache.cache import Cache, CacheEntry
     from registry.store.reader import SampleFile
 
 __all__ = ["Order", "ViewArrays", "choice_orders", "open_view", "row_order"]
@@ -42,9 +51,9 @@ Order = Literal["file", "hub"]
 class ViewArrays(Struct, frozen=True):
     """Arrays of a view; None keeps the order of the file."""
 
-    rows: NDArray[np.int64] | None = None
+    rows: NDArray[np.int64] | StoredArray | None = None
     """Row in the file of each sample."""
-    choices: NDArray[np.int32] | None = None
+    choices: NDArray[np.int32] | StoredArray | None = None
     """Old positions of each row's choices in their new order, concatenated for all rows."""
     first_bad: int | None = None
     """Position in the view of the first sample whose target is not a letter of its choices."""
@@ -53,9 +62,19 @@ class ViewArrays(Struct, frozen=True):
         """Return the view of the first `limit` of `count` samples."""
         if limit is None or limit >= count:
             return self
-        rows = np.arange(limit) if self.rows is None else self.rows[:limit]
+        rows = np.arange(limit) if self.rows is None else _first(self.rows, limit)
         bad = self.first_bad
         return replace(self, rows=rows, first_bad=bad if bad is not None and bad < limit else None)
+
+    def verify(self) -> None:
+        """Check all numbers in the cache, and compute damaged ones again."""
+        for numbers in (self.rows, self.choices):
+            if isinstance(numbers, StoredArray):
+                numbers[:]
+
+
+def _first(numbers: NDArray[np.int64] | StoredArray, count: int) -> NDArray[np.int64] | StoredArray:
+    return numbers.first(count) if isinstance(numbers, StoredArray) else numbers[:count]
 
 
 def open_view(
@@ -79,30 +98,74 @@ def open_view(
     """
     if seed is None and choice_seed is None:
         return ViewArrays()
-    # Only what the arrays depend on: datasets that differ in `limit` share a view.
-    key = {"format": CACHE_FORMAT, "samples": samples, "choices": choice_seed}
-    fingerprint = digest_of({**key, "order": None if seed is None else [order, seed]})
-    entry = cache.find("views", fingerprint)
+    view = _View(file, cache, samples, order, seed, choice_seed)
+    entry = cache.find("views", view.fingerprint)
     if entry is not None:
-        try:
-            arrays = {
-                # A plain array over the mapped memory: indexing a `memmap` takes ten times longer.
-                name: np.asarray(np.load(entry.folder / f"{name}.npy", mmap_mode="r"))
-                for name in ("rows", "choices")
-                if f"{name}.npy" in entry.meta["files"]
-            }
-            return ViewArrays(**arrays, first_bad=entry.meta["first_bad"])
-        except (ValueError, OSError):
-            cache.quarantine("views", fingerprint)
-    rows = None if seed is None else row_order(file.rows, order, seed)
-    choices, bad = choice_orders(file, rows, choice_seed)
-    # Without a writable cache, the view is computed each time.
-    with contextlib.suppress(CacheError), cache.temporary() as folder:
-        for name, values in (("rows", rows), ("choices", choices)):
-            if values is not None:
-                np.save(folder / f"{name}.npy", values)
-        cache.publish(folder, "views", fingerprint, {"first_bad": bad, "samples": samples})
-    return ViewArrays(rows, choices, bad)
+        with contextlib.suppress(DamagedEntryError):
+            return view.open(entry)
+    return view.compute()[0]
+
+
+class _View(Struct, frozen=True):
+    """What the arrays of a view depend on: datasets that differ in `limit` share them."""
+
+    file: SampleFile
+    cache: Cache
+    samples: str
+    order: Order
+    seed: int | None
+    choice_seed: int | None
+
+    @property
+    def fingerprint(self) -> str:
+        """Key of the arrays in the cache."""
+        order = None if self.seed is None else [self.order, self.seed]
+        key = {"format": CACHE_FORMAT, "samples": self.samples, "choices": self.choice_seed}
+        return digest_of({**key, "order": order})
+
+    def open(self, entry: CacheEntry) -> ViewArrays:
+        """Return the arrays of an entry; none is read."""
+        stored = {name: self._open_array(name, entry) for name in entry.meta["checksums"]}
+        return ViewArrays(**stored, first_bad=entry.meta["first_bad"])
+
+    def _open_array(self, name: str, entry: CacheEntry) -> StoredArray:
+        on_damage = partial(self.cache.damaged, "views", self.fingerprint)
+        mapped = MappedFile(entry.folder / f"{name}.npy", on_damage)
+        checksums = unpack_numbers(entry.meta["checksums"][name])
+        dtype, count = (
+            (np.int64, self.file.rows) if name == "rows" else (np.int32, self.file.choices)
+        )
+        restore = partial(self._restore, name, entry.meta["checksums"][name])
+        return StoredArray(mapped, dtype, count, checksums, restore)
+
+    def _restore(self, name: str, checksums: str) -> NDArray[Any]:
+        """Compute an array again, some of whose numbers have been used already."""
+        arrays, computed = self.compute()
+        if computed[name] != checksums:
+            raise CacheError(
+                f"a damaged view can't be continued: its {name} are in another order now (has numpy"
+                " or the code of the shuffle changed? open the dataset again)"
+            )
+        values: NDArray[Any] = getattr(arrays, name)
+        return values
+
+    def compute(self) -> tuple[ViewArrays, dict[str, str]]:
+        """Compute the arrays and store them in the cache; return them and their checksums."""
+        rows = None
+        if self.seed is not None:
+            rows = row_order(self.file.rows, self.order, self.seed)
+        choices, bad = choice_orders(self.file, rows, self.choice_seed)
+        made = {"rows": rows, "choices": choices}
+        arrays = {name: values for name, values in made.items() if values is not None}
+        checksums = {name: pack_numbers(checksums_of(values)) for name, values in arrays.items()}
+        # Without a writable cache, the view is computed each time.
+        with contextlib.suppress(CacheError), self.cache.temporary() as folder:
+            for name, values in arrays.items():
+                with create_file(folder / f"{name}.npy") as written:
+                    np.save(written, values)
+            meta = {"first_bad": bad, "checksums": checksums, "samples": self.samples}
+            self.cache.publish(folder, "views", self.fingerprint, meta)
+        return ViewArrays(rows, choices, bad), checksums
 
 
 def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:

@@ -6,11 +6,14 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
+from xxhash import xxh3_64
 
 from registry.base.fs import HashedFile
+from registry.store.mapped_file import pack_numbers
 from registry.store.reader import choice_ends
 from registry.store.schema import with_all_columns
 
@@ -19,6 +22,25 @@ __all__ = ["SampleWriter"]
 # A reader opens whole batches, so larger ones make access to a single sample slower.
 _BATCH_ROWS = 1 << 13
 _BATCH_BYTES = 1 << 21
+
+
+class _ChecksummedFile(HashedFile):
+    """A new file that also computes the checksum of each of its parts."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._part = xxh3_64()
+
+    def write(self, data: Any, /) -> int:
+        """Write all of the bytes."""
+        self._part.update(data)
+        return super().write(data)
+
+    def end_part(self) -> int:
+        """Return the checksum of what was written since the last part ended."""
+        checksum = self._part.intdigest()
+        self._part.reset()
+        return checksum
 
 
 class SampleWriter:
@@ -47,15 +69,15 @@ class SampleWriter:
         self._pending: deque[Future[None]] = deque()
         self.rows = 0
         """Number of rows so far."""
-        self.batches: list[list[int]] = []
-        """Number of rows and of choices of each batch, for `SampleFile`."""
+        self._batches: list[tuple[int, int, int, int]] = []
+        self._footer = 0
         self.columns: set[str] = set()
         """Columns that have any value."""
         self._begin()
 
     def _begin(self) -> None:
         """Create a file with the columns that have values so far."""
-        self._file = HashedFile(self._path)
+        self._file = _ChecksummedFile(self._path)
         fields = [self._schema.field(name) for name in self._names]
         self._writer = pa.ipc.new_file(self._file, pa.schema(fields))
 
@@ -68,6 +90,7 @@ class SampleWriter:
                 self._flush()
                 self._wait(0)
                 self._writer.close()
+                self._footer = self._file.end_part()
         finally:
             self._pool.shutdown(cancel_futures=True)
             self._file.close()
@@ -76,6 +99,15 @@ class SampleWriter:
     def sha256(self) -> str:
         """Digest of the finished file."""
         return self._file.sha256
+
+    @property
+    def batches(self) -> str:
+        """The batches of the finished file, for `SampleFile`.
+
+        Rows, choices, end and checksum of each, packed; the first row has the checksum of what
+        follows the last batch.
+        """
+        return pack_numbers(np.array([(0, 0, 0, self._footer), *self._batches], np.uint64))
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows."""
@@ -113,16 +145,20 @@ class SampleWriter:
             narrow = self._path.with_suffix(".narrow")
             self._path.rename(narrow)
             self._begin()
+            written, self._batches = self._batches, []
             with pa.memory_map(str(narrow)) as data:
                 reader = pa.ipc.open_file(data)
-                for number in range(reader.num_record_batches):
+                for number, (rows, choices, _, _) in enumerate(written):
                     widened = with_all_columns(reader.get_batch(number), self._schema)
-                    self._writer.write_batch(widened.select(self._names))
+                    self._write_part(widened, rows, choices)
             narrow.unlink()
-        self._writer.write_batch(batch.select(self._names))
-        self._watch(batch)
         start, end = choice_ends(batch, 0, batch.num_rows)
-        self.batches.append([batch.num_rows, end - start])
+        self._write_part(batch, batch.num_rows, end - start)
+        self._watch(batch)
+
+    def _write_part(self, batch: pa.RecordBatch, rows: int, choices: int) -> None:
+        self._writer.write_batch(batch.select(self._names))
+        self._batches.append((rows, choices, self._file.tell(), self._file.end_part()))
 
     @property
     def _names(self) -> list[str]:

@@ -20,6 +20,7 @@ from registry.mapping.row import Row
 from registry.store.reader import SampleFile
 from registry.store.rows import metadata_of
 from registry.store.schema import MetadataType, MetadataTypeMismatchError, json_keys
+from registry.store.writer import SampleWriter
 from tests.roads import outcome
 from tests.roads.outcome import Case, frozen
 
@@ -244,9 +245,9 @@ def test_metadata_of_different_types_restarts_the_build_with_json(
 def test_samples_file_written_from_columns_is_readable(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
     batch = mapped(KERNELS_ONLY)
-    with pa.ipc.new_file(str(path), batch.schema) as writer:
-        writer.write_batch(batch)
-    file = SampleFile(path, [[2, 1]])
+    with SampleWriter(path, batch.schema, lambda batch: None) as writer:
+        writer.write(batch)
+    file = SampleFile(path, writer.batches)
     assert list(file.metadata()) == [
         {"a": "A", "f": 0.5, "o": None},
         {"a": "B", "f": 1.5, "o": None},

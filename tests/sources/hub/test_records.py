@@ -18,7 +18,8 @@ from registry.cache.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
 from registry.manifest.source_models import HfSource
-from registry.sources.hub.records import fetch_hub, fetch_hub_part, quiet
+from registry.sources.hub.builders import quiet
+from registry.sources.hub.records import fetch_hub, fetch_hub_part
 from registry.sources.hub.source import pin_hub
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from tests.servers.hub import HubEmulator
@@ -52,14 +53,14 @@ def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_settings() -
     seen: dict[str, list[bool]] = {}
 
     def first() -> None:
-        with quiet(datasets):
+        with quiet():
             first_is_in.set()
             assert second_is_in.wait(10)
         first_is_out.set()
 
     def second() -> None:
         assert first_is_in.wait(10)
-        with quiet(datasets):
+        with quiet():
             second_is_in.set()
             assert first_is_out.wait(10)
             seen["while the second runs"] = state()
@@ -77,7 +78,7 @@ def test_an_error_restores_the_settings_and_disabled_ones_stay_disabled(
 ) -> None:
     datasets.disable_progress_bars()
     monkeypatch.setattr(datasets.config, "USE_PARQUET_EXPORT", False)
-    with pytest.raises(KeyError), quiet(datasets):
+    with pytest.raises(KeyError), quiet():
         raise KeyError
     assert state() == [True, False, False, True]
     datasets.enable_progress_bars()

@@ -3,83 +3,164 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
-from registry.base.locations import public_location
-from registry.errors import AccessError, SourceError
+from registry.base.fs import is_disk_fault
+from registry.errors import (
+    AccessError,
+    RegistryError,
+    SourceError,
+    close_matches,
+    did_you_mean,
+    list_names,
+)
 from registry.manifest.source import is_commit
-from registry.sources.filesystem import causes, offline_error, status_of
+from registry.manifest.source_models import data_file_list
+from registry.sources.filesystem import offline_error
+from registry.sources.retry import causes, describe_failure, status_of, with_retries
 
 if TYPE_CHECKING:
     from registry.manifest.source_models import HfSource
-    from registry.sources.pins import SourcePin
+    from registry.progress import Deadline
 
-__all__ = ["hub_errors", "request_commit"]
+__all__ = ["ask_hub", "hub_errors", "is_unknown_revision", "no_such", "request_commit"]
 
-_TIMEOUT_SECONDS = 30.0
+_MOST_NAMES = 10
+Result = TypeVar("Result")
 
 
-def request_commit(source: HfSource, revision: str | None) -> str:
+def ask_hub(request: Callable[[], Result], where: str, deadline: Deadline) -> Result:
+    """Return the result of calls to the Hub's client; repeat them if they fail for now.
+
+    Raises:
+        SourceError: they fail for good, or too often.
+    """
+    from registry.sources.hub.client import limited_client  # imports the client, which is slow
+
+    def attempt() -> Result:
+        with hub_errors(where), limited_client(deadline):
+            return request()
+
+    return with_retries(attempt, deadline)
+
+
+def request_commit(source: HfSource, revision: str | None, deadline: Deadline) -> str:
     """Request the commit of a revision from the Hub.
 
     Raises:
-        SourceError: no such repository or revision, or `datasets` can't read it.
+        SourceError: no such repository, revision or data file, or `datasets` can't read it.
     """
     from huggingface_hub import HfApi
 
-    with hub_errors(source):
-        info = HfApi().dataset_info(source.path, revision=revision, timeout=_TIMEOUT_SECONDS)
+    def request() -> tuple[str | None, list[str]]:
+        info = HfApi().dataset_info(source.path, revision=revision)
+        return info.sha, [file.rfilename for file in info.siblings or ()]
+
+    try:
+        sha, files = ask_hub(request, source.path, deadline)
+    except SourceError as error:
+        if not is_unknown_revision(error):
+            raise
+        raise _no_revision(source.path, str(revision), deadline) from error
+    if sha is None or (is_commit(revision) and sha != revision):
+        raise SourceError(f"{source.path}: requested {revision}, the Hub returned {sha}")
+    _check_files(source, files)
+    return sha
+
+
+def is_unknown_revision(error: BaseException) -> bool:
+    """Return whether the Hub has the repository, but not the revision."""
+    return any(type(link).__name__ == "RevisionNotFoundError" for link in causes(error))
+
+
+def no_such(kind: str, name: str, known: Sequence[str], *, plural: str) -> str:
+    """Return a message for a name that does not exist, with those that do, similar ones first."""
+    similar = close_matches(name, known)
+    ordered = [*similar, *(one for one in known if one not in similar)]
+    guess = did_you_mean(name, known)
+    there = f"{plural}: {list_names(ordered, _MOST_NAMES)}" if known else f"it has no {plural}"
+    return f"no {kind} '{name}' ({guess}{' ' if guess else ''}{there})"
+
+
+def _no_revision(repository: str, revision: str, deadline: Deadline) -> SourceError:
+    from huggingface_hub import HfApi
+
+    def request() -> list[str]:
+        refs = HfApi().list_repo_refs(repository, repo_type="dataset")
+        return [ref.name for ref in (*refs.branches, *refs.tags)]
+
+    try:
+        known = ask_hub(request, repository, deadline)
+    except SourceError:  # the list only helps, and what is wrong is known
+        return SourceError(f"{repository}: no revision '{revision}'")
+    message = no_such("revision", revision, known, plural="branches and tags")
+    return SourceError(f"{repository}: {message}")
+
+
+def _check_files(source: HfSource, files: Sequence[str]) -> None:
+    """Raise an error if the repository needs a script, or lacks a file that the source names."""
     script = f"{source.path.rpartition('/')[2]}.py"
-    files = [file.rfilename for file in info.siblings or ()]
     if script in files:
         raise SourceError(
             f"{source.path}: this dataset needs its own Python script, {script}, which is never run"
             " (give a `revision` with Parquet files, such as refs/convert/parquet, or read its data"
             " files with `type: json`, `csv` or `parquet`)"
         )
-    if info.sha is None or (is_commit(revision) and info.sha != revision):
-        raise SourceError(f"{source.path}: requested {revision}, the Hub returned {info.sha}")
-    return info.sha
+    folder = posixpath.normpath(source.data_dir or ".")
+    for name in data_file_list(source.data_files):
+        path = posixpath.normpath(posixpath.join(folder, name))
+        if not set(name) & set("*?[]:") and path not in files:
+            known = [file for file in files if not posixpath.basename(file).startswith(".")]
+            raise SourceError(f"{source.path}: {no_such('file', path, known, plural='files')}")
 
 
 @contextlib.contextmanager
-def hub_errors(source: HfSource, pinned: SourcePin | None = None) -> Iterator[None]:
+def hub_errors(where: str) -> Iterator[None]:
     """Translate errors of `datasets` and of the Hub's client to a SourceError."""
     import httpx2
     from datasets.exceptions import DatasetsError
     from huggingface_hub.errors import HfHubHTTPError
 
-    files = ", ".join(public_location(file.location) for file in pinned.files) if pinned else ""
-    where = f"{source.path} of {files}" if files else source.path
+    from registry.sources.hub.client import PassingError
+
+    known = (DatasetsError, HfHubHTTPError, httpx2.HTTPError, PassingError, OSError, ValueError)
     try:
         yield
-    except DatasetsError as error:
-        if isinstance(error, OSError):
-            raise _translated(error, source) from error
-        raise SourceError(f"{where}: {error.__cause__ or error}") from error
-    except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
-        raise _translated(error, source) from error
-    except (ValueError, RuntimeError) as error:
-        raise SourceError(f"{where}: {error}") from error
+    except (*known, RuntimeError) as error:
+        # What our own code raised inside `datasets`, such as the check of a downloaded file.
+        ours = next((link for link in causes(error) if isinstance(link, RegistryError)), None)
+        if ours is error:
+            raise
+        if ours is not None:
+            raise ours from None
+        full = next(filter(is_disk_fault, causes(error)), None)
+        if full is not None and status_of(error) is None:
+            raise full from None
+        raise describe_failure(_translated(error, where), error) from error
 
 
-def _translated(error: Exception, source: HfSource) -> SourceError:
+def _translated(error: Exception, where: str) -> SourceError:
+    from datasets.exceptions import DatasetsError
     from huggingface_hub import errors
 
     kinds = {type(link) for link in causes(error)}
-    where = source.path
+    status = status_of(error)
     if errors.OfflineModeIsEnabled in kinds:
         return offline_error(where)
     if errors.GatedRepoError in kinds:
         return AccessError(f"{where}: the dataset is gated (ask for access, then set HF_TOKEN)")
     if errors.RevisionNotFoundError in kinds:
-        return SourceError(f"{where}: no revision '{source.revision}'")
+        return SourceError(f"{where}: no such revision")
     if errors.RepositoryNotFoundError in kinds:
         return AccessError(f"{where}: no such dataset, or a private one (then set HF_TOKEN)")
-    status = status_of(error)
     if status in (401, 403):
         return AccessError(f"{where}: the Hub refuses access: {status} (check HF_TOKEN)")
-    if status:
-        return SourceError(f"{where}: the Hub answered {status} (try again later)")
+    if status not in (None, 404):
+        return SourceError(f"{where}: the Hub answered {status}")
+    if isinstance(error, DatasetsError) and not isinstance(error, OSError):
+        return SourceError(f"{where}: {error.__cause__ or error}")
+    if isinstance(error, (ValueError, RuntimeError)):
+        return SourceError(f"{where}: {error}")
     return SourceError(f"{where}: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Processes of the command line and of `get_dataset`, as users start them."""
+"""Processes of the command line and of `get_dataset`, that run beside each other."""
 
 from __future__ import annotations
 

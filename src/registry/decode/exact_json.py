@@ -1,0 +1,144 @@
+"""Parse JSON, but refuse what `json.loads` would change or drop without a word.
+
+RFC 8259 leaves it to the parser what a repeated key means, and Python's reads `NaN`, which is not
+JSON, numbers beyond the range of a float, and halves of surrogate pairs, which no file can store.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_DEPTH", "InexactError", "has_unique_keys", "key_ends", "parse_exact"]
+
+MAX_DEPTH = 256
+"""Levels of nesting; Python's own limit depends on its version and on the caller's stack."""
+
+_decode = msgspec.json.Decoder().decode
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_COLON = re.compile(r"[ \t\r\n]*:")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class InexactError(json.JSONDecodeError):
+    """A value that `json.loads` would change or drop, and its position."""
+
+
+def parse_exact(text: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        json.JSONDecodeError: it is not JSON; an InexactError if `json.loads` would accept it.
+        RecursionError: it is nested deeper than MAX_DEPTH.
+        ValueError: an integer has more digits than Python parses.
+    """
+    try:
+        value = _decode(text)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        value = json.loads(text)  # if it isn't JSON, this says why
+        _count_keys(value)  # the depth
+    else:
+        if has_unique_keys(text.encode(), [value]) or not _repeats_key(text):
+            return value
+    for fault in _faults(text):
+        raise fault
+    return value
+
+
+def has_unique_keys(text: bytes | bytearray, values: Sequence[Any]) -> bool:
+    """Return whether no object in a text repeats a key; a False may be wrong.
+
+    Args:
+        text: The text.
+        values: The parsed values of all of it.
+
+    Raises:
+        RecursionError: a value is nested deeper than MAX_DEPTH.
+    """
+    # A parser that returns as many keys as the text has dropped none.
+    return len(key_ends(text)) == sum(map(_count_keys, values))
+
+
+def key_ends(text: bytes | bytearray) -> NDArray[np.int64]:
+    """Return the positions of the colons after keys, and maybe of some in strings."""
+    from registry.base.arrow import byte_positions  # pyarrow is slow to import
+
+    codes = np.frombuffer(text, np.uint8)
+    colons = byte_positions(":", text)
+    third, second, last = (codes[colons - distance] for distance in (3, 2, 1))
+    is_escaped = (second == ord("\\")) & (third != ord("\\"))
+    is_spaced = (last <= ord(" ")) & ((second <= ord(" ")) | (second == ord('"')))
+    found: NDArray[np.int64] = colons[(last == ord('"')) & ~is_escaped | is_spaced]
+    return found
+
+
+def _count_keys(value: Any, depth: int = 1) -> int:
+    """Return the number of keys, including those of nested objects."""
+    if depth > MAX_DEPTH:
+        raise RecursionError
+    count = 0
+    if type(value) is dict:
+        count, value = len(value), value.values()
+    elif type(value) is not list:
+        return 0
+    for item in value:
+        if type(item) is dict or type(item) is list:
+            count += _count_keys(item, depth + 1)
+    return count
+
+
+def _repeats_key(text: str) -> bool:
+    repeated = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            repeated.append(pairs)
+
+    json.loads(text, object_pairs_hook=look)
+    return bool(repeated)
+
+
+def _faults(text: str) -> Iterator[InexactError]:
+    """Yield an error for each value in a JSON text that `json.loads` would change or drop."""
+    path: list[str | int] = []
+    keys: list[set[str]] = []  # of each object and array that is open
+    for found in _TOKEN.finditer(text):
+        part, message = found[0], ""
+        if part in "{[":
+            path.append(0 if part == "[" else "")
+            keys.append(set())
+        elif part in "}]":
+            path.pop()
+            keys.pop()
+        elif part == "," and isinstance(path[-1], int):
+            path[-1] += 1
+        elif part[0] == '"':
+            string = json.loads(part)
+            if _COLON.match(text, found.end()):
+                path[-1] = string
+                message = "the key is repeated" if string in keys[-1] else ""
+                keys[-1].add(string)
+            if _SURROGATE.search(string):
+                message = "half of a surrogate pair"
+        elif part in ("NaN", "Infinity", "-Infinity"):
+            message = f"{part} is not JSON"
+        elif part[-1].isdigit() and math.isinf(float(part)):
+            message = f"{part} is beyond the range of a float"
+        if message:
+            yield InexactError(f"{_shown(path)}{message}", text, found.start())
+
+
+def _shown(path: Sequence[str | int]) -> str:
+    """Return the place of a value as a prefix of a message, such as `[2].messages[0].role: `."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    place = "".join(steps).removeprefix(".")
+    return f"{place}: " if place else ""

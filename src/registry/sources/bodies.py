@@ -1,0 +1,233 @@
+"""Answers of servers that carry the bytes of a file: from any position, with their validators.
+
+fsspec's file systems make the requests, as they know credentials and redirects. What they add on
+top, repeating and cutting into blocks, is left out: `transfer` decides what is requested again.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from registry.base.locations import protocol_of
+
+__all__ = ["Body", "describe", "is_strong", "open_body"]
+
+# A read returns what has arrived, up to so many bytes.
+_BUFFER = 1 << 20
+_HTTP_VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
+# A server may refuse to answer HEAD with one of them, and still answer GET.
+_TRY_GET = frozenset({400, 403, 404, 405, 501})
+_MD5_ETAG = re.compile(r'"([0-9a-f]{32})"')
+# The version does not exist, the server has none, or only the current one may be read.
+_NO_VERSION = frozenset({400, 403, 404, 405})
+
+
+class Body(Struct, kw_only=True):
+    """The bytes of a file from `start` on, which `read` returns as they arrive."""
+
+    read: Callable[[], bytes]
+    """Returns the next bytes, b"" at the end."""
+    close: Callable[[], None]
+    start: int = 0
+    size: int | None = None
+    """Bytes of the whole file."""
+    etag: str = ""
+    digests: Mapping[str, bytes] = field(default_factory=dict)
+    """Digests of the whole file that the server names: algorithm → digest."""
+
+
+def open_body(
+    files: Any, location: str, *, start: int = 0, etag: str = "", version_id: str | None = None
+) -> Body:
+    """Request a file from a position on; a server that can't do that sends all of it.
+
+    Args:
+        files: The file system.
+        location: The URL.
+        start: The position; only with an ETag.
+        etag: A strong ETag, under which the bytes before that position came.
+        version_id: Version of an S3 object. Without it, or if it can't be had, the current one.
+
+    Raises:
+        Exception: the error of the client; `source_errors` translates it.
+    """
+    protocol = protocol_of(location)
+    if protocol in ("http", "https"):
+        body: Body = _call(files, _open_http, location, start, etag)
+        return body
+    if protocol in ("s3", "s3a"):
+        return _open_s3(files, location, start, etag, version_id)
+    opened = files.open(location, "rb")
+    return Body(read=lambda: bytes(opened.read(_BUFFER)), close=opened.close)
+
+
+def describe(files: Any, location: str) -> dict[str, Any]:
+    """Return the size of a file and its validators, named as fsspec does."""
+    if protocol_of(location) in ("http", "https"):
+        found: dict[str, Any] = _call(files, _describe_http, location)
+        return found
+    if protocol_of(location) in ("s3", "s3a"):
+        return _describe_s3(files, location)
+    return dict(files.info(location))
+
+
+def is_strong(etag: str) -> bool:
+    """Return whether an ETag means the same bytes, not only the same content."""
+    return bool(etag) and not etag.startswith("W/")
+
+
+def _call(files: Any, coroutine: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+    """Run a coroutine in the thread of fsspec's event loop."""
+    from fsspec.asyn import sync
+
+    return sync(files.loop, coroutine, files, *arguments)
+
+
+async def _request(files: Any, method: str, location: str, headers: Mapping[str, str]) -> Any:
+    session = await files.set_session()
+    # Packed on the way, the bytes would have another length and another ETag.
+    asked = {**files.kwargs.get("headers", {}), "Accept-Encoding": "identity", **headers}
+    how = {**files.kwargs, "headers": asked}
+    response = await getattr(session, method)(files.encode_url(location), **how)
+    if response.status == 404:
+        response.close()
+        raise FileNotFoundError(location)
+    try:
+        response.raise_for_status()
+    finally:
+        if response.status >= 400:
+            response.close()
+    return response
+
+
+async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
+    ranged = {"Range": f"bytes={start}-", "If-Range": etag} if start else {}
+    response = await _request(files, "get", location, ranged)
+    headers = response.headers
+    packed = headers.get("Content-Encoding", "identity") not in ("identity", "")
+    first, size = _content_range(headers.get("Content-Range"))
+    if response.status != 206:
+        first, size = 0, None if packed else response.content_length
+
+    async def close(_: Any) -> None:
+        response.close()
+
+    async def read(_: Any) -> bytes:
+        return bytes(await response.content.read(_BUFFER))
+
+    return Body(
+        read=lambda: bytes(_call(files, read)),
+        close=lambda: _call(files, close),
+        start=first,
+        size=size,
+        # Of bytes that the client has unpacked, the server says nothing.
+        etag="" if packed else headers.get("ETag", ""),
+        digests={} if packed or response.status == 206 else _http_digests(headers),
+    )
+
+
+async def _describe_http(files: Any, location: str) -> dict[str, Any]:
+    import aiohttp
+
+    try:
+        response = await _request(files, "head", location, {})
+    except (FileNotFoundError, aiohttp.ClientResponseError) as error:
+        if getattr(error, "status", 404) not in _TRY_GET:
+            raise
+        response = await _request(files, "get", location, {})
+    response.close()
+    headers = response.headers
+    packed = headers.get("Content-Encoding", "identity") not in ("identity", "")
+    length = headers.get("Content-Length", "")
+    size = int(length) if length.isdecimal() and not packed else None
+    return {"size": size, **{name: headers[name] for name in _HTTP_VALIDATORS if name in headers}}
+
+
+def _open_s3(files: Any, location: str, start: int, etag: str, version_id: str | None) -> Body:
+    bucket, key, named = files.split_path(location)
+    asked = {"Bucket": bucket, "Key": key, **files.req_kw}
+    if start:
+        asked |= {"Range": f"bytes={start}-", "IfMatch": etag}
+    version = named or (version_id if version_id != "null" else None)
+    answer = _get_object(files, asked, version, is_required=bool(named))
+    body = answer["Body"]
+
+    async def read(_: Any) -> bytes:
+        return bytes(await body.read(_BUFFER))
+
+    async def close(_: Any) -> None:
+        body.close()
+
+    first, size = _content_range(answer.get("ContentRange"))
+    found = _MD5_ETAG.fullmatch(answer.get("ETag", ""))
+    # The ETag of an object that came in one piece is its MD5, unless a key of its own encrypts it.
+    encrypted = answer.get("SSECustomerAlgorithm") or "kms" in answer.get(
+        "ServerSideEncryption", ""
+    )
+    return Body(
+        read=lambda: bytes(_call(files, read)),
+        close=lambda: _call(files, close),
+        start=first,
+        size=answer.get("ContentLength") if size is None else size,
+        etag=answer.get("ETag", ""),
+        digests={"md5": bytes.fromhex(found[1])} if found and not encrypted else {},
+    )
+
+
+def _get_object(
+    files: Any, asked: Mapping[str, Any], version: str | None, *, is_required: bool
+) -> Any:
+    from registry.sources.retry import status_of
+
+    if version is None:
+        return files.call_s3("get_object", **asked)
+    try:
+        return files.call_s3("get_object", **asked, VersionId=version)
+    except Exception as error:
+        # The current object may have the same bytes, which their digest will tell.
+        if is_required or status_of(error) not in _NO_VERSION:
+            raise
+        return files.call_s3("get_object", **asked)
+
+
+def _describe_s3(files: Any, location: str) -> dict[str, Any]:
+    from registry.sources.retry import status_of
+
+    try:
+        return dict(files.info(location))
+    except Exception as error:
+        # An answer to HEAD has no body, which would say what is wrong, such as an expired token.
+        if status_of(error) not in (400, 403):
+            raise
+    body = _open_s3(files, location, 0, "", None)
+    body.close()
+    return {"size": body.size, "ETag": body.etag}
+
+
+def _content_range(given: str | None) -> tuple[int, int | None]:
+    """Return where a part begins and the size of the whole, from `bytes 2-5/10`."""
+    found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", given or "")
+    if found is None:
+        return 0, None
+    return int(found[1]), None if found[2] == "*" else int(found[2])
+
+
+def _http_digests(headers: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the digests of Content-MD5 (RFC 1864) and Repr-Digest (RFC 9530)."""
+    sha256 = re.search(r"sha-256=:([^:]+):", headers.get("Repr-Digest", ""))
+    given = {"md5": headers.get("Content-MD5", ""), "sha256": sha256[1] if sha256 else ""}
+    found = {}
+    for name, text in given.items():
+        try:
+            digest = base64.b64decode(text, validate=True)
+        except binascii.Error:
+            continue
+        if len(digest) == {"md5": 16, "sha256": 32}[name]:
+            found[name] = digest
+    return found

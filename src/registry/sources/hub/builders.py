@@ -1,0 +1,212 @@
+"""The builders of `datasets`: made of checked files, and run without what they print and count."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import datasets
+from datasets.packaged_modules.folder_based_builder.folder_based_builder import FolderBasedBuilder
+from datasets.table import embed_table_storage
+from datasets.utils.py_utils import NestedDataStructure, map_nested
+from datasets.utils.track import tracked_str
+from msgspec import Struct
+
+from registry.errors import SourceError
+from registry.manifest.source_models import is_folder
+from registry.sources.hub.api import no_such
+from registry.sources.hub.files import Commit, check_card, fetch_files
+
+if TYPE_CHECKING:
+    from registry.manifest.source_models import HfSource
+    from registry.sources.pins import SourceContext
+
+__all__ = ["Prepared", "builder_of", "check_split", "prepare", "quiet", "split_names"]
+
+# Arguments of `load_dataset` that are not those of `load_dataset_builder`.
+_OF_LOADING = ("keep_in_memory", "num_proc", "save_infos", "streaming", "verification_mode")
+# Arrow's offsets are 32 bits: what has files as values must have few of them in a batch.
+_MEDIA_ROWS = 100
+
+
+class Prepared(Struct):
+    """The records that a builder made, in files of its own."""
+
+    dataset: Any
+    has_paths: bool
+    """Whether media are paths in the folder of the download, which is removed."""
+
+    def tables(self, rows: int) -> Iterator[Any]:
+        """Yield the records as Arrow tables, with media as bytes."""
+        batches = self.dataset.with_format("arrow").iter(_MEDIA_ROWS if self.has_paths else rows)
+        return map(embed_table_storage, batches) if self.has_paths else batches
+
+
+def prepare(
+    source: HfSource,
+    context: SourceContext,
+    revision: str | None,
+    work: Path,
+    given: Mapping[str, Any],
+) -> Prepared:
+    """Return the records of a source; `given` are further arguments of `load_dataset`."""
+    loading = {name: given[name] for name in _OF_LOADING if name in given}
+    rest = {name: value for name, value in given.items() if name not in loading}
+    if loading.get("streaming"):
+        raise SourceError(f"{source.path}: a stream can't be cached (omit `streaming`)")
+    builder = builder_of(source, context, revision, str(work), **rest)
+    downloads = None
+    if source.repository is not None:
+        check_split(source, builder)
+        commit = Commit(source.path, str(revision), builder.token)
+        downloads = CheckedDownloads(builder, commit, work / "files", context)
+    verification = "all_checks" if loading.get("save_infos") else loading.get("verification_mode")
+    builder.download_and_prepare(
+        # In a folder that the caller names, `datasets` would take what it finds.
+        download_mode=rest.get("download_mode", "reuse_cache_if_exists"),
+        verification_mode=verification,
+        num_proc=loading.get("num_proc"),
+        storage_options=rest.get("storage_options"),
+        dl_manager=downloads,
+    )
+    if downloads is not None and not downloads.downloaded_paths:
+        message = f"its files, as {builder.name} reads them, can't be checked"
+        raise SourceError(f"{source.path}: {message}")
+    loaded = builder.as_dataset(
+        split=source.split, in_memory=bool(loading.get("keep_in_memory", False))
+    )
+    return Prepared(loaded, downloads is not None and isinstance(builder, FolderBasedBuilder))
+
+
+class CheckedDownloads(datasets.DownloadManager):  # type: ignore[misc]  # datasets has no types
+    """Downloads files of a commit to a folder; their bytes are those that the Hub names.
+
+    `datasets` by itself takes any bytes, and keeps them for ever where all of the Hub's clients
+    look for them.
+    """
+
+    def __init__(self, builder: Any, commit: Commit, folder: Path, context: SourceContext) -> None:
+        super().__init__(
+            dataset_name=builder.dataset_name,
+            data_dir=builder.config.data_dir,
+            download_config=datasets.DownloadConfig(
+                cache_dir=str(folder.with_name("unpacked")),
+                use_etag=False,
+                token=commit.token,
+                storage_options=builder.storage_options,
+            ),
+            base_path=builder.base_path,
+        )
+        self._commit = commit
+        self._folder = folder
+        self._context = context
+
+    def download(self, url_or_urls: Any) -> Any:
+        """Return the paths of downloaded files, in the form in which their URLs are given."""
+        locations = [str(location) for location in NestedDataStructure(url_or_urls).flatten()]
+        paths = fetch_files(locations, self._commit, self._folder, self._context)
+        found = dict(zip(locations, paths, strict=True))
+        self.downloaded_paths.update(found)
+        nested = NestedDataStructure(locations), NestedDataStructure(paths)
+        self._record_sizes_checksums(*nested)
+        return map_nested(lambda one: _tracked(found[str(one)], one), url_or_urls, map_tuple=True)
+
+
+def _tracked(path: str, location: Any) -> str:
+    """Return a path from which `datasets` can name the file in an error."""
+    tracked: str = tracked_str(path)
+    tracked.set_origin(str(location))  # type: ignore[attr-defined]
+    return tracked
+
+
+def builder_of(
+    source: HfSource,
+    context: SourceContext,
+    revision: str | None,
+    work: str,
+    **changed: Any,
+) -> Any:
+    """Return the builder of `datasets`, which has listed the files but read none.
+
+    Raises:
+        ReachError: a file is outside the boundary.
+        SourceError: a folder has the name of the repository.
+    """
+    if source.repository is not None and os.path.isdir(source.path):
+        hint = "run this in another folder"
+        raise SourceError(
+            f"{source.path}: `datasets` would read the folder of this name in the working directory"
+            f" in place of the repository ({hint})"
+        )
+    if source.repository is not None and revision is not None:
+        check_card(Commit(source.path, revision, changed.get("token")), context)
+    given = {"data_dir": source.data_dir, "data_files": source.data_files, "cache_dir": work}
+    builder = datasets.load_dataset_builder(
+        source.path, name=source.name, revision=revision, **{**given, **changed}
+    )
+    if is_folder(source.path):  # `datasets` checks those of a repository
+        for location in chain.from_iterable((builder.config.data_files or {}).values()):
+            context.boundary.check_path(location)
+    return builder
+
+
+def check_split(source: HfSource, builder: Any) -> None:
+    """Raise an error for a split that the files don't have, before they are downloaded."""
+    known = list(map(str, builder.config.data_files or ()))
+    for name in split_names(source):
+        if known and name not in (*known, "all"):
+            message = no_such("split", name, known, plural="splits")
+            raise SourceError(f"{source.path}: {message}")
+
+
+def split_names(source: HfSource) -> list[str]:
+    """Return the names in a split such as `train[:10%]+test`."""
+    return [re.split(r"[\[(]", part)[0].strip() for part in source.split.split("+")]
+
+
+class _Quiet:
+    """Disables progress bars, download counts and the lookup of Parquet exports.
+
+    These are settings of the whole process, and threads of `sync --jobs` load at the same time:
+    the first thread disables them, the last one restores them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._restore = contextlib.ExitStack()
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._disable()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    self._restore.close()
+
+    def _disable(self) -> None:
+        # By name: the attribute `tqdm` of its package is the class, not the module.
+        client = importlib.import_module("huggingface_hub.utils.tqdm")
+        for switch in (datasets, client):
+            if not switch.are_progress_bars_disabled():
+                switch.disable_progress_bars()
+                self._restore.callback(switch.enable_progress_bars)
+        for name in ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT"):
+            self._restore.callback(setattr, datasets.config, name, getattr(datasets.config, name))
+            setattr(datasets.config, name, False)
+
+
+quiet = _Quiet()

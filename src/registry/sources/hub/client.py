@@ -1,0 +1,100 @@
+"""Limits for the Hub's client while a dataset is read; `datasets` makes most of the requests.
+
+By itself the client waits for an answer for ever, and sleeps as long as a server asks it to. Here
+its requests time out, what comes too slowly is an error, and an answer that asks to come back later
+ends the call, which the policy of all sources repeats.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+import httpx2
+from huggingface_hub import get_session
+
+from registry.progress import Deadline
+from registry.sources.retry import Meter, is_transient, network_policy
+
+__all__ = ["PassingError", "limited_client"]
+
+_deadline: ContextVar[Deadline | None] = ContextVar("_deadline", default=None)
+_lock = threading.Lock()
+
+
+class PassingError(Exception):
+    """A request failed for now. Not an error that the client, or `datasets`, takes for its own."""
+
+    def __init__(self, message: str, response: httpx2.Response) -> None:
+        self.response = response
+        super().__init__(message)
+
+
+@contextlib.contextmanager
+def limited_client(deadline: Deadline) -> Iterator[None]:
+    """Limit the requests that this thread makes; those of others are left as they are."""
+    client = get_session()
+    with _lock:
+        hooks = client.event_hooks
+        if _check_answer not in hooks["response"]:
+            client.event_hooks = {
+                "request": [*hooks["request"], _set_timeouts],
+                "response": [*hooks["response"], _check_answer],
+            }
+    before = _deadline.set(deadline)
+    try:
+        yield
+    finally:
+        _deadline.reset(before)
+
+
+def _set_timeouts(request: httpx2.Request) -> None:
+    if _deadline.get() is None:
+        return
+    policy = network_policy()
+    seconds = policy.read_seconds
+    ours = {"connect": policy.connect_seconds, "read": seconds, "write": seconds, "pool": seconds}
+    given = request.extensions.get("timeout", {})
+    request.extensions["timeout"] = {
+        name: min(given.get(name) or limit, limit) for name, limit in ours.items()
+    }
+
+
+def _check_answer(response: httpx2.Response) -> None:
+    deadline = _deadline.get()
+    if deadline is None:
+        return
+    if response.is_error:
+        error = PassingError(f"status {response.status_code}", response)
+        if is_transient(error):
+            raise error
+    body = response.stream
+    if isinstance(body, httpx2.SyncByteStream):
+        meter = Meter(str(response.url.host), deadline, network_policy())
+        response.stream = _Metered(body, meter, response)
+
+
+class _Metered(httpx2.SyncByteStream):
+    """The body of an answer, which must not come too slowly."""
+
+    def __init__(
+        self, body: httpx2.SyncByteStream, meter: Meter, response: httpx2.Response
+    ) -> None:
+        self._body = body
+        self._meter = meter
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        position = 0
+        try:
+            for chunk in self._body:
+                position += len(chunk)
+                self._meter.add(len(chunk), position)
+                yield chunk
+        except httpx2.TransportError as error:
+            raise PassingError(f"{type(error).__name__}: {error}", self._response) from error
+
+    def close(self) -> None:
+        self._body.close()

@@ -1,0 +1,148 @@
+"""Transfer a file from the Hub: all of it, resumed where it broke off, or ranges of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from registry.base.cache_access import create_file
+from registry.errors import SourceError
+from registry.sources.hub.api import hub_errors
+from registry.sources.retry import Meter, network_policy, with_retries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx2
+
+    from registry.progress import Deadline
+    from registry.sources.pins import SourceContext
+
+__all__ = ["Remote", "download", "open_remote"]
+
+_PART_BYTES = 1 << 20
+
+
+class Remote(Struct, frozen=True):
+    """A file on a server."""
+
+    url: str
+    size: int
+    """As the Hub says."""
+    token: str | bool | None
+    where: str
+    """Its name in messages."""
+
+
+def download(remote: Remote, path: Path, context: SourceContext) -> None:
+    """Download a file to a new file.
+
+    Raises:
+        SourceError: its bytes do not arrive.
+    """
+    from registry.sources.callback import Counter  # fsspec is slow to import
+
+    policy = network_policy()
+    meter = Meter(remote.where, context.deadline, policy)
+    counter = Counter(context.report, remote.size, context.boundary.limits, remote.where)
+
+    def attempt() -> None:
+        meter.restart()
+        start = file.tell()
+        with hub_errors(remote.where), _request(remote, f"{start}-" if start else "") as response:
+            if start and response.status_code != 206:  # the server ignored the range
+                file.seek(0)
+                file.truncate()
+            for chunk in response.iter_bytes():
+                file.write(chunk)
+                counter.absolute_update(file.tell())
+                meter.add(len(chunk), file.tell())
+        if file.tell() != remote.size:
+            raise _incomplete(remote, file.tell(), remote.size)
+
+    with create_file(path) as file:
+        with_retries(attempt, context.deadline, policy=policy)
+    context.deadline.progress()
+
+
+def open_remote(remote: Remote, deadline: Deadline) -> io.BufferedReader:
+    """Open a file that is read by ranges."""
+    return io.BufferedReader(_Ranges(remote, deadline), _PART_BYTES)
+
+
+class _Ranges(io.RawIOBase):
+    def __init__(self, remote: Remote, deadline: Deadline) -> None:
+        super().__init__()
+        self._remote = remote
+        self._deadline = deadline
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        starts = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._remote.size}
+        self._position = starts[whence] + offset
+        return self._position
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer)
+        stop = min(self._position + view.nbytes, self._remote.size)
+        if stop <= self._position:
+            return 0
+        read = partial(_read_range, self._remote, self._position, stop)
+        content = with_retries(read, self._deadline)
+        view[: len(content)] = content
+        self._position = stop
+        return len(content)
+
+
+def _read_range(remote: Remote, start: int, stop: int) -> bytes:
+    expected = f"bytes {start}-{stop - 1}/{remote.size}"
+    with hub_errors(remote.where), _request(remote, f"{start}-{stop - 1}") as response:
+        # Unchecked, the start of the file would be taken for the part.
+        found = response.headers.get("Content-Range")
+        if found != expected:
+            raise SourceError(f"{remote.where}: requested {expected}, the server sent {found}")
+        content = response.read()
+    if len(content) != stop - start:
+        raise _incomplete(remote, len(content), stop - start)
+    return content
+
+
+@contextlib.contextmanager
+def _request(remote: Remote, span: str) -> Iterator[httpx2.Response]:
+    """Request a file, or the bytes of a span such as `0-99`, as the Hub's client does."""
+    import httpx2
+    from huggingface_hub import get_session
+    from huggingface_hub.utils._headers import build_hf_headers
+    from huggingface_hub.utils._http import hf_raise_for_status
+
+    policy = network_policy()
+    # Packed, a text has another length, and its ranges mean nothing.
+    headers = {**build_hf_headers(token=remote.token), "Accept-Encoding": "identity"}
+    if span:
+        headers["Range"] = f"bytes={span}"
+    timeout = httpx2.Timeout(policy.read_seconds, connect=policy.connect_seconds)
+    # The client takes the token off a redirect to another host.
+    session = get_session()
+    with session.stream("GET", remote.url, headers=headers, timeout=timeout) as response:
+        hf_raise_for_status(response)
+        yield response
+
+
+def _incomplete(remote: Remote, found: int, expected: int) -> SourceError:
+    error = SourceError(f"{remote.where}: only {found:,} of {expected:,} bytes arrived (try again)")
+    error.transient = found < expected
+    return error

@@ -1,0 +1,262 @@
+"""Read a remote file in as many attempts as it takes: complete and unchanged, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from registry.base.fs import HashedFile
+from registry.base.locations import public_location
+from registry.boundary.limits import Limits
+from registry.errors import SourceError
+from registry.progress import Deadline, Progress, Report
+from registry.sources.bodies import Body, is_strong, open_body
+from registry.sources.filesystem import changed_error, source_errors
+from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.retry import Meter, network_policy, status_of, with_retries
+
+__all__ = ["ChangedError", "RemoteFile", "Transfer"]
+
+# The object is a different one now, or shorter than the position.
+_GONE_ON = frozenset({412, 416})
+
+
+class ChangedError(SourceError):
+    """The file is not the one that was looked up."""
+
+
+class Transfer:
+    """The download of one file to a path."""
+
+    def __init__(
+        self,
+        location: str,
+        pool: FilesystemPool,
+        path: Path,
+        *,
+        limits: Limits,
+        report: Report,
+        size: int | None = None,
+        etag: str = "",
+        version_id: str | None = None,
+    ) -> None:
+        """Prepare a download.
+
+        Args:
+            location: The URL.
+            pool: Its file system.
+            path: A file that does not exist.
+            limits: How large it may be, and how long it may take.
+            report: Called with the number of bytes.
+            size: Bytes that the file had when it was looked up.
+            etag: The ETag that it had then.
+            version_id: Its version as an S3 object.
+        """
+        self.rejected = False
+        """Whether all bytes arrived, and are not those that the server describes."""
+        self._location = location
+        self._name = public_location(location)
+        self._pool = pool
+        self._path = path
+        self._limits = limits
+        self._report = report
+        self._size, self._expected_etag, self._version_id = size, etag, version_id
+        self._meter = Meter(self._name, pool.deadline, network_policy())
+        self._file = HashedFile(path)
+        self._etag = ""
+        self._digests: Mapping[str, bytes] = {}
+        self._hashes: dict[str, Any] = {}
+        self._end = time.monotonic() + limits.seconds
+
+    def run(self) -> tuple[str, int]:
+        """Download the file; return its sha256 and its size.
+
+        Raises:
+            ChangedError: the file is not the one that was looked up.
+            SourceError: it can't be had, or is damaged on the way each time.
+        """
+        try:
+            with_retries(self._attempt, self._pool.deadline, report=self._report)
+        finally:
+            self._file.close()
+        return self._file.sha256, self._path.stat().st_size
+
+    def _attempt(self) -> None:
+        with source_errors(self._location):
+            body = self._open()
+            try:
+                self._read(body)
+            finally:
+                body.close()
+        self._check_digests()
+
+    def _open(self) -> Body:
+        """Request the rest of the file, or all of it if the bytes so far can't be continued."""
+        body = self._resume()
+        if body is None:
+            body = open_body(
+                self._pool.of(self._location), self._location, version_id=self._version_id
+            )
+        self._etag = body.etag
+        if body.start == 0:
+            self._restart(body)
+        try:
+            self._check_version(body)
+        except ChangedError:
+            body.close()
+            raise
+        return body
+
+    def _resume(self) -> Body | None:
+        start = self._file.tell() if is_strong(self._etag) else 0
+        if not start:
+            return None
+        try:
+            body = open_body(
+                self._pool.of(self._location),
+                self._location,
+                start=start,
+                etag=self._etag,
+                version_id=self._version_id,
+            )
+        except Exception as error:
+            if status_of(error) in _GONE_ON:
+                return None
+            raise
+        # A server without ranges sends everything. A part of another version is of no use.
+        if body.start == 0 or (body.start, body.etag) == (start, self._etag):
+            return body
+        body.close()
+        return None
+
+    def _restart(self, body: Body) -> None:
+        if self._file.tell():
+            self._file.close()
+            self._path.unlink()
+            self._file = HashedFile(self._path)
+        self._digests = body.digests
+        self._hashes = {name: hashlib.new(name, usedforsecurity=False) for name in body.digests}
+
+    def _check_version(self, body: Body) -> None:
+        known = (self._expected_etag, body.etag)
+        # A server that packs some answers has weak and strong forms of one ETag.
+        same = "" in known or len({one.removeprefix("W/") for one in known}) == 1
+        if not same or (None not in (self._size, body.size) and self._size != body.size):
+            raise ChangedError(str(changed_error(self._location)))
+
+    def _read(self, body: Body) -> None:
+        self._meter.restart()
+        size = body.size if self._size is None else self._size
+        while chunk := body.read():
+            self._file.write(chunk)
+            for one in self._hashes.values():
+                one.update(chunk)
+            position = self._file.tell()
+            self._meter.add(len(chunk), position)
+            self._report(Progress("fetch", position, size))
+            self._check_limits(position)
+        if size is not None and self._file.tell() != size:
+            message = f"{self._name}: the transfer gave {self._file.tell():,} of {size:,} bytes"
+            raise _transient(message)
+
+    def _check_limits(self, position: int) -> None:
+        if position > self._limits.unpacked_bytes:
+            message = self._limits.message("unpacked_bytes", "the file has", "bytes")
+        elif time.monotonic() > self._end:
+            message = self._limits.message("seconds", "the transfer takes", "seconds")
+        else:
+            return
+        raise SourceError(f"{self._name}: {message}")
+
+    def _check_digests(self) -> None:
+        self.rejected = any(
+            hashed.digest() != self._digests[name] for name, hashed in self._hashes.items()
+        )
+        if self.rejected:
+            self._etag = ""  # nothing to continue
+            names = ", ".join(self._hashes)
+            raise _transient(
+                f"{self._name}: the bytes differ from the {names} that the server names"
+            )
+
+
+class RemoteFile(io.RawIOBase):
+    """A remote file as a stream, which goes on after a lost connection."""
+
+    def __init__(self, location: str, files: Any, deadline: Deadline) -> None:
+        super().__init__()
+        self._location = location
+        self._files = files
+        self._deadline = deadline
+        self._meter = Meter(public_location(location), deadline, network_policy())
+        self._body: Body | None = None
+        self._position = 0
+        self._etag = ""
+        self._size: int | None = None
+        self._left = b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read what has arrived."""
+        if not self._left:
+            self._left = with_retries(self._next, self._deadline)
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._drop()
+        super().close()
+
+    def _next(self) -> bytes:
+        try:
+            with source_errors(self._location):
+                if self._body is None:
+                    self._body = self._open()
+                chunk = self._body.read()
+            self._position += len(chunk)
+            if not chunk and self._size not in (None, self._position):
+                name = public_location(self._location)
+                raise _transient(
+                    f"{name}: the transfer gave {self._position:,} of {self._size:,} bytes"
+                )
+            self._meter.add(len(chunk), self._position)
+        except SourceError:
+            self._drop()
+            raise
+        return chunk
+
+    def _open(self) -> Body:
+        if self._position and not is_strong(self._etag):
+            # What was read can't be taken back, and may not fit to what would come now.
+            raise SourceError(
+                f"{public_location(self._location)}: the connection was lost, and the server names"
+                " no version that the transfer could be continued with (try again)"
+            )
+        body = open_body(self._files, self._location, start=self._position, etag=self._etag)
+        if self._position and (body.start, body.etag) != (self._position, self._etag):
+            body.close()
+            raise changed_error(self._location)
+        self._etag, self._size = body.etag, body.size
+        self._meter.restart()
+        return body
+
+    def _drop(self) -> None:
+        if self._body is not None:
+            self._body.close()
+            self._body = None
+
+
+def _transient(message: str) -> SourceError:
+    error = SourceError(message)
+    error.transient = True
+    return error

@@ -1,0 +1,83 @@
+"""The table of docs/reliability.md, from the tests beside this file: `python -m tests.faults.page`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["FAULTS", "PAGE", "promises", "with_table"]
+
+_FOLDER = Path(__file__).parent
+PAGE = _FOLDER.parents[1] / "docs" / "reliability.md"
+_BEGIN, _END = "<!-- table: -->\n", "<!-- :table -->\n"
+
+FAULTS: Mapping[int, tuple[str, str]] = {
+    1: ("several cold processes at once", ""),
+    2: ("file locks that do nothing", ""),
+    3: ("`kill -9` at any change of a file", ""),
+    4: ("what killed processes left, and their locks", ""),
+    5: ("a full disk", ""),
+    6: ("a disk that fails to write", ""),
+    7: ("damage in the cache", ""),
+    8: ("a flipped byte on the way", ""),
+    9: ("a body that ends too early", ""),
+    10: ("a reset connection", ""),
+    11: ("429 and 503 with `Retry-After`", ""),
+    12: ("500, 502, 504, some times or for ever", ""),
+    13: ("a server that is silent, or slow", ""),
+    14: ("a server that ignores `Range`", ""),
+    15: ("S3: SlowDown", ""),
+    16: ("S3: ExpiredToken, AccessDenied", ""),
+    17: ("bytes or samples that are not the pinned ones", ""),
+    18: ("a source that changes under its name", ""),
+    19: ("a file that changes while it is read", ""),
+    20: ("a repository that is gone, gated or offline", ""),
+    21: ("a misspelt revision, split or column", ""),
+    22: ("a read-only cache", ""),
+    23: ("a second user, and any umask", ""),
+    24: ("a cache that is cleared under its readers", ""),
+    25: ("a symbolic link at a temporary path", ""),
+    26: ("names of files that lead elsewhere, or collide", ""),
+    27: ("hostile archives", ""),
+    28: ("a YAML alias bomb", ""),
+    29: ("YAML that parsers disagree on", ""),
+    30: ("locations that manifests may not name", ""),
+    31: ("an endpoint at a foreign host", ""),
+    32: ("secrets in locations", ""),
+    33: ("a dataset that is a script", ""),
+    34: ("odd CSV", ""),
+    35: ("odd JSON", ""),
+    36: ("other content than expected", ""),
+    37: ("a library that changes its order", ""),
+    38: ("wrong clocks", ""),
+}
+"""What can go wrong, by its number, and what was measured."""
+
+
+def promises() -> dict[int, dict[str, str]]:
+    """Return the promise of each file of tests, by number: the first paragraph of its docstring."""
+    found: dict[int, dict[str, str]] = {}
+    for path in sorted(_FOLDER.glob("test_*.py")):
+        number = int(re.match(r"test_fault_(\d\d)_", path.name)[1])  # type: ignore[index]
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        promise = " ".join(docstring.partition("\n\n")[0].split())
+        found.setdefault(number, {})[path.name] = promise
+    return found
+
+
+def with_table(page: str) -> str:
+    """Return the page with its table brought up to date."""
+    lines = ["| | fault | promise | tests | measured |\n", "|---|---|---|---|---|\n"]
+    for number, tests in sorted(promises().items()):
+        fault, measured = FAULTS[number]
+        names = ", ".join(f"`{name}`" for name in tests)
+        cells = (str(number), fault, " ".join(tests.values()), names, measured)
+        lines.append(f"| {' | '.join(cells)} |\n")
+    before, after = page.partition(_BEGIN)[0], page.partition(_END)[2]
+    return "".join([before, _BEGIN, *lines, _END, after])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

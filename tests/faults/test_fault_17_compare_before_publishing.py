@@ -1,0 +1,131 @@
+"""Samples that differ from their pin are refused with both digests, and are never cached."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.cli import main
+from tests.conftest import OneDataset, permit
+from tests.faults.background import finish, load, registry
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.hub import HubEmulator, parquet_repo
+from tests.servers.static import StaticFiles
+
+RECORDS = [{"q": f"question {n} {'x' * 90}", "a": f"answer {n}"} for n in range(12_000)]
+LINES = b"".join(json.dumps(one).encode() + b"\n" for one in RECORDS)
+"""More than 1 MiB: of a smaller file all is read even for its first samples."""
+WRONG = f"sha256:{'5' * 64}"
+SHUFFLED = {"shuffle": True, "seed": 3}
+SAMPLE = {("local", *SHUFFLED), ("http", "limit"), ("hub",)}
+
+
+def locked(root: Path) -> None:
+    assert main(["lock", "--root", str(root)]) == 0
+
+
+def clear_cache() -> None:
+    assert main(["cache", "clear", "--yes"]) == 0
+
+
+def change_pinned_digest(root: Path) -> str:
+    """Give the samples another digest in the lockfile; return the right one."""
+    path = root / "datasets.lock"
+    text = path.read_text(encoding="utf-8")
+    right: str
+    (right,) = re.findall(r"\bordered: (sha256:[0-9a-f]{64})", text)
+    path.write_text(text.replace(right, WRONG), encoding="utf-8")
+    return right
+
+
+def published(cache_dir: Path) -> list[str]:
+    """Return which samples and views are in the cache."""
+    found = [*cache_dir.glob("v*/samples/*"), *cache_dir.glob("v*/views/*")]
+    return [str(path.relative_to(cache_dir)) for path in found]
+
+
+@pytest.mark.parametrize("view", [{}, SHUFFLED, {"limit": 5}], ids=["all", "shuffled", "limit"])
+@pytest.mark.parametrize("kind", ["local", "http", "hub"])
+def test_wrong_digest_of_samples(
+    hub: HubEmulator,
+    one_dataset: OneDataset,
+    cache_dir: Path,
+    tmp_path: Path,
+    kind: str,
+    view: Mapping[str, Any],
+    *,
+    thorough: bool,
+) -> None:
+    if not thorough and (kind, *view) not in SAMPLE:
+        pytest.skip("a sample of the kinds without `make faults`")
+    hub.commit("org/name", parquet_repo({"default": {"test": RECORDS}}))
+    (tmp_path / "data.jsonl").write_bytes(LINES)
+    with StaticFiles({"/data.jsonl": LINES}) as site:
+        source = {
+            "local": {"type": "json", "path": str(tmp_path / "data.jsonl")},
+            "http": {"type": "json", "path": f"{site.url}/data.jsonl"},
+            "hub": {"type": "hf", "path": "org/name", "split": "test"},
+        }[kind]
+        root = permit(one_dataset(source, **view), hosts=["127.0.0.1"])
+        locked(root)
+        right = change_pinned_digest(root)
+        clear_cache()
+        for _ in range(2):  # and it is not cached by the first time
+            code, _, err = finish(load("data", root))
+            assert code == 1
+            assert re.match(
+                r"LockError: data: its sources match datasets\.lock, its samples differ: pinned ",
+                err,
+            )
+            assert f", {WRONG}, found " in err
+            assert f", {right} (" in err
+            assert published(cache_dir) == []
+        (root / "datasets.lock").unlink()
+        code, out, _ = finish(load("data", root))
+        assert (code, len(json.loads(out))) == (0, view.get("limit", len(RECORDS)))
+
+
+def test_damaged_first_samples_of_a_server_are_not_cached(
+    one_dataset: OneDataset, cache_dir: Path
+) -> None:
+    with StaticFiles({"/data.jsonl": LINES}) as site, FaultProxy(site.url) as proxy:
+        source = {"type": "json", "path": f"{proxy.url}/data.jsonl"}
+        root = permit(one_dataset(source, limit=5), hosts=["127.0.0.1"])
+        locked(root)
+        clear_cache()
+        proxy.add(Fault(flip=LINES.index(b"question 2")), method="GET", times=1)
+        code, _, err = finish(load("data", root))
+        assert code == 1
+        assert "its samples differ: pinned 5, sha256:" in err
+        assert published(cache_dir) == []
+        code, out, err = finish(load("data", root))
+        assert (code, err) == (0, "")
+        assert [one[0] for one in json.loads(out)] == [one["q"] for one in RECORDS[:5]]
+
+
+def test_samples_that_were_built_without_a_lock_stay_for_loads_without_it(
+    one_dataset: OneDataset, cache_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "data.jsonl").write_bytes(LINES)
+    root = one_dataset({"type": "json", "path": str(tmp_path / "data.jsonl")})
+    locked(root)
+    entries = published(cache_dir)
+    change_pinned_digest(root)
+    code, _, err = finish(load("data", root))
+    assert code == 1
+    assert "its samples differ: pinned" in err
+    assert published(cache_dir) == entries
+    # What is built again is compared again.
+    code, _, err = finish(registry("sync", "--refresh", root=root))
+    assert code == 1
+    assert "its samples differ: pinned" in err
+    assert published(cache_dir) == entries
+    (root / "datasets.lock").unlink()
+    code, out, err = finish(registry("sync", "--json", root=root))
+    assert (code, err) == (0, "")
+    assert json.loads(out)[0]["status"] == "cached"

@@ -1,0 +1,113 @@
+"""An answer begins where its headers say, and names digests only of what it sends."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+
+import pytest
+
+from registry.boundary.boundary import UNBOUNDED
+from registry.sources.bodies import Body, describe, is_strong, open_body
+from registry.sources.filesystem import filesystem
+from tests.conftest import S3
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.static import StaticFiles
+
+DATA = b"q,a\n1,2\n"
+MD5 = hashlib.md5(DATA, usedforsecurity=False).digest()
+SHA256 = hashlib.sha256(DATA).digest()
+
+
+@pytest.fixture
+def proxy() -> Iterator[FaultProxy]:
+    with StaticFiles({"/a": DATA}) as site, FaultProxy(site.url) as running:
+        yield running
+
+
+def opened(url: str, *, start: int = 0, etag: str = "", version_id: str | None = None) -> Body:
+    files = filesystem(url, {}, UNBOUNDED)
+    return open_body(files, url, start=start, etag=etag, version_id=version_id)
+
+
+def content(body: Body) -> bytes:
+    found = b"".join(iter(body.read, b""))
+    body.close()
+    return found
+
+
+def test_http_sends_a_file_or_the_rest_of_it(proxy: FaultProxy) -> None:
+    url = f"{proxy.url}/a"
+    whole = opened(url)
+    assert (whole.start, whole.size, content(whole)) == (0, 8, DATA)
+    rest = opened(url, start=4, etag=whole.etag)
+    assert (rest.start, rest.size, rest.etag, content(rest)) == (4, 8, whole.etag, DATA[4:])
+    other = opened(url, start=4, etag='"old"')
+    assert (other.start, other.size, content(other)) == (0, 8, DATA)
+    assert proxy.log[1].headers["if-range"] == whole.etag
+
+
+def text(digest: bytes) -> str:
+    return base64.b64encode(digest).decode()
+
+
+@pytest.mark.parametrize(
+    ("headers", "digests"),
+    [
+        ({"Content-MD5": text(MD5)}, {"md5": MD5}),
+        ({"Repr-Digest": f"sha-256=:{text(SHA256)}:"}, {"sha256": SHA256}),
+        ({"Content-MD5": "none", "Repr-Digest": "sha-256=:x:"}, {}),
+        ({"Content-MD5": text(b"short")}, {}),
+    ],
+)
+def test_digests_of_http_headers_are_read(
+    proxy: FaultProxy, headers: dict[str, str], digests: dict[str, bytes]
+) -> None:
+    proxy.add(Fault(headers=headers))
+    body = opened(f"{proxy.url}/a")
+    assert body.digests == digests
+    body.close()
+
+
+def test_a_file_is_described_by_head_or_else_by_get(proxy: FaultProxy) -> None:
+    url = f"{proxy.url}/a"
+    files = filesystem(url, {}, UNBOUNDED)
+    known = {"size": 8, "ETag": f'"{MD5.hex()}"'}
+    assert describe(files, url) == known
+    proxy.add(Fault(status=405), method="HEAD")
+    assert describe(files, url) == known
+    assert [one.method for one in proxy.log] == ["HEAD", "HEAD", "GET"]
+
+
+def test_a_body_that_the_client_unpacks_has_no_validators(proxy: FaultProxy) -> None:
+    import gzip
+
+    packed = {"Content-Encoding": "gzip", "ETag": '"packed"', "Content-MD5": text(MD5)}
+    proxy.add(Fault(status=200, headers=packed, body=gzip.compress(DATA)))
+    body = opened(f"{proxy.url}/a")
+    assert (body.size, body.etag, body.digests, content(body)) == (None, "", {}, DATA)
+
+
+def test_s3_sends_a_version_or_else_the_current_object(s3: S3) -> None:
+    s3.bucket("plain")
+    url = s3.put("plain", "a", DATA)
+    body = opened(url, version_id="gone")
+    assert (body.start, body.size, content(body)) == (0, 8, DATA)
+    assert body.digests == {"md5": MD5}
+    rest = opened(url, start=4, etag=body.etag)
+    assert (rest.start, rest.size, content(rest)) == (4, 8, DATA[4:])
+    assert describe(filesystem(url, {}, UNBOUNDED), url)["ETag"] == body.etag
+
+
+def test_other_file_systems_send_files_from_the_start() -> None:
+    import fsspec
+
+    fsspec.filesystem("memory").pipe("/a", DATA)
+    body = open_body(fsspec.filesystem("memory"), "memory://a", start=4, etag="x")
+    assert (body.start, body.etag, content(body)) == (0, "", DATA)
+    fsspec.filesystem("memory").rm("/a")
+
+
+def test_only_a_strong_etag_means_the_same_bytes() -> None:
+    assert [is_strong(etag) for etag in ('"a"', 'W/"a"', "")] == [True, False, False]

@@ -1,0 +1,166 @@
+"""A transfer goes on after a lost connection, and accepts nothing but the whole file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from registry.boundary.boundary import UNBOUNDED
+from registry.boundary.limits import Limits
+from registry.errors import SourceError
+from registry.progress import Deadline, silent
+from registry.sources.filesystem import filesystem
+from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.transfer import ChangedError, RemoteFile, Transfer
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.static import StaticFiles
+
+DATA = bytes(range(256)) * 4000
+WHOLE = (hashlib.sha256(DATA).hexdigest(), len(DATA))
+BROKEN = Fault(reset_after=500_000)
+
+
+@pytest.fixture
+def site() -> Iterator[StaticFiles]:
+    with StaticFiles({"/a": DATA}) as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(site: StaticFiles) -> Iterator[FaultProxy]:
+    with FaultProxy(site.url) as running:
+        yield running
+
+
+def transfer(
+    proxy: FaultProxy,
+    path: Path,
+    *,
+    limits: Limits | None = None,
+    seconds: float = 60,
+    size: int | None = None,
+    etag: str = "",
+) -> tuple[str, int]:
+    pool = FilesystemPool({}, UNBOUNDED, Deadline(seconds))
+    return Transfer(
+        f"{proxy.url}/a",
+        pool,
+        path / "a",
+        limits=limits or Limits(),
+        report=silent,
+        size=size,
+        etag=etag,
+    ).run()
+
+
+def test_a_lost_connection_is_continued_under_the_same_etag(
+    proxy: FaultProxy, tmp_path: Path
+) -> None:
+    proxy.add(BROKEN, times=2)
+    assert transfer(proxy, tmp_path) == WHOLE
+    assert (tmp_path / "a").read_bytes() == DATA
+    assert [one.status for one in proxy.log] == [200, 206, 206]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(reset_after=500_000, headers={"ETag": 'W/"weak"'}),
+        Fault(reset_after=500_000, without=("ETag",)),
+    ],
+)
+def test_without_a_strong_etag_it_begins_again(
+    proxy: FaultProxy, tmp_path: Path, fault: Fault
+) -> None:
+    proxy.add(fault, times=1)
+    assert transfer(proxy, tmp_path) == WHOLE
+    assert [one.status for one in proxy.log] == [200, 200]
+
+
+@pytest.mark.parametrize("second", [Fault(ignore_range=True), Fault(headers={"ETag": '"b"'})])
+def test_a_part_that_does_not_fit_is_not_used(
+    proxy: FaultProxy, tmp_path: Path, second: Fault
+) -> None:
+    proxy.add(BROKEN, times=1)
+    proxy.add(second, times=1)
+    assert transfer(proxy, tmp_path) == WHOLE
+    assert (tmp_path / "a").read_bytes() == DATA
+
+
+def test_a_position_beyond_the_end_begins_again(proxy: FaultProxy, tmp_path: Path) -> None:
+    proxy.add(BROKEN, times=1)
+    proxy.add(Fault(status=416), times=1)
+    assert transfer(proxy, tmp_path) == WHOLE
+
+
+def test_a_cut_body_is_noticed_by_the_size_that_is_known(proxy: FaultProxy, tmp_path: Path) -> None:
+    proxy.add(Fault(cut_after=500_000, without=("Content-Length",)), times=1)
+    assert transfer(proxy, tmp_path, size=len(DATA)) == WHOLE
+    assert [one.status for one in proxy.log] == [200, 206]
+
+
+def test_another_etag_or_size_than_was_looked_up_is_a_change(
+    proxy: FaultProxy, tmp_path: Path
+) -> None:
+    for known in ({"etag": '"other"'}, {"size": 5}):
+        with pytest.raises(ChangedError, match=r"/a: changed while it was read"):
+            transfer(proxy, tmp_path, **known)
+        (tmp_path / "a").unlink()
+
+
+def test_weak_and_strong_forms_of_an_etag_are_the_same(proxy: FaultProxy, tmp_path: Path) -> None:
+    strong = f'"{hashlib.md5(DATA, usedforsecurity=False).hexdigest()}"'
+    assert transfer(proxy, tmp_path, etag=f"W/{strong}") == WHOLE
+
+
+def test_bytes_that_differ_from_the_digest_of_the_server_are_requested_again(
+    proxy: FaultProxy, tmp_path: Path
+) -> None:
+    import base64
+
+    digest = base64.b64encode(hashlib.md5(DATA, usedforsecurity=False).digest()).decode()
+    named = {"Content-MD5": digest}
+    proxy.add(Fault(flip=7, headers=named), times=1)
+    assert transfer(proxy, tmp_path) == WHOLE
+    assert [one.status for one in proxy.log] == [200, 200]
+    (tmp_path / "a").unlink()
+    proxy.add(Fault(flip=7, headers=named))
+    with pytest.raises(SourceError, match="the bytes differ from the md5 that the server names"):
+        transfer(proxy, tmp_path, seconds=1)
+
+
+def test_a_transfer_ends_at_a_limit(proxy: FaultProxy, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="the file has more than 1,000 bytes"):
+        transfer(proxy, tmp_path, limits=Limits(unpacked_bytes=1000))
+
+
+def stream(proxy: FaultProxy) -> RemoteFile:
+    url = f"{proxy.url}/a"
+    return RemoteFile(url, filesystem(url, {}, UNBOUNDED), Deadline(5))
+
+
+def test_a_stream_goes_on_after_a_lost_connection(proxy: FaultProxy) -> None:
+    proxy.add(BROKEN, times=2)
+    with stream(proxy) as file:
+        assert file.read() == DATA
+    assert [one.status for one in proxy.log] == [200, 206, 206]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (Fault(reset_after=500_000, without=("ETag",)), Fault(), "the connection was lost, and"),
+        (BROKEN, Fault(ignore_range=True), "changed while it was read"),
+        (BROKEN, Fault(headers={"ETag": '"b"'}), "changed while it was read"),
+    ],
+)
+def test_a_stream_never_joins_what_may_not_belong_together(
+    proxy: FaultProxy, first: Fault, second: Fault, message: str
+) -> None:
+    proxy.add(first, times=1)
+    proxy.add(second)
+    with stream(proxy) as file, pytest.raises(SourceError, match=message):
+        file.read()
