@@ -14,9 +14,9 @@ import pytest
 
 from registry.base.cache_format import versioned_folder
 from tests.conftest import Https, OneDataset
+from tests.faults.background import finish, load, registry
 from tests.faults.crash_sweep import PREVIEWS, Site, points, site
 from tests.faults.crashes import Crashes
-from tests.faults.background import finish, load, registry
 from tests.servers.hub import HubEmulator
 
 NUMBER = "0123456789abcdef" * 2
