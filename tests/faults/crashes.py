@@ -82,13 +82,12 @@ class Crashes:
         """Run a command; where it is about to create a file, there is a link by then."""
         return self._trace(command, link=str(link), like=like)
 
-    def fail(self, command: str, call: str, number: int, error: int) -> Done:
-        """Run a command, and let the n-th call of a name that concerns a file fail."""
-        failure = {"call": call, "number": number, "error": error}
-        return self._trace(command, failure=failure)
-
     def _trace(self, command: str, **how: Any) -> Done:
         return self._ask({"commands": [command], "trace": {"watched": self._watched, **how}})
+
+    def fail(self, command: str, call: str, number: int, error: int) -> Done:
+        """Run a command, and let the n-th call of a name that concerns a file fail."""
+        return self._trace(command, failure={"call": call, "number": number, "error": error})
 
     def _ask(self, request: Mapping[str, Any]) -> Done:
         assert self._process.stdin is not None
@@ -106,8 +105,8 @@ def _serve(folder: str) -> None:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as modules:
             run = partial(_run, request["commands"], output.fileno(), modules.fileno())
             how = request.get("trace", {"watched": []})
-            failure = Failure(**how.pop("failure")) if "failure" in how else None
-            trace = traced(run, failure=failure, **how)
+            failure = how.pop("failure", None)
+            trace = traced(run, **how, failure=None if failure is None else Failure(**failure))
             text, imported = _content(output), _content(modules)
         if request.get("warm"):
             _import(imported.splitlines())

@@ -136,9 +136,9 @@ def traced(
     *,
     watched: Sequence[str],
     kill_at: int = 0,
+    failure: Failure | None = None,
     link: str = "",
     like: str = "",
-    failure: Failure | None = None,
 ) -> Trace:
     """Run a function in a forked process, and do harm as it enters a call.
 
@@ -146,10 +146,10 @@ def traced(
         run: The function; it returns an exit code.
         watched: Absolute paths of folders; only calls below them count.
         kill_at: The number of the call, from 1, at which the process is killed.
+        failure: A call that fails.
         link: A file. The path of the first file that is created, of those that `like` matches, is
             a link to it by then.
         like: A regular expression.
-        failure: A call that fails.
     """
     main = os.fork()
     if main == 0:
