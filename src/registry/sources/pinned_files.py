@@ -31,10 +31,10 @@ from registry.sources.expand import expand
 from registry.sources.filesystem import (
     changed_error,
     offline_error,
-    open_location,
     source_errors,
 )
 from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.opening import open_location
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 from registry.sources.remote_files import download
 
