@@ -9,8 +9,8 @@ from tests.faults.network import ROWS, blobs, catalog_of, sync
 from tests.servers.fault_proxy import Fault, FaultProxy
 
 CODES = {
-    "ExpiredToken": (400, "the token has expired (get new credentials)"),
-    "InvalidAccessKeyId": (403, "no such access key (check the credentials)"),
+    "ExpiredToken": (400, "access refused: the token has expired (get new credentials)"),
+    "InvalidAccessKeyId": (403, "access refused: no such access key (check the credentials)"),
     "AccessDenied": (403, "access refused: the server answered 403 (check the credentials)"),
 }
 

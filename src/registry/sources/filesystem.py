@@ -68,14 +68,13 @@ _ERRORS: dict[str, tuple[str, ...]] = {
     "s3a": _S3_ERRORS,
     "hf": ("httpx2:HTTPError",),  # the base of what the Hub's client raises
 }
-# Codes of S3 that need other words than "access refused": what is wrong, and what to do.
+# Codes of S3 that say why access is refused, and what to do.
 _S3_CODES = {
     "ExpiredToken": "the token has expired (get new credentials)",
     "InvalidToken": "the session token is invalid (get new credentials)",
     "InvalidAccessKeyId": "no such access key (check the credentials)",
     "SignatureDoesNotMatch": "the secret key does not belong to the access key (check both)",
     "RequestTimeTooSkewed": "this machine's clock is wrong (set it)",
-    "NoSuchBucket": "no such bucket (check the name and the endpoint)",
 }
 _CREDENTIAL_ERRORS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
@@ -223,8 +222,7 @@ def _translated(error: BaseException, location: str) -> SourceError:
     if any(type(link).__name__ in _CREDENTIAL_ERRORS for link in causes(error)):
         return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
     if (code := _s3_code(error)) in _S3_CODES:
-        refused = SourceError if code == "NoSuchBucket" else AccessError
-        return refused(f"{shown}: {_S3_CODES[code]}")
+        return AccessError(f"{shown}: access refused: {_S3_CODES[code]}")
     if status in (401, 403) or isinstance(error, PermissionError):
         reason = f"the server answered {status}" if status else _redacted(error, location)
         return AccessError(f"{shown}: access refused: {reason} (check the credentials)")
@@ -233,7 +231,8 @@ def _translated(error: BaseException, location: str) -> SourceError:
     if any(type(link).__name__ in _CONNECTION_ERRORS for link in causes(error)):
         return SourceError(f"{shown}: the server can't be reached")
     if isinstance(error, FileNotFoundError) or status == 404:
-        return missing_error(location, "no such file")
+        no_bucket = _s3_code(error) == "NoSuchBucket"
+        return missing_error(location, "no such bucket" if no_bucket else "no such file")
     if isinstance(error, IsADirectoryError):
         return SourceError(f"{shown}: is a folder, not a file (a glob such as '*.csv' reads many)")
     if is_transient(error):
