@@ -185,6 +185,7 @@ def _repin(
         cache=request.cache,
         offline=request.offline,
         lock=lock,
+        dataset=spec.name,
         report=report,
     )
     opened = load(
@@ -193,6 +194,7 @@ def _repin(
         boundary=context.boundary,
         offline=context.offline,
         full=True,
+        reread=True,  # a wrong pin would be refused everywhere else
         lock=lock,
         report=report,
     )

@@ -179,8 +179,7 @@ def _known(file: HubFile, context: SourceContext) -> Path | None:
         if remembered is None:
             return None
         sha256 = str(remembered["sha256"])
-    blob = context.cache.blob(sha256)
-    return blob if blob.is_file() and _digest(blob, file) == file.digest else None
+    return context.cache.intact_blob(sha256)
 
 
 def _download(file: HubFile, commit: Commit, context: SourceContext) -> Path:
