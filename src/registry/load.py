@@ -169,6 +169,7 @@ def load(
     refresh: bool = False,
     verify: bool = False,
     full: bool = False,
+    reread: bool = False,
     lock: PinnedSources | None = None,
     report: Report | None = None,
 ) -> LoadResult:
@@ -180,9 +181,11 @@ def load(
         boundary: What it may reach.
         offline: Make no request.
         refresh: Build again, even if the samples are cached.
-        verify: Compare the digest of cached samples, and samples that were changed since they
-            were compared with their pin; otherwise only their size is compared.
+        verify: Compare the digest of cached samples, the checksums of the view, and samples that
+            were changed since they were compared with their pin; otherwise each part is checked
+            when it is first read.
         full: Build all samples even if the first ones are enough for the view.
+        reread: Digest local and downloaded files again, even if their digests are remembered.
         lock: What the lockfile pins. The samples are compared with it too: new ones before they
             are published, cached ones once per entry.
         report: Called with the progress of a build, and while another process is waited for;
@@ -199,6 +202,7 @@ def load(
         cache=cache,
         offline=offline,
         refresh=rebuild,
+        reread=reread,
         lock=lock,
         dataset=spec.name,
         report=_counting(report or log_waits(spec.name), deadline),
@@ -210,6 +214,8 @@ def load(
     result.dataset.origin = partial(
         _reload, spec, cache, boundary=boundary, offline=offline, full=full, lock=lock
     )
+    if verify:
+        result.dataset.verify_view()
     if pin is not None and not result.checked:
         _check_cached(result, pin, cache, verify=verify)
     return result

@@ -95,6 +95,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     """Pin and download again, even if the data is cached."""
     whole: bool = True
     """Whether complete files may be read for their digests; otherwise UnknownDigestError."""
+    reread: bool = False
+    """Digest bytes that are here again, rather than trust what the cache remembers of them."""
     lock: Expected | None = None
     """What the lockfile pins; other sources are pinned at their current version."""
     dataset: str = ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
+from registry.base.fs import file_sha256
 from registry.base.locations import public_location
 from registry.errors import DigestMismatchError, SourceError
 from registry.sources.bodies import describe
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "digest_mismatch",
     "download",
+    "fetch_blob",
     "location_key",
     "look_up",
     "pin_remote",
@@ -46,7 +50,7 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
     key = location_key(location, pool.options)
     known = _recall(key, context)
     if context.offline:
-        if known is not None:
+        if known is not None and _is_trusted(known, context):
             return validated(location, known)
         if not context.whole:
             raise UnknownDigestError(public_location(location))
@@ -155,6 +159,26 @@ def download(
     return PinnedFile(location, sha256, size)
 
 
+def fetch_blob(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -> Path:
+    """Return the bytes of a pinned remote file in the blobs; they are downloaded if necessary.
+
+    Raises:
+        OfflineError: they are not there, or damaged.
+    """
+    was_there = os.path.lexists(context.cache.blob(file.sha256))
+    path = context.cache.intact_blob(file.sha256)
+    if path is not None:
+        return path
+    if context.offline:
+        raise offline_error(file.location, damaged=was_there)
+    # Another process may download it while this one waits for the lock.
+    with context.working("blobs", file.sha256) as holding:
+        path = context.cache.intact_blob(file.sha256)
+        if path is None:
+            download(file.location, pool, holding, pinned=file)
+    return path or context.cache.blob(file.sha256)
+
+
 def digest_mismatch(pinned: PinnedFile, sha256: str, context: SourceContext) -> SourceError:
     """Return the error for bytes that differ from their pin."""
     if context.lock is None:
@@ -183,4 +207,13 @@ def _recall(key: str, context: SourceContext) -> Any:
 
 
 def _is_current(known: Any, state: dict[str, Any], context: SourceContext) -> bool:
-    return bool(known and state["validators"] and known["state"] == state and not context.refresh)
+    is_same = known and state["validators"] and known["state"] == state
+    return bool(is_same and not context.refresh and _is_trusted(known, context))
+
+
+def _is_trusted(known: Mapping[str, Any], context: SourceContext) -> bool:
+    """Return whether a remembered digest may be used: with `reread`, only if the bytes have it."""
+    if not context.reread:
+        return True
+    path = context.cache.blob(known["sha256"])
+    return path.is_file() and file_sha256(path) == known["sha256"]
