@@ -9,15 +9,12 @@ import pytest
 from tests.conftest import HUB, Https
 from tests.faults.crash_sweep import PREVIEWS, Site, site, sweep
 from tests.faults.crashes import Crashes
-from tests.faults.kill_points import missing
 
 
 @pytest.fixture(scope="module")
 def place(
     tmp_path_factory: pytest.TempPathFactory, https_server: Https, pytestconfig: pytest.Config
 ) -> Iterator[tuple[Site, Crashes]]:
-    if reason := missing():
-        pytest.skip(reason)
     with site(tmp_path_factory.mktemp("kills"), https_server, pytestconfig.stash[HUB]) as made:
         yield made
 
