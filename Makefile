@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 UV := .venv-uv/bin/uv
 INSTALL = $(UV) pip install --quiet --python
 export UV_PYTHON_DOWNLOADS := never
+# As pip on this machine: an index may have a certificate that only the system knows.
+export UV_SYSTEM_CERTS := true
 INSPECT_TESTS := tests/inspect tests/samples/test_inspect_dataset.py
 # The quick part: what data, other versions of Python and of the packages can change.
 QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/loaders tests/manifest \
@@ -24,7 +26,7 @@ help:  ## list the targets
 
 $(UV):
 	$(PYTHON) -m venv .venv-uv
-	.venv-uv/bin/python -m pip install --quiet 'uv>=0.9'
+	.venv-uv/bin/python -m pip install --quiet 'uv>=0.13'
 
 $(VENV)/.run: pyproject.toml | $(UV)
 	$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) $(VENV)

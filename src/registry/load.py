@@ -35,7 +35,7 @@ from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
-from registry.progress import Deadline, Progress, Report, WaitLines
+from registry.progress import Deadline, Progress, Report, log_waits
 from registry.settings import Settings, deadline_seconds
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from registry.sources.source_type import reader_of, records_of
@@ -181,8 +181,9 @@ def load(
         boundary: What it may reach.
         offline: Make no request.
         refresh: Build again, even if the samples are cached.
-        verify: Compare the digest of cached samples, and samples that were changed since they
-            were compared with their pin; otherwise only their size is compared.
+        verify: Compare the digest of cached samples, the checksums of the view, and samples that
+            were changed since they were compared with their pin; otherwise each part is checked
+            when it is first read.
         full: Build all samples even if the first ones are enough for the view.
         reread: Digest local and downloaded files again, even if their digests are remembered.
         lock: What the lockfile pins. The samples are compared with it too: new ones before they
@@ -204,7 +205,7 @@ def load(
         reread=reread,
         lock=lock,
         dataset=spec.name,
-        report=_counting(report or WaitLines(spec.name, _warn), deadline),
+        report=_counting(report or log_waits(spec.name), deadline),
         deadline=deadline,
     )
     pin = None if lock is None else lock.samples
@@ -213,6 +214,8 @@ def load(
     result.dataset.origin = partial(
         _reload, spec, cache, boundary=boundary, offline=offline, full=full, lock=lock
     )
+    if verify:
+        result.dataset.verify_view()
     if pin is not None and not result.checked:
         _check_cached(result, pin, cache, verify=verify)
     return result
@@ -220,12 +223,6 @@ def load(
 
 def _reload(spec: DatasetSpec, cache: Cache, **options: Any) -> ArrowDataset:
     return load(spec, cache, **options).dataset
-
-
-def _warn(line: str) -> None:
-    import logging  # slow to import
-
-    logging.getLogger("registry").warning(line)
 
 
 def _counting(report: Report, deadline: Deadline) -> Report:

@@ -14,11 +14,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COLD", "WARM", "digest_of", "files_of", "outcomes"]
+__all__ = ["COLD", "HARMS", "WARM", "digest_of", "files_of", "outcomes", "verdict"]
 
 WARM = ("web", "hub", "local")
 """Datasets whose samples are in the cache."""
@@ -50,10 +50,22 @@ def outcomes(
     return found
 
 
+def verdict(name: str, found: Mapping[str, str], right: Mapping[str, str], *, offline: bool) -> str:
+    """Return what became of a dataset: right, reported, wrong, crash or not rebuilt."""
+    text = found.get(name, "")
+    if text == right[name]:
+        return "right"
+    if not text:
+        return "crash"
+    if len(text) == len(right[name]):
+        return "wrong"
+    return "reported" if offline else "not rebuilt"
+
+
 def files_of(folder: Path) -> list[str]:
-    """Return the relative paths of the files with content, without locks."""
-    paths = (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
-    return sorted(str(path.relative_to(folder)) for path in paths)
+    """Return the relative paths of the files, but for locks, which say nothing about data."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(str(path) for path in paths if "locks" not in path.parts)
 
 
 def digest_of(dataset: Iterable[Any]) -> str:
@@ -71,7 +83,8 @@ def _main() -> None:
     for line in sys.stdin:
         damage = json.loads(line)
         _restore(pristine, cache, damage.get("path", ""))
-        _apply(cache, damage)
+        if "harm" in damage:
+            HARMS[damage["harm"]](cache / damage["path"], damage)
         result = {}
         for name in damage["names"]:
             try:
@@ -79,9 +92,8 @@ def _main() -> None:
                 result[name] = digest_of(dataset)
             except RegistryError as error:
                 result[name] = f"{type(error).__name__}: {error}"
-            except Exception as error:  # a foreign error is a fault of ours
-                result[name] = f"foreign {type(error).__name__}: {error}"
-        print(json.dumps(result), flush=True)
+        sys.stdout.write(json.dumps(result) + "\n")
+        sys.stdout.flush()
 
 
 def _restore(pristine: Path, cache: Path, changed: str) -> None:
@@ -92,16 +104,64 @@ def _restore(pristine: Path, cache: Path, changed: str) -> None:
         (shutil.copy2 if same else os.link)(source, target)
 
     shutil.rmtree(cache, ignore_errors=True)
-    shutil.copytree(pristine, cache, copy_function=copy)
+    no_locks = shutil.ignore_patterns("locks")
+    shutil.copytree(pristine, cache, copy_function=copy, ignore=no_locks)
 
 
-def _apply(cache: Path, damage: Mapping[str, Any]) -> None:
-    if "position" in damage:
-        with open(cache / damage["path"], "r+b") as file:
-            file.seek(damage["position"])
-            (byte,) = file.read(1)
-            file.seek(damage["position"])
-            file.write(bytes([byte ^ damage["mask"]]))
+def _flip(path: Path, damage: Mapping[str, Any]) -> None:
+    with open(path, "r+b") as file:
+        file.seek(damage["position"])
+        (byte,) = file.read(1)
+        file.seek(damage["position"])
+        file.write(bytes([byte ^ damage["mask"]]))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _replace(path: Path, content: bytes | None) -> None:
+    _remove(path)
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+
+
+def _link(path: Path, target: str) -> None:
+    _remove(path)
+    path.symlink_to(target)
+
+
+def _swap(path: Path, damage: Mapping[str, Any]) -> None:
+    other = path.parents[len(Path(damage["path"]).parts) - 1] / damage["other"]
+    between = path.with_name("between")
+    path.rename(between)
+    other.rename(path)
+    between.rename(other)
+
+
+HARMS: dict[str, Callable[[Path, Mapping[str, Any]], object]] = {
+    "flip": _flip,
+    "cut": lambda path, _: os.truncate(path, path.stat().st_size // 2),
+    "cut by a byte": lambda path, _: os.truncate(path, path.stat().st_size - 1),
+    "empty": lambda path, _: os.truncate(path, 0),
+    "zero": lambda path, _: path.write_bytes(bytes(path.stat().st_size)),
+    "longer": lambda path, _: path.write_bytes(path.read_bytes() + b"x"),
+    "gone": lambda path, _: _remove(path),
+    "foreign": lambda path, _: _replace(path, b"not what was here"),
+    "deep JSON": lambda path, _: _replace(path, b"[" * 100_000),
+    "folder": lambda path, _: _replace(path, None),
+    "file": lambda path, _: _replace(path, b""),
+    "link to nothing": lambda path, _: _link(path, "nothing"),
+    "link to itself": lambda path, _: _link(path, path.name),
+    "extra file": lambda path, _: path.with_name("extra.arrow").write_bytes(b"x"),
+    "swap": _swap,
+}
+"""What can be done to a file or a folder."""
 
 
 if __name__ == "__main__":

@@ -259,10 +259,15 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize(
-    ("name", "step"),
-    [("root", ""), ("base", "diff"), ("args", "validate"), ("diff-args", "diff")],
+    ("name", "step", "text"),
+    [
+        *[("root", "", text) for text in HOSTILE],
+        *[("base", "diff", text) for text in HOSTILE],
+        # Lists of words, so that each text counts.
+        ("args", "validate", " ".join(HOSTILE)),
+        ("diff-args", "diff", " ".join(HOSTILE)),
+    ],
 )
 def test_input_is_never_run_as_code(job: Job, name: str, step: str, text: str) -> None:
     done = job.run(only=step, **{name: text})

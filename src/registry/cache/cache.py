@@ -241,7 +241,7 @@ class Cache(Struct, frozen=True):
 
     def quarantine(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> None:
         """Move a damaged entry or blob out of the way; without permission it stays, unused."""
-        self._set_aside(self._folder(kind, fingerprint))
+        self.quarantine_file(self._folder(kind, fingerprint))
 
     def damaged(
         self, kind: EntryKind, fingerprint: str, path: Path, inode: int, reason: str
@@ -261,7 +261,8 @@ class Cache(Struct, frozen=True):
         hint = "make the cache writable, or set REGISTRY_CACHE_DIR" if kept else "open it again"
         return DamagedEntryError(f"{path}: {reason} ({hint} to have it built again)")
 
-    def _set_aside(self, damaged: Path) -> None:
+    def quarantine_file(self, damaged: Path) -> None:
+        """Move a damaged file or folder out of the way, if that is permitted."""
         if self.passive:
             return
         # A unique name, as an entry may be damaged more than once.
@@ -271,22 +272,31 @@ class Cache(Struct, frozen=True):
             damaged.rename(target)
             os.utime(target)  # its age there is what counts when it is removed
 
-    def quarantine_file(self, path: Path) -> None:
-        """Move a rejected download to the quarantine; without write permission it is removed."""
-        target = self.versioned / "quarantine" / f"{path.name}-{uuid.uuid4().hex[:8]}"
-        with contextlib.suppress(OSError):
-            make_folder(target.parent)
-            path.rename(target)
-
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""
         path = self.versioned / "blobs" / sha256
         self._note_use(path)
         return path
 
+    def intact_blob(self, sha256: str) -> Path | None:
+        """Return the path of the bytes with a digest, or None; what else is there is quarantined.
+
+        They are hashed each time, because a blob is only read for a build, which takes longer.
+        """
+        path = self.blob(sha256)
+        if not os.path.lexists(path):
+            return None
+        with contextlib.suppress(OSError):
+            if path.is_file() and file_sha256(path) == sha256:
+                return path
+        self.quarantine_file(path)
+        return None
+
     def store_blob(self, path: Path, sha256: str) -> Path:
         """Move a finished file to the blobs; return its path there."""
         target = self.blob(sha256)
+        if target.is_dir():
+            self.quarantine_file(target)
         make_folder(target.parent)
         # Not synced: a blob is hashed each time before it is read.
         set_cached_mode(path)
@@ -307,7 +317,7 @@ class Cache(Struct, frozen=True):
                 raise _unreadable(error) from error
             data = {}
         if data.pop("key", None) != key:  # damaged, or the file of another source
-            self._set_aside(path)
+            self.quarantine_file(path)
             return None
         self._depend_on(path)
         return data if all(field in data for field in fields) else None

@@ -99,9 +99,9 @@ def _opener(location: str, *, pool: FilesystemPool, context: SourceContext) -> O
     """Return how to open an archive; a remote one is downloaded to the blobs."""
     if is_local(location):
         return partial(open_location, location, {}, context.boundary)
-    from registry.sources.remote_files import pin_remote
+    from registry.sources.remote_files import fetch_blob, pin_remote
 
-    blob = context.cache.blob(pin_remote(location, pool, context).sha256)
+    blob = fetch_blob(pin_remote(location, pool, context), pool, context)
     return lambda: blob.open("rb")
 
 

@@ -300,10 +300,11 @@ def missing_error(location: str, message: str) -> SourceError:
     return error
 
 
-def offline_error(location: str) -> OfflineError:
+def offline_error(location: str, *, damaged: bool = False) -> OfflineError:
     """Return the error for a source that can't be read without a request."""
+    where = "damaged in the cache" if damaged else "not in the cache"
     return OfflineError(
-        f"{public_location(location)}: not in the cache, and requests are disabled (offline; run"
+        f"{public_location(location)}: {where}, and requests are disabled (offline; run"
         " `registry sync` once while online)"
     )
 

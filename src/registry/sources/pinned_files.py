@@ -9,13 +9,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import IO, Any
 
 from msgspec.structs import replace
 
 from registry.base.file_state import FileState
-from registry.base.fs import file_sha256
 from registry.base.locations import (
     archive_of,
     is_local,
@@ -36,7 +34,7 @@ from registry.sources.filesystem import (
 )
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
-from registry.sources.remote_files import download
+from registry.sources.remote_files import fetch_blob
 
 __all__ = ["fetch_files", "open_files"]
 
@@ -94,15 +92,7 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
             raise offline_error(file.location)
         start = partial(open_location, file.location, pool.options, pool.boundary, part=True)
         return SourceBytes(name, start)
-    path = context.cache.blob(file.sha256)
-    if not _has_digest(path, file):
-        if context.offline:
-            raise offline_error(file.location)
-        # Another process may download it while this one waits for the lock.
-        with context.working("blobs", file.sha256) as holding:
-            if not _has_digest(path, file):
-                download(file.location, pool, holding, pinned=file)
-    return SourceBytes.of_file(name, path)
+    return SourceBytes.of_file(name, fetch_blob(file, pool, context))
 
 
 def _opener(location: str, options: Mapping[str, Any]) -> OpenArchive:
@@ -125,11 +115,6 @@ def _open_copy(location: str, options: Mapping[str, Any]) -> Iterator[IO[bytes]]
             shutil.copyfileobj(remote, copy)
         copy.seek(0)
         yield copy
-
-
-def _has_digest(path: Path, file: PinnedFile) -> bool:
-    # Hashed each time, because a blob is only read for a build, which takes longer.
-    return path.exists() and file_sha256(path) == file.sha256
 
 
 @contextlib.contextmanager

@@ -116,8 +116,10 @@ class SourceContext(Struct, frozen=True, kw_only=True):
         Raises:
             CacheError: the process that holds the lock makes no progress until the deadline.
         """
+        # 0 means that no request is repeated, not that another process is not waited for.
+        deadline = self.deadline if self.deadline.seconds else Deadline(deadline_seconds())
         with self.cache.working(
-            kind, fingerprint, dataset=self.dataset, report=self.report, deadline=self.deadline
+            kind, fingerprint, dataset=self.dataset, report=self.report, deadline=deadline
         ) as report:
             yield replace(self, report=report)
 

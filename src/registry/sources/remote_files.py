@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "digest_mismatch",
     "download",
+    "fetch_blob",
     "location_key",
     "look_up",
     "pin_remote",
@@ -154,6 +157,26 @@ def download(
                 context.cache.quarantine_file(folder / "download")
         context.cache.store_blob(folder / "download", sha256)
     return PinnedFile(location, sha256, size)
+
+
+def fetch_blob(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -> Path:
+    """Return the bytes of a pinned remote file in the blobs; they are downloaded if necessary.
+
+    Raises:
+        OfflineError: they are not there, or damaged.
+    """
+    was_there = os.path.lexists(context.cache.blob(file.sha256))
+    path = context.cache.intact_blob(file.sha256)
+    if path is not None:
+        return path
+    if context.offline:
+        raise offline_error(file.location, damaged=was_there)
+    # Another process may download it while this one waits for the lock.
+    with context.working("blobs", file.sha256) as holding:
+        path = context.cache.intact_blob(file.sha256)
+        if path is None:
+            download(file.location, pool, holding, pinned=file)
+    return path or context.cache.blob(file.sha256)
 
 
 def digest_mismatch(pinned: PinnedFile, sha256: str, context: SourceContext) -> SourceError:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
@@ -143,14 +144,15 @@ class ArrowDataset(Dataset):
         start, size = 0, min(_FIRST_ROWS, most)
         while start < count:
             # Rows of the view at the start: a later sort or shuffle must not affect this iteration.
-            rows = _rows_of(view, count, slice(start, min(start + size, count)))
+            rows = self._rows(slice(start, min(start + size, count)), view)
             yield from self._build(rows, start, view)
             start, size = start + size, min(2 * size, most)
 
     def samples_at(self, positions: Sequence[int]) -> Iterator[Sample]:
         """Yield the samples at positions, in their order; many rows are read at a time."""
         rows = np.asarray(positions, dtype=np.int64)
-        return iter(self._with_rows(rows if self._view.rows is None else self._view.rows[rows]))
+        view = self._view.rows
+        return iter(self._with_rows(rows if view is None else self._select(view, rows)))
 
     def as_opened(self) -> tuple[SampleFile, ViewArrays]:
         """Return the samples, and the view that they were opened with."""
@@ -202,8 +204,21 @@ class ArrowDataset(Dataset):
         if change.choices is not None:
             self._view = replace(self._view, choices=_unpacked(change.choices, np.int32))
 
-    def _rows(self, part: slice) -> NDArray[np.int64]:
-        return _rows_of(self._view, len(self), part)
+    def _rows(self, part: slice, view: ViewArrays | None = None) -> NDArray[np.int64]:
+        """Return the rows of the samples in a slice of a view, by default of the current one."""
+        rows = (view or self._view).rows
+        if rows is None:
+            return np.arange(*part.indices(self._file.rows), dtype=np.int64)
+        return np.asarray(self._select(rows, part), dtype=np.int64)
+
+    def _select(
+        self, numbers: NDArray[Any] | StoredArray, part: slice | NDArray[np.int64]
+    ) -> NDArray[Any]:
+        try:
+            return numbers[part]
+        except DamagedEntryError as error:  # neither the view nor the samples can be read
+            self._reopen(error)
+            return numbers[part]
 
     def _build(
         self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
@@ -246,11 +261,8 @@ class ArrowDataset(Dataset):
             raise CacheError(f"{error}; building it again failed: {failure}") from failure
         if file.entry != self._file.entry:
             raise CacheError(f"{error}; its source has changed, so these can't be continued")
-        view, before = self._view, self._opened
-        rows = opened.rows if view.rows is before.rows else view.rows
-        choices = opened.choices if view.choices is before.choices else view.choices
-        self._file, self._opened = file, opened
-        self._view = replace(view, rows=rows, choices=choices)
+        self._file = file
+        self._opened.replace_by(opened)
 
     def _finished(
         self,
@@ -266,7 +278,8 @@ class ArrowDataset(Dataset):
             if self._finish is not None:
                 self._finish(sample)
             if choices is not None and sample.choices:
-                positions = choices[slice(*self._file.choice_range(row))].tolist()
+                part = slice(*self._reading(methodcaller("choice_range", row)))
+                positions = self._select(choices, part).tolist()
                 permute_choices(sample, positions, where=f"{self._name}: sample {position}")
             yield sample
 
@@ -317,7 +330,7 @@ class ArrowDataset(Dataset):
             counts = np.diff(starts)
             is_shuffled = np.zeros(len(counts), bool)
             is_shuffled[rows] = True
-            both = old.choices[np.repeat(starts[:-1], counts) + orders]
+            both = self._select(old.choices, np.repeat(starts[:-1], counts) + orders)
             orders = np.where(np.repeat(is_shuffled, counts), both, old.choices[:])
         self._view = replace(old, choices=orders, first_bad=bad)
         try:
@@ -368,10 +381,3 @@ def _unpacked(values: range | NDArray[Any], dtype: type[np.integer[Any]]) -> NDA
     if isinstance(values, range):
         return np.arange(values.start, values.stop, values.step, dtype=dtype)
     return values.astype(dtype)
-
-
-def _rows_of(view: ViewArrays, count: int, part: slice) -> NDArray[np.int64]:
-    """Return the rows of the samples in a slice of a view."""
-    if view.rows is None:
-        return np.arange(*part.indices(count), dtype=np.int64)
-    return np.asarray(view.rows[part], dtype=np.int64)

@@ -122,7 +122,7 @@ class StoredArray:
             try:
                 self._check(self._file, selected)
             except DamagedEntryError:
-                self._values, self._file = self._restore(), None
+                self.replace_by(self._restore())
                 values = self._values[: self._count]
         return values[selected]
 
@@ -131,6 +131,13 @@ class StoredArray:
         made = StoredArray.__new__(StoredArray)
         made.__dict__.update(self.__dict__, _count=count)
         return made
+
+    def replace_by(self, same: StoredArray | NDArray[Any]) -> None:
+        """Read the same numbers from another file, or from memory."""
+        if isinstance(same, StoredArray):
+            self.__dict__.update(same.__dict__)
+        else:
+            self._values, self._file = same, None
 
     def _check(self, file: MappedFile, selected: slice | NDArray[np.int64]) -> None:
         file.check_size()

@@ -66,6 +66,12 @@ class ViewArrays(Struct, frozen=True):
         bad = self.first_bad
         return replace(self, rows=rows, first_bad=bad if bad is not None and bad < limit else None)
 
+    def replace_by(self, other: ViewArrays) -> None:
+        """Read the same numbers from the files of another view, in all that share these arrays."""
+        for own, others in ((self.rows, other.rows), (self.choices, other.choices)):
+            if isinstance(own, StoredArray) and others is not None:
+                own.replace_by(others)
+
     def verify(self) -> None:
         """Check all numbers in the cache, and compute damaged ones again."""
         for numbers in (self.rows, self.choices):

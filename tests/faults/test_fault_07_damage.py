@@ -1,4 +1,4 @@
-"""A flipped byte in any file of the cache is never served: it is found, and rebuilt or reported."""
+"""A flipped byte or any other damage in the cache is never served: it is rebuilt, or reported."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import random
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,15 @@ import pytest
 
 from registry import get_dataset
 from tests.conftest import CatalogRoot, Https
-from tests.faults.damaged_cache import COLD, WARM, digest_of, files_of, outcomes
+from tests.faults.damaged_cache import (
+    COLD,
+    HARMS,
+    WARM,
+    digest_of,
+    files_of,
+    outcomes,
+    verdict,
+)
 from tests.servers.hub import HubEmulator, parquet_repo
 
 # Long texts, so that there are two batches of samples.
@@ -37,7 +46,12 @@ datasets:
   local:
     source: {{type: json, path: data.jsonl}}
     fields: {{input: q, target: a, choices: c}}
+    shuffle: true
+    seed: 3
+    shuffle_choices: 4
 """
+ONE_FILE = (*("cut", "cut by a byte", "empty", "zero", "longer", "gone", "foreign", "deep JSON"),)
+ANY = ("folder", "link to nothing", "link to itself")
 
 
 @pytest.fixture
@@ -81,18 +95,23 @@ def flips_of(pristine: Path, count: int) -> list[dict[str, Any]]:
     flips = []
     for number in range(count):
         path = files[number % len(files)]
-        # Only a build reads these.
-        names = [*WARM, *(COLD if path.split("/")[1] in ("blobs", "records", "sources") else ())]
         flips.append(
             {
+                "harm": "flip",
                 "path": path,
                 "position": position_in((pristine / path).stat().st_size, draw),
                 "mask": draw.choice([1 << draw.randrange(8), draw.randrange(1, 256)]),
-                "names": names,
+                "names": names_for(path),
                 "offline": draw.random() < 0.5,
             }
         )
     return flips
+
+
+def names_for(path: str) -> list[str]:
+    """Return the datasets to load after a damage to a path of the cache."""
+    # Only a build reads these.
+    return [*WARM, *(COLD if path.split("/")[1] in ("blobs", "records", "sources") else ())]
 
 
 def position_in(size: int, draw: random.Random) -> int:
@@ -103,33 +122,62 @@ def position_in(size: int, draw: random.Random) -> int:
     )
 
 
-def test_flipped_bytes_are_never_served(
-    root: Path,
-    pristine: Path,
-    right: dict[str, str],
-    thorough: bool,
-) -> None:
-    flips = flips_of(pristine, 2000 if thorough else 90)
+def verdicts(
+    root: Path, pristine: Path, right: dict[str, str], damages: list[dict[str, Any]]
+) -> tuple[Counter[str], list[Any]]:
+    """Return how often datasets were right or an error, and what must not happen."""
     counts: Counter[str] = Counter()
     bad = []
-    for flip, found in zip(flips, outcomes(root, pristine, flips), strict=True):
-        verdicts = {judge(name, found, right, offline=flip["offline"]) for name in flip["names"]}
-        counts.update(verdicts)
-        if not verdicts <= {"right", "reported"}:
-            bad.append((flip, {name: found.get(name) for name in flip["names"]}))
-    print(dict(counts))
+    for damage, found in zip(damages, outcomes(root, pristine, damages), strict=True):
+        for name in damage["names"]:
+            one = verdict(name, found, right, offline=damage["offline"])
+            counts[one] += 1
+            if one not in ("right", "reported"):
+                bad.append((one, damage, name, found.get(name)))
+    return counts, bad
+
+
+def test_flipped_bytes_are_never_served(
+    root: Path, pristine: Path, right: dict[str, str], thorough: bool
+) -> None:
+    flips = flips_of(pristine, 2000 if thorough else 50)
+    counts, bad = verdicts(root, pristine, right, flips)
     assert bad == []
+    assert counts["right"] > counts["reported"] > 0, counts
 
 
-def judge(name: str, found: dict[str, str], right: dict[str, str], *, offline: bool) -> str:
-    """Return what became of a dataset after a flip."""
-    text = found.get(name, "")
-    if text == right[name]:
-        return "right"
-    if not text:
-        return "crash"
-    if text.startswith("foreign"):
-        return "foreign error"
-    if len(text) == 64:
-        return "wrong"
-    return "reported" if offline else "not rebuilt"
+def damages_of(pristine: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield the damages that are not flips: what is done, to which path, with which other path."""
+    files = files_of(pristine)
+    folders = sorted({str(Path(path).parent) for path in files if path.count("/") == 3})
+    for path in files:
+        yield from ((harm, path, "") for harm in (*ONE_FILE, *ANY))
+        others = [other for other in files if is_like(path, other)]
+        yield from (("swap", path, other) for other in others if other > path)
+    for path in folders:
+        yield from ((harm, path, "") for harm in ("gone", "file", "foreign", *ANY[1:]))
+        yield "extra file", f"{path}/meta.json", ""
+        others = [other for other in folders if is_like(path, other)]
+        yield from (("swap", path, other) for other in others if other > path)
+
+
+def is_like(path: str, other: str) -> bool:
+    """Return whether two paths are of the same kind, so that one may be taken for the other."""
+    one, two = Path(path), Path(other)
+    return one.parts[1] == two.parts[1] and one.suffix == two.suffix and one != two
+
+
+def test_damage_of_every_kind_is_never_served(
+    root: Path, pristine: Path, right: dict[str, str], thorough: bool
+) -> None:
+    damages = [
+        {"harm": harm, "path": path, "other": other, "names": names_for(path), "offline": offline}
+        for harm, path, other in damages_of(pristine)
+        for offline in (False, True)
+    ]
+    assert {damage["harm"] for damage in damages} == HARMS.keys() - {"flip"}
+    if not thorough:
+        damages = random.Random(7).sample(damages, 50)
+    counts, bad = verdicts(root, pristine, right, damages)
+    assert bad == []
+    assert counts["right"] > counts["reported"] > 0, counts

@@ -1,0 +1,158 @@
+"""An open dataset continues with the right samples when its files are cut, damaged or removed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from registry import get_dataset
+from tests.conftest import OneDataset
+from tests.faults.damaged_cache import digest_of
+
+# Two batches of samples.
+ROWS = [
+    {"q": f"{number} " * 10_000, "a": "ABC"[number % 3], "c": ["x", "y", f"{number}"]}
+    for number in range(70)
+]
+READ = """
+import sys
+from registry import RegistryError, get_dataset
+from tests.faults.damaged_cache import digest_of
+
+dataset = get_dataset("data", root=sys.argv[1])
+samples = iter(dataset)
+first = [next(samples) for _ in range(int(sys.argv[2]))]
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    rest = list(samples)
+    print(digest_of([*first, *rest]), digest_of(dataset), dataset[3].input[:3])
+except RegistryError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.fixture
+def root(one_dataset: OneDataset) -> Path:
+    """Write a catalog with a shuffled dataset of a local file."""
+    keys = {"fields": {"input": "q", "target": "a", "choices": "c"}}
+    view = {"shuffle": True, "seed": 1, "shuffle_choices": 2}
+    folder = one_dataset({"type": "json", "path": "data.jsonl"}, **keys, **view)
+    path = folder / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return folder
+
+
+def continued(
+    root: Path, harm: Callable[[], object], *, first: int = 1
+) -> subprocess.CompletedProcess[str]:
+    """Damage the cache after a process has read the first samples; return how it continued."""
+    command = [sys.executable, "-c", READ, str(root), str(first)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[2]
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        harm()
+        output, _ = child.communicate("\n", timeout=60)
+    return subprocess.CompletedProcess(command, child.returncode, output)
+
+
+def file_of(cache_dir: Path, name: str) -> Path:
+    (path,) = cache_dir.glob(f"v*/*/*/{name}")
+    return path
+
+
+def flip(path: Path, position: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 4
+    with open(path, "r+b") as file:  # in place: the reader has mapped these bytes
+        file.write(content)
+
+
+def cut(*names: str, size: int = 0) -> Callable[[Path], None]:
+    """Return a function that cuts files of the cache, also where another process has mapped them."""
+
+    def harm(cache_dir: Path) -> None:
+        for name in names:
+            path = file_of(cache_dir, name)
+            os.truncate(path, size if size >= 0 else path.stat().st_size + size)
+
+    return harm
+
+
+def empty_and_remove(cache_dir: Path) -> None:
+    cut("samples.arrow", "rows.npy")(cache_dir)
+    shutil.rmtree(cache_dir)
+
+
+HARMS: dict[str, Callable[[Path], None]] = {
+    "samples emptied": cut("samples.arrow"),
+    "samples cut": cut("samples.arrow", size=1_500_000),
+    "samples cut by a byte": cut("samples.arrow", size=-1),
+    "rows emptied": cut("rows.npy"),
+    "choices emptied": cut("choices.npy"),
+    "everything emptied": cut("samples.arrow", "rows.npy", "choices.npy"),
+    "files emptied and everything removed": empty_and_remove,
+    "everything removed": shutil.rmtree,
+}
+
+
+@pytest.mark.parametrize(
+    ("harm", "first"), [*((harm, 1) for harm in HARMS), ("samples cut", 0), ("samples cut", 60)]
+)
+def test_reader_continues(root: Path, cache_dir: Path, harm: str, first: int) -> None:
+    dataset = get_dataset("data", root=root)
+    done = continued(root, lambda: HARMS[harm](cache_dir), first=first)
+    right = digest_of(dataset)
+    assert (done.returncode, done.stdout) == (0, f"{right} {right} {dataset[3].input[:3]}\n")
+
+
+def test_batch_that_is_damaged_before_it_is_read_is_built_again(
+    root: Path, cache_dir: Path
+) -> None:
+    dataset = get_dataset("data", root=root)
+    samples = file_of(cache_dir, "samples.arrow")
+    for position in (1000, samples.stat().st_size - 100_000):  # in one batch and in the other
+        flip(samples, position)
+        done = continued(root, lambda: None, first=0)
+        right = digest_of(get_dataset("data", root=root))
+        assert (done.returncode, done.stdout) == (0, f"{right} {right} {dataset[3].input[:3]}\n")
+    assert len(list(cache_dir.glob("v*/quarantine/*"))) == 2
+
+
+def test_samples_that_can_not_be_built_again_are_an_error(root: Path, cache_dir: Path) -> None:
+    get_dataset("data", root=root)
+
+    def harm() -> None:
+        os.truncate(file_of(cache_dir, "samples.arrow"), 0)
+        (root / "data.jsonl").unlink()
+
+    done = continued(root, harm)
+    assert done.returncode == 0
+    assert done.stdout.startswith("CacheError ")
+    assert "was cut to 0 of" in done.stdout
+    assert "building it again failed: " in done.stdout
+    assert "no such file" in done.stdout
+
+
+def test_samples_of_another_source_do_not_continue_these(root: Path, cache_dir: Path) -> None:
+    get_dataset("data", root=root)
+
+    def harm() -> None:
+        os.truncate(file_of(cache_dir, "samples.arrow"), 0)
+        (root / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS[::-1]))
+
+    done = continued(root, harm)
+    assert done.returncode == 0
+    assert done.stdout.startswith("CacheError ")
+    assert "has changed" in done.stdout
