@@ -150,6 +150,12 @@ class S3:
         """Make a bucket."""
         self._ask("PUT", f"/{name}")
 
+    def keep_versions(self, bucket: str) -> None:
+        """Have a bucket keep what is overwritten."""
+        status = b"<Status>Enabled</Status>"
+        body = b"<VersioningConfiguration>" + status + b"</VersioningConfiguration>"
+        self._ask("PUT", f"/{bucket}?versioning", body)
+
     def put(self, bucket: str, key: str, body: bytes) -> str:
         """Put an object into a bucket that is there; return its URL."""
         self._ask("PUT", f"/{bucket}/{quote(key)}", body)

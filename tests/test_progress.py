@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
-from registry.progress import Deadline, Progress, Report, WaitLines, silent
+from registry.progress import Deadline, Progress, Report, WaitLines, log_waits, silent
 
 
 def test_progress_is_immutable() -> None:
@@ -34,6 +36,13 @@ def test_wait_is_told_after_a_second_and_then_each_minute() -> None:
         "qa: waiting for process 7 (61 s so far)",
         "qa: waiting for process 7 (121 s so far)",
         "qa: waiting for process 8 (1 s so far)",
+    ]
+
+
+def test_waits_are_logged_where_no_progress_is_shown(caplog: pytest.LogCaptureFixture) -> None:
+    log_waits("qa")(Progress("wait", 1, note="process 7"))
+    assert caplog.record_tuples == [
+        ("registry", logging.WARNING, "qa: waiting for process 7 (1 s so far)")
     ]
 
 

@@ -207,6 +207,8 @@ class SourceError(RegistryError):
     """The local file or folder that does not exist, if that is why."""
     transient = False
     """Whether the same request may succeed later."""
+    is_answer = False
+    """Whether the source answered, and what it has is not what was asked for."""
     retry_after: float | None = None
     """Seconds that the server asks to wait."""
     attempts = 1

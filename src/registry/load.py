@@ -35,7 +35,7 @@ from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
-from registry.progress import Deadline, Progress, Report, WaitLines
+from registry.progress import Deadline, Progress, Report, log_waits
 from registry.settings import Settings, deadline_seconds
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from registry.sources.source_type import reader_of, records_of
@@ -169,6 +169,7 @@ def load(
     refresh: bool = False,
     verify: bool = False,
     full: bool = False,
+    reread: bool = False,
     lock: PinnedSources | None = None,
     report: Report | None = None,
 ) -> LoadResult:
@@ -184,6 +185,7 @@ def load(
             were changed since they were compared with their pin; otherwise each part is checked
             when it is first read.
         full: Build all samples even if the first ones are enough for the view.
+        reread: Digest local and downloaded files again, even if their digests are remembered.
         lock: What the lockfile pins. The samples are compared with it too: new ones before they
             are published, cached ones once per entry.
         report: Called with the progress of a build, and while another process is waited for;
@@ -200,9 +202,10 @@ def load(
         cache=cache,
         offline=offline,
         refresh=rebuild,
+        reread=reread,
         lock=lock,
         dataset=spec.name,
-        report=_counting(report or WaitLines(spec.name, _warn), deadline),
+        report=_counting(report or log_waits(spec.name), deadline),
         deadline=deadline,
     )
     pin = None if lock is None else lock.samples
@@ -220,12 +223,6 @@ def load(
 
 def _reload(spec: DatasetSpec, cache: Cache, **options: Any) -> ArrowDataset:
     return load(spec, cache, **options).dataset
-
-
-def _warn(line: str) -> None:
-    import logging  # slow to import
-
-    logging.getLogger("registry").warning(line)
 
 
 def _counting(report: Report, deadline: Deadline) -> Report:

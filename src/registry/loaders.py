@@ -277,7 +277,7 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any], *, retry: bool) -> 
 
     from registry.cache.cache import Cache
     from registry.cache.retry import again_if_lost
-    from registry.progress import Deadline
+    from registry.progress import Deadline, log_waits
     from registry.settings import Settings
     from registry.sources.hub.records import fetch_hub
     from registry.sources.hub.source import pin_hub
@@ -285,7 +285,11 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any], *, retry: bool) -> 
 
     settings = Settings.from_environment()
     context = SourceContext(
-        boundary=UNBOUNDED, cache=Cache(settings.cache_dir), offline=settings.offline
+        boundary=UNBOUNDED,
+        cache=Cache(settings.cache_dir),
+        offline=settings.offline,
+        dataset=source.path,
+        report=log_waits(source.path),
     )
     if not retry:
         context = replace(context, deadline=Deadline(0))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["DEADLINE_SECONDS", "Deadline", "Progress", "Report", "WaitLines", "silent"]
+__all__ = ["DEADLINE_SECONDS", "Deadline", "Progress", "Report", "WaitLines", "log_waits", "silent"]
 
 _FIRST_SECONDS = 1
 _AGAIN_SECONDS = 60
@@ -60,6 +60,17 @@ class WaitLines:
         if last is None or not 0 <= progress.done - last.done < _AGAIN_SECONDS:
             self._shown = progress
             self._show(f"{self._name}: waiting for {progress.note} ({progress.done} s so far)")
+
+
+def log_waits(name: str) -> Report:
+    """Return a report that logs what a dataset waits for, where no progress is shown."""
+
+    def warn(line: str) -> None:
+        import logging  # slow to import
+
+        logging.getLogger("registry").warning(line)
+
+    return WaitLines(name, warn)
 
 
 class Deadline:

@@ -174,7 +174,7 @@ _TABLE = (
     _blocking("fields", "untrusted-mapper", "A function runs only if the root index lists it under `trust`.", _TRUST),
     _advisory("fields", "unknown-column", "Without the column a field is silently empty, and a condition compares nothing.", _COLUMNS, _PINNED_COLUMNS, severity="error"),
     _advisory("sources", "missing-data", "A dataset without its files can't be opened.", _MISSING_DATA, severity="error"),
-    _blocking("sources", "bad-location", "No file can have this location.", _SOURCES),
+    _blocking("sources", "bad-location", "No file can have this location, at least on some systems.", _SOURCES),
     _advisory("sources", "plain-http", "Anyone on the network path can read and change the data.", _SOURCES),
     _advisory("sources", "unpinned-revision", "The next commit may change the samples at any time.", _SOURCES, fixable=True),
     _advisory("description", "missing-license", "Nobody can tell whether the data may be used.", _KEYS),

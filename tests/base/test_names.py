@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from registry.base.names import NAME_PATTERN, name_fault
+from registry.base.names import NAME_PATTERN, is_device, name_fault
 from registry.manifest.schema import read_schema
 
 VALID = [
@@ -60,3 +60,15 @@ def test_schemas_have_the_same_pattern() -> None:
         read_schema("lock")["properties"]["datasets"]["patternProperties"],
     ):
         assert list(patterns) == [NAME_PATTERN], json.dumps(NAME_PATTERN)
+
+
+@pytest.mark.parametrize(
+    "file", ["con", "NUL", "aux.txt", "Lpt1.tar.gz", "com\u00b9", "COM\u00b2.csv", "prn .csv"]
+)
+def test_files_of_devices(file: str) -> None:
+    assert is_device(file)
+
+
+@pytest.mark.parametrize("file", ["", "icon", "con-1.csv", "com", "com10.csv", "x.con", "com*"])
+def test_other_files(file: str) -> None:
+    assert not is_device(file)

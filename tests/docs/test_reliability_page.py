@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.faults.page import FAULTS, PAGE, promises, with_table
-
-TESTS = sorted((REPOSITORY / "tests" / "faults").glob("test_*.py"))
+from tests.faults.page import FAULTS, PAGE, FaultTests, files_by_fault, with_table
 
 
 def test_the_table_is_up_to_date() -> None:
@@ -17,19 +16,17 @@ def test_the_table_is_up_to_date() -> None:
     assert page == with_table(page), "run `make docs`"
 
 
-@pytest.mark.parametrize("number", range(1, 39))
-def test_each_fault_has_tests(number: int) -> None:
-    assert FAULTS[number]
-    assert promises()[number]
+def test_each_fault_has_tests() -> None:
+    assert sorted(files_by_fault()) == sorted(FAULTS) == list(range(1, 39))
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.name)
-def test_each_file_has_a_promise_and_tests(path: object) -> None:
-    text = path.read_text(encoding="utf-8")  # type: ignore[attr-defined]
+@pytest.mark.parametrize(
+    "tests", list(chain.from_iterable(files_by_fault().values())), ids=lambda one: one.name
+)
+def test_each_file_has_tests_and_one_promise(tests: FaultTests) -> None:
+    text = (REPOSITORY / "tests" / "faults" / tests.name).read_text(encoding="utf-8")
     assert re.search(r"^def test_", text, re.MULTILINE)
-    (promise,) = (one[path.name] for one in promises().values() if path.name in one)  # type: ignore[attr-defined]
-    assert re.fullmatch(r"[A-Z`].*\.", promise)
-    assert "|" not in promise
+    assert re.fullmatch(r"[A-Z`][^|]*\.", tests.promise)
 
 
 def test_linked_pages_exist() -> None:

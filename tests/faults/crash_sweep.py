@@ -21,7 +21,7 @@ __all__ = ["Site", "points", "site", "sweep"]
 NAMES = ("local", "remote", "hub")
 PREVIEWS = [f"preview {name} -n 9 --json" for name in NAMES]
 _DAY = 86_400
-_SAMPLE = 5
+_SAMPLE = 4
 _SAMPLED = {"write", "fsync", "rename", "unlink"}
 
 

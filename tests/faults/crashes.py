@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from tests.conftest import REPOSITORY
-from tests.faults.kill_points import missing, traced
+from tests.faults.kill_points import Failure, missing, traced
 
 __all__ = ["Crashes", "Done"]
 
@@ -39,6 +39,8 @@ class Done:
     """The calls that changed files, with their paths, if it was traced."""
     out: str
     """What it printed."""
+    failed: str = ""
+    """The file of the call that failed."""
 
 
 class Crashes:
@@ -83,6 +85,10 @@ class Crashes:
     def _trace(self, command: str, **how: Any) -> Done:
         return self._ask({"commands": [command], "trace": {"watched": self._watched, **how}})
 
+    def fail(self, command: str, call: str, number: int, error: int) -> Done:
+        """Run a command, and let the n-th call of a name that concerns a file fail."""
+        return self._trace(command, failure={"call": call, "number": number, "error": error})
+
     def _ask(self, request: Mapping[str, Any]) -> Done:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -98,11 +104,13 @@ def _serve(folder: str) -> None:
         request = json.loads(line)
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as modules:
             run = partial(_run, request["commands"], output.fileno(), modules.fileno())
-            trace = traced(run, **request.get("trace", {"watched": []}))
+            how = request.get("trace", {"watched": []})
+            failure = how.pop("failure", None)
+            trace = traced(run, **how, failure=None if failure is None else Failure(**failure))
             text, imported = _content(output), _content(modules)
         if request.get("warm"):
             _import(imported.splitlines())
-        answer = {"code": trace.code, "calls": trace.calls, "out": text}
+        answer = {"code": trace.code, "calls": trace.calls, "out": text, "failed": trace.failed}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

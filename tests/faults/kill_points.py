@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Trace", "missing", "traced"]
+__all__ = ["Failure", "Trace", "missing", "traced"]
 
 Where = Literal["fd", "path", "at", "created", "created at"]
 """Which arguments name the file; `created` ones count only if they may create it."""
@@ -51,6 +51,8 @@ _PLACES: dict[str, Where] = {
     "open": "created",
     "openat": "created at",
 }
+_CLOSE = {"x86_64": 3, "aarch64": 57}.get(platform.machine(), -1)
+"""It changes nothing, but it may fail: on some network file systems a write fails only then."""
 # From the kernel's tables; ARM has none of the calls that `…at` replaced.
 _NUMBERS = {
     "x86_64": "write:1 writev:20 pwrite64:18 pwritev:296 copy_file_range:326 sendfile:40"
@@ -69,7 +71,9 @@ _TRACEME, _SYSCALL, _SETOPTIONS, _GET_SYSCALL_INFO = 0, 24, 0x4200, 0x420E
 # Syscall stops are marked, forks and threads are traced too, and nothing outlives the tracer.
 _OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x100000
 _WALL = 0x40000000
-_ENTRY = 1
+_ENTRY, _EXIT = 1, 2
+# Of `struct user` of x86_64: the number of the call, which -1 prevents, and its result.
+_POKE, _CALL, _RESULT = 6, 15 * 8, 10 * 8
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.ptrace.restype = ctypes.c_long
 _libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
@@ -94,6 +98,37 @@ class Trace:
     """Its exit code; negative: the signal that ended it."""
     calls: list[tuple[str, str]] = field(default_factory=list)
     """Each call that changes a file, in order, with the path; the last one is where it was killed."""
+    failed: str = ""
+    """The file of the call that failed."""
+
+
+@dataclass
+class Failure:
+    """A call that fails: the n-th one of its name, counted from 1 over all threads."""
+
+    call: str
+    number: int
+    error: int
+    """An `errno`."""
+    seen: int = 0
+    thread: int = 0
+    """The one that is in the call now."""
+
+    def enter(self, thread: int, call: tuple[str, str]) -> bool:
+        """Let the call of a thread fail, if it is the one; return whether it is."""
+        self.seen += call[0] == self.call
+        if call[0] != self.call or self.seen != self.number or self.thread:
+            return False
+        self.thread = thread
+        if call[0] != "close":  # which closes, whatever it returns
+            _ptrace(_POKE, thread, -1, at=_CALL)
+        return True
+
+    def leave(self, thread: int) -> None:
+        """Replace the result of the call as its thread returns from it."""
+        if thread == self.thread and _info(thread)[0] == _EXIT:
+            _ptrace(_POKE, thread, -self.error, at=_RESULT)
+            self.thread = -1
 
 
 def traced(
@@ -101,6 +136,7 @@ def traced(
     *,
     watched: Sequence[str],
     kill_at: int = 0,
+    failure: Failure | None = None,
     link: str = "",
     like: str = "",
 ) -> Trace:
@@ -110,6 +146,7 @@ def traced(
         run: The function; it returns an exit code.
         watched: Absolute paths of folders; only calls below them count.
         kill_at: The number of the call, from 1, at which the process is killed.
+        failure: A call that fails.
         link: A file. The path of the first file that is created, of those that `like` matches, is
             a link to it by then.
         like: A regular expression.
@@ -133,7 +170,14 @@ def traced(
                 trace.code = os.waitstatus_to_exitcode(status)
             continue
         stop = os.WSTOPSIG(status)
+        if failure is not None and stop == signal.SIGTRAP | 0x80:
+            failure.leave(thread)
         if stop == signal.SIGTRAP | 0x80 and (call := _changing(thread, watched)):
+            if failure is not None and failure.enter(thread, call):
+                trace.failed = call[1]
+            if call[0] == "close" and (failure is None or failure.call != "close"):
+                _ptrace(_SYSCALL, thread, 0)
+                continue
             trace.calls.append(call)
             if len(trace.calls) == kill_at:
                 os.kill(main, signal.SIGKILL)
@@ -146,23 +190,30 @@ def traced(
         _ptrace(_SYSCALL, thread, 0 if own else stop)
 
 
-def _ptrace(request: int, thread: int, data: int) -> None:
+def _ptrace(request: int, thread: int, data: int, *, at: int | None = None) -> None:
     """Do one request; a thread that was killed in between is reported by `waitpid`."""
-    if _libc.ptrace(request, thread, None, data) < 0 and ctypes.get_errno() != 3:
+    if _libc.ptrace(request, thread, at, data) < 0 and ctypes.get_errno() != 3:
         raise OSError(ctypes.get_errno(), "ptrace")
 
 
 def _changing(thread: int, watched: Sequence[str]) -> tuple[str, str] | None:
     """Return the call that a thread enters, if that changes a file below a watched folder."""
-    info = ctypes.create_string_buffer(88)
-    if _libc.ptrace(_GET_SYSCALL_INFO, thread, len(info), info) < 0 or info.raw[0] != _ENTRY:
+    stop, number, *arguments = _info(thread)
+    if stop != _ENTRY:
         return None
-    number, *arguments = struct.unpack_from("7Q", info.raw, 24)
-    name = _CALLS.get(number)
+    name = "close" if number == _CLOSE else _CALLS.get(number)
     if name is None:
         return None
-    path = _path(thread, _PLACES[name], arguments)
+    path = _path(thread, _PLACES.get(name, "fd"), arguments)
     return (name, path) if path and path.startswith(tuple(watched)) else None
+
+
+def _info(thread: int) -> tuple[int, ...]:
+    """Return whether a thread enters or leaves a call, its number, and its arguments."""
+    info = ctypes.create_string_buffer(88)
+    if _libc.ptrace(_GET_SYSCALL_INFO, thread, len(info), info) < 0:
+        return (0, -1)
+    return info.raw[0], *struct.unpack_from("7Q", info.raw, 24)
 
 
 def _path(thread: int, where: Where, arguments: Sequence[int]) -> str:

@@ -6,14 +6,16 @@ REGISTRY_FAULTS=all starts 16 at a time.
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import S3, Https, OneDataset
-from tests.faults.background import finish, load
-from tests.servers.fault_proxy import FaultProxy
+from tests.conftest import S3, CatalogRoot, Https, OneDataset, permit
+from tests.faults.background import finish, load, registry
+from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator, parquet_repo
+from tests.servers.static import StaticFiles
 
 RECORDS = [{"q": f"question {n}", "a": f"answer {n}"} for n in range(500)]
 LINES = b"".join(json.dumps(one).encode() + b"\n" for one in RECORDS)
@@ -59,3 +61,26 @@ def test_hub(hub: HubEmulator, one_dataset: OneDataset, processes: int) -> None:
     load_at_once(one_dataset({"type": "hf", "path": "org/name", "split": "test"}), processes)
     read = [one.path for one in hub.requests if one.method == "GET" and "/resolve/" in one.path]
     assert [path.endswith(".parquet") for path in read].count(True) == 1
+
+
+def test_two_syncs_with_jobs(catalog_root: CatalogRoot) -> None:
+    """Datasets that share files in different orders, built by two processes, block nobody."""
+    pages = {f"/{name}.jsonl": LINES + b"\n" * ord(name) for name in "abc"}
+    with StaticFiles(pages) as site, FaultProxy(site.url) as proxy:
+        for path in pages:  # so slow that each of the two waits for the other
+            proxy.add(Fault(drip=2 * len(LINES)), path=path, method="GET", times=1)
+        orders = list(permutations(f"{proxy.url}{path}" for path in pages))
+        sources = [{"type": "json", "path": list(order)} for order in orders]
+        datasets = {
+            f"d{number}": {"source": source, "fields": {"input": "q", "target": "a"}}
+            for number, source in enumerate(sources)
+        }
+        root = permit(
+            catalog_root({"all": json.dumps({"datasets": datasets})}), hosts=["127.0.0.1"]
+        )
+        running = [registry("sync", "--jobs", "4", "--json", root=root) for _ in range(2)]
+        results = [finish(one) for one in running]
+        assert [code for code, _, _ in results] == [0, 0], results
+        assert sorted(one.path for one in proxy.log if one.method == "GET") == sorted(pages)
+    for _, out, _ in results:
+        assert {one["samples"] for one in json.loads(out)} == {3 * len(RECORDS)}

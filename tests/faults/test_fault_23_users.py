@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -39,16 +39,27 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="module")
+def users(tmp_path_factory: pytest.TempPathFactory) -> dict[int | None, list[str]]:
+    """Return the command prefix that runs a program as each user; None is root."""
+    folder = tmp_path_factory.mktemp("users")
+    prefixes = {user: as_user(user, GROUP, folder) for user in (FIRST, SECOND)}
+    return {None: [], **prefixes}
+
+
 @pytest.fixture
-def run(folder: Path, catalog_root: CatalogRoot, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(
+    users: Mapping[int | None, list[str]],
+    folder: Path,
+    catalog_root: CatalogRoot,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Run:
     """Run the command line on a catalog that all users can read, with one cache."""
     root = catalog_root({"all": CATALOG})
     (root / "d.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in RECORDS), "utf-8")
     shared = shutil.copytree(root, folder / "catalog")
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder / "cache"))
     monkeypatch.setenv("HOME", str(folder))
-    users: dict[int | None, list[str]] = {None: []}
-    users |= {one: as_user(one, GROUP, folder) for one in (FIRST, SECOND)}
 
     def run(user: int | None, umask: int, *arguments: str, **environ: str) -> tuple[int, str, str]:
         command = f'umask {umask:o} && exec "$@"'
@@ -120,7 +131,12 @@ def test_members_of_a_group_share_a_cache(
         os.truncate(path, path.stat().st_size // 2)
         other = FIRST if path.stat().st_uid == SECOND else SECOND
         assert status(other) == ("cached" if "views" in pattern else "built")
-    code, out, err = run(SECOND, umask, "cache", "clear", "--yes")
-    assert code == 0, (out, err)
+    (left,) = (folder / "cache").glob("v*/tmp")
+    (left / "of-a-killed-process").mkdir()
+    os.chown(left / "of-a-killed-process", FIRST, GROUP)
+    for command in (["cache", "prune"], ["cache", "clear", "--yes"]):
+        code, out, err = run(SECOND, umask, *command)
+        assert code == 0, (command, out, err)
+        assert list(left.iterdir()) == []
     assert list((folder / "cache").glob("v*/samples/*")) == []
     assert status(FIRST) == "built"

@@ -1,46 +1,49 @@
 """Readers beside refresh, `cache clear` and `cache prune` always get the right samples.
 
-Every process runs the command line, or `get_dataset`, as a user's would. REGISTRY_FAULTS=all runs
-32 processes with 200 loads each.
+Two processes run these commands one after the other for as long as others load. REGISTRY_FAULTS=all
+starts 32 processes with 200 loads each.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.conftest import CatalogRoot
+from tests.conftest import CatalogRoot, permit
+from tests.faults.background import finish, start
+from tests.servers.static import StaticFiles
 
 CATALOG = """
 datasets:
   plain: {source: {type: json, path: d.jsonl}, fields: {input: q, choices: c, target: a}}
   shuffled: {extends: plain, shuffle: true, seed: 7, shuffle_choices: 3}
   first: {extends: plain, limit: 5}
+  remote: {extends: shuffled, source: {path: URL}}
 """
 RECORDS = [{"q": f"question {n}", "c": ["x", "y", "z"], "a": "ABC"[n % 3]} for n in range(300)]
+LINES = "".join(f"{json.dumps(one)}\n" for one in RECORDS)
 
-PRELUDE = """
+READER = """
 import json, sys
+from pathlib import Path
 from registry import get_dataset
 
 def load(name):
     return [[one.input, one.choices, one.target] for one in get_dataset(name)]
 
-names = ["plain", "shuffled", "first"]
-"""
-REFERENCE = f"{PRELUDE}\nprint(json.dumps({{name: load(name) for name in names}}))"
-READER = f"""{PRELUDE}
-expected = json.loads(sys.stdin.readline())
-found = {{"right": 0, "wrong": 0}}
-for turn in range(int(sys.argv[1])):
+turns, path = int(sys.argv[1]), Path(sys.argv[2])
+names = ["plain", "shuffled", "first", "remote"]
+if not path.exists():
+    path.write_text(json.dumps({name: load(name) for name in names}))
+expected = json.loads(path.read_text())
+found = {"right": 0, "wrong": 0}
+for turn in range(turns):
     name = names[turn % len(names)]
     try:
         kind = "right" if load(name) == expected[name] else "wrong"
     except Exception as error:
-        kind = f"{{type(error).__name__}}: {{error}}"
+        kind = f"{type(error).__name__}: {error}"
     found[kind] = found.get(kind, 0) + 1
 print(json.dumps(found))
 """
@@ -50,8 +53,7 @@ from registry.cli import main
 
 stop = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
-turns = 0
-errors = []
+turns, errors = 0, []
 while not stop.is_set():
     for command in json.loads(sys.argv[1]):
         output = io.StringIO()
@@ -62,50 +64,38 @@ while not stop.is_set():
     turns += 1
 print(json.dumps([turns, errors[:3]]))
 """
-DISTURBANCES: list[list[list[str]]] = [
+DISTURBANCES = (
     [["sync", "--refresh"]],
-    [["cache", "clear", "--yes"], ["sync"]],
-]
+    [["cache", "clear", "--yes"], ["sync"], ["cache", "prune"]],
+)
 
 
-def start(code: str, argument: str, root: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", code, argument],
-        cwd=root,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_loads_are_right_beside_refresh_clear_and_prune(
-    catalog_root: CatalogRoot, *, thorough: bool
-) -> None:
-    readers, loads = (32, 200) if thorough else (6, 30)
-    root = catalog_root({"all": CATALOG})
-    (root / "d.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in RECORDS), "utf-8")
-    reference = subprocess.run(
-        [sys.executable, "-c", REFERENCE], cwd=root, capture_output=True, text=True, check=False
-    )
-    assert reference.returncode == 0, reference.stderr
-    disturbers = [start(DISTURBER, json.dumps(one), root) for one in DISTURBANCES]
-    processes = [start(READER, str(loads), root) for _ in range(readers)]
-    for one in processes:
-        assert one.stdin is not None
-        one.stdin.write(reference.stdout)
-        one.stdin.close()
-        one.stdin = None
+def load_beside_others(root: Path, readers: int, loads: int) -> Counter[str]:
+    """Return how many loads gave right or wrong samples, or which error."""
+    expected = root / "expected.json"
+    code, _, err = finish(start(["-c", READER, "0", str(expected)], root))
+    assert code == 0, err
+    disturbers = [start(["-c", DISTURBER, json.dumps(one)], root) for one in DISTURBANCES]
+    running = [start(["-c", READER, str(loads), str(expected)], root) for _ in range(readers)]
     found: Counter[str] = Counter()
-    for one in processes:
-        out, err = one.communicate(timeout=600)
-        assert one.returncode == 0, err
+    for one in running:
+        code, out, err = finish(one, timeout=1200)
+        assert code == 0, err
         assert all(": waiting for process " in line for line in err.splitlines()), err
         found.update(json.loads(out))
-    turns = [one.communicate("", timeout=120) for one in disturbers]
-    assert found == {"right": readers * loads, "wrong": 0}
-    for out, err in turns:
-        assert err == ""
-        count, errors = json.loads(out)
-        assert count > 0
+    for one in disturbers:
+        code, out, err = finish(one, timeout=120)  # closes its stdin, which ends it
+        assert code == 0, err
+        turns, errors = json.loads(out)
+        assert turns > 0
         assert errors == []
+    return found
+
+
+def test_loads_are_right(catalog_root: CatalogRoot, *, thorough: bool) -> None:
+    readers, loads = (32, 200) if thorough else (4, 24)
+    with StaticFiles({"/d.jsonl": LINES.encode()}) as site:
+        root = catalog_root({"all": CATALOG.replace("URL", f"{site.url}/d.jsonl")})
+        (permit(root, hosts=["127.0.0.1"]) / "d.jsonl").write_text(LINES, encoding="utf-8")
+        found = load_beside_others(root, readers, loads)
+    assert found == {"right": readers * loads, "wrong": 0}

@@ -160,6 +160,28 @@ def test_a_location_in_a_package_or_an_archive_is_not_reported(path: str) -> Non
     assert found(source_checks.bad_location, source={"type": "csv", "path": path}) == []
 
 
+@pytest.mark.parametrize(
+    ("paths", "place", "message"),
+    [
+        ("https://x.org/a\0.csv", "", "'https://x.org/a\0.csv' has a NUL, which no path has"),
+        ("zip://a\0.csv::/c/a.zip", "", "'zip://a\0.csv::/c/a.zip' has a NUL, which no path has"),
+        ("/c/Aux.csv", "", "Windows reserves the name 'Aux.csv' for a device"),
+        (["/c/a.csv", "/c/A.csv"], "[1]", "'A.csv' and 'a.csv' are one file on some systems"),
+        (["/c/\xe9", "/c/e\u0301"], "[1]", "'e\u0301' and '\xe9' are one file on some systems"),
+    ],
+)
+def test_a_path_that_some_systems_lack_is_reported(paths: Any, place: str, message: str) -> None:
+    problems = found(source_checks.bad_location, source={"type": "csv", "path": paths})
+    assert problems == [f"source.path{place}: {message}"]
+
+
+@pytest.mark.parametrize(
+    "paths", [["/c/a.csv", "/c/a.csv"], ["s3://b/a.csv", "s3://b/A.csv"], "/con/a.csv"]
+)
+def test_a_path_of_every_system_is_not_reported(paths: Any) -> None:
+    assert found(source_checks.bad_location, source={"type": "csv", "path": paths}) == []
+
+
 def test_the_archive_of_a_member_has_no_secret_and_no_plain_http() -> None:
     path = "zip://x.csv::http://me:hush@h/x.zip"
     named = "source.path: a secret in the URL: a user or password before the host"

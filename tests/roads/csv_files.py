@@ -67,7 +67,7 @@ _rows_of_text = st.sampled_from(
 _dialects: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         *[{}] * 24,
-        *[{"delimiter": one} for one in (";", "\t", "|", " ", "x", "\u00e9", "\n", "\0", '"')],
+        *[{"delimiter": one} for one in (";", "\t", "|", " ", "x", "\u00e9", "\0")],
         *[
             {"dialect": "excel"},
             {"dialect": "excel-tab"},
@@ -96,7 +96,7 @@ def csv_cases(draw: st.DrawFn) -> Case:
     quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
     delimiter = options.get("delimiter", "\t" if options.get("dialect") == "excel-tab" else ",")
     end = draw(st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"]))
-    usable = delimiter if delimiter not in '\n"\0' else ","
+    usable = delimiter if delimiter != "\0" else ","
     rows = [header] if "fieldnames" not in options else []
     narrow = {name: draw(st.booleans()) for name in header}
     for _ in range(draw(st.integers(0, 12))):

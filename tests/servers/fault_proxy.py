@@ -27,12 +27,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["Fault", "FaultProxy", "Seen"]
 
 _HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})
 _PIECE = 1 << 16
+_READING = 0.3
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -55,6 +56,8 @@ class Fault:
     """Position of the byte of the whole file that has a bit flipped; also in a range of it."""
     ignore_range: bool = False
     """The server never sees `Range`, and answers 200 with everything."""
+    before: Callable[[], object] | None = None
+    """Called before the server is asked; changes a file in the middle of a download."""
     silence: float = 0.0
     """Seconds before the first byte of the answer."""
     drip: float = 0.0
@@ -177,6 +180,8 @@ class _Handler(BaseHTTPRequestHandler):
         sent = self.rfile.read(int(headers.get("content-length", 0)))
         spoil = fault or Fault()
         self.owner.wait(spoil.silence)
+        if spoil.before is not None:
+            spoil.before()
         answer = self._own(spoil) or self._forward(headers, sent, spoil)
         if spoil.reset_after == -1:
             self._reset()
@@ -233,6 +238,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.owner.wait(1 / fault.drip)
         if fault.stall_after is not None:
             self.owner.wait(3600)
+        if end and (fault.reset_after, fault.cut_after) != (None, None):
+            # Clients discard what they have received, and not yet read, when a connection is lost.
+            self.owner.wait(_READING)
         if fault.reset_after is not None:
             self._reset()
         elif fault.cut_after is not None:
@@ -240,8 +248,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reset(self) -> None:
         """Close the connection with RST rather than FIN."""
-        # What was sent shall have arrived, as a reset may discard it.
-        self.owner.wait(0.05)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self.close_connection = True
 

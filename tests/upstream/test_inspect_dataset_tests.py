@@ -20,7 +20,7 @@ import pytest
 from tests.upstream.inspect_shim import COMMIT, EXCLUDED
 
 CHECKOUT = os.environ.get("REGISTRY_INSPECT_CHECKOUT", "")
-PASSED = 116
+PASSED = 112
 
 
 @pytest.mark.skipif(

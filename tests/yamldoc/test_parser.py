@@ -217,7 +217,6 @@ def test_nesting_below_the_limit_is_accepted() -> None:
         ("b: &b {a: 1, c: 2}\nd: {<<: *b, a: 3}", {"a": 3, "c": 2}),
         ("b: &b {a: 1, c: 2}\nd: {a: 3, <<: *b}", {"a": 3, "c": 2}),
         ("d: {<<: [{a: 1}, {a: 2, b: 3}]}", {"a": 1, "b": 3}),
-        ("d: {<<: {a: 1}, <<: {a: 2, b: 3}}", {"a": 1, "b": 3}),
         ("d: {<<: {a: 1, <<: {b: 2}}}", {"a": 1, "b": 2}),
         ("d: {'<<': {a: 1}}", {"<<": {"a": 1}}),
     ],
@@ -238,6 +237,12 @@ def test_merged_key_has_the_position_of_its_definition() -> None:
 def test_merge_key_accepts_only_mappings(text: str, place: tuple[int, int]) -> None:
     line, column = place
     assert problems_of(text) == [f"m.yaml:{line}:{column} $.d: `<<` merges mappings only"]
+
+
+def test_a_second_merge_key_is_a_problem() -> None:
+    message = "m.yaml:1:17 $.d: the key '<<' is repeated (merge a list: `<<: [*a, *b]`)"
+    assert problems_of("d: {<<: {a: 1}, <<: {a: 2, b: 3}}") == [message]
+    assert value_of("d: {<<: {a: 1}, '<<': 2}") == {"d": {"<<": 2, "a": 1}}
 
 
 def test_second_document_is_rejected() -> None:

@@ -1,10 +1,11 @@
-"""Names of datasets: they become names of files, on every platform."""
+"""Names of datasets and of their files, which must be possible on every platform."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
-__all__ = ["NAME_PATTERN", "name_fault"]
+__all__ = ["NAME_PATTERN", "is_device", "name_fault"]
 
 _DEVICES = r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[.]|$)"
 
@@ -13,11 +14,18 @@ NAME_PATTERN = rf"^(?!{_DEVICES})[a-z0-9](?:[a-z0-9._-]{{0,126}}[a-z0-9_-])?$(?!
 many file systems ignore; Windows reserves names of devices, and drops a dot at the end."""
 
 
+def is_device(file: str) -> bool:
+    """Return whether Windows reserves the name of a file for a device."""
+    # It takes a superscript for a digit, and drops spaces before the suffix. NFKC has the digit.
+    name = unicodedata.normalize("NFKC", file).partition(".")[0].rstrip()
+    return re.match(_DEVICES, name, re.IGNORECASE) is not None
+
+
 def name_fault(name: str) -> str:
     """Return what is wrong with the name of a dataset; "" if it is valid."""
     if re.search(NAME_PATTERN, name):
         return ""
-    if re.match(_DEVICES, name, re.IGNORECASE):
+    if is_device(name):
         return "Windows reserves it for a device"
     if len(name) > 128:
         return "use at most 128 characters"

@@ -46,8 +46,8 @@ class _Holder(Struct, frozen=True):
 
     def __str__(self) -> str:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
-        process = f"process {self.pid} on {self.host}"
-        return escape_control(f"{process}, which has worked on {self.dataset} since {since}")
+        work = f"worked on {self.dataset}" if self.dataset else "worked"
+        return escape_control(f"process {self.pid} on {self.host}, which has {work} since {since}")
 
 
 @contextlib.contextmanager
@@ -120,10 +120,10 @@ def _touching(path: Path, report: Report, deadline: Deadline) -> Report:
 
     def report_and_touch(progress: Progress) -> None:
         nonlocal last
-        now = time.monotonic()
-        # A wait for a third process is progress only as long as that one makes some.
-        if now - last >= _TOUCH_SECONDS and deadline.silence < _TOUCH_SECONDS:
-            last = now
+        since = time.monotonic() - last
+        # Not each report is progress: a wait for a third process is some only if that makes some.
+        if since >= _TOUCH_SECONDS and deadline.silence < since:
+            last += since
             with contextlib.suppress(OSError):
                 os.utime(path)
         report(progress)

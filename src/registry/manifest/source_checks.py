@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,9 +14,11 @@ from registry.base.locations import (
     archive_of,
     is_local,
     is_package,
+    is_path,
     protocol_of,
     split_member,
 )
+from registry.base.names import is_device
 from registry.base.packages import bad_package_path
 from registry.boundary.checks import Violation, violations
 from registry.boundary.hosts import is_listed, url_host
@@ -86,7 +89,8 @@ def secret_in_url(merged: Merged) -> Iterator[Finding]:
 
 
 def bad_location(merged: Merged) -> Iterator[Finding]:
-    """Report paths within packages and archives that can't name a file."""
+    """Report paths that can't name a file, or name one only on some systems."""
+    yield from _unportable(merged)
     for place, location in _paths(merged.value):
         parts = split_member(location)
         fault = bad_package_path(archive_of(location)) if is_package(location) else ""
@@ -103,6 +107,27 @@ def bad_location(merged: Merged) -> Iterator[Finding]:
             kind = "zip" if location.lower().endswith(".zip") else "tar"
             hint = f"write {kind}://MEMBER::ARCHIVE, with * for all of its files"
             yield Finding(place, "an archive, not a file of records", hint)
+
+
+def _unportable(merged: Merged) -> Iterator[Finding]:
+    """Report a NUL, names of devices, and local paths that only some systems tell apart."""
+    known: dict[tuple[DataPath, str], str] = {}
+    for place, location in _paths(merged.value):
+        # `outside-path` reports it in the path of a local file.
+        if "\0" in location and not (is_path(location) and "\0" in archive_of(location)):
+            yield Finding(place, f"'{location}' has a NUL, which no path has", "correct the path")
+        if not is_local(location):
+            continue
+        name = location.rpartition("/")[2]
+        if is_device(name):
+            yield Finding(
+                place, f"Windows reserves the name '{name}' for a device", "rename the file"
+            )
+        folded = unicodedata.normalize("NFC", location).casefold()
+        other = known.setdefault((place[:-1], folded), location)
+        if other != location:
+            message = f"'{name}' and '{other.rpartition('/')[2]}' are one file on some systems"
+            yield Finding(place, message, "rename one of them")
 
 
 def refused_protocol(merged: Merged) -> Iterator[Finding]:

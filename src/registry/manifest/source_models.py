@@ -42,6 +42,8 @@ GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
 
 _Text = Annotated[str, Meta(min_length=1)]
 _Texts = Annotated[tuple[_Text, ...], Meta(min_length=1)]
+# Python 3.13 refuses the others; before, the csv module read them, each in a way of its own.
+_DELIMITER = r'^[^"\r\n]*$(?!\n)'
 _REDACTED_NOTE = "add the query (after `?`) or user of the URL, which may be secret"
 
 
@@ -106,7 +108,7 @@ class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
     """Text encoding; a byte-order mark is accepted."""
     dialect: Literal["unix", "excel", "excel-tab"] = "unix"
     """Dialect of Python's csv module."""
-    delimiter: Annotated[str, Meta(min_length=1, max_length=1)] | None = None
+    delimiter: Annotated[str, Meta(min_length=1, max_length=1, pattern=_DELIMITER)] | None = None
     """One character between cells; None means the dialect's."""
     fieldnames: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
     """Column names of a file without a header."""

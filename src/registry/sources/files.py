@@ -180,7 +180,7 @@ def _pin_local(location: str, context: SourceContext) -> PinnedFile:
         # A file written within the clock's resolution may change again without a new mtime.
         racy = state.is_racy()
         key = digest_of({"local": path})
-        known = context.cache.recall(key, "state", "sha256", "racy")
+        known = None if context.reread else context.cache.recall(key, "state", "sha256", "racy")
         if known and known["state"] == list(state) and not known["racy"]:
             return PinnedFile(location, known["sha256"], state.size, state=state)
         if not context.whole:

@@ -55,4 +55,6 @@ class FilesystemPool:
             with option_errors(location):
                 return question(self.of(location), location)
 
-        return with_retries(attempt, self.deadline, report=self._report)
+        answer = with_retries(attempt, self.deadline, report=self._report)
+        self.deadline.progress()
+        return answer

@@ -95,6 +95,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     """Pin and download again, even if the data is cached."""
     whole: bool = True
     """Whether complete files may be read for their digests; otherwise UnknownDigestError."""
+    reread: bool = False
+    """Digest bytes that are here again, rather than trust what the cache remembers of them."""
     lock: Expected | None = None
     """What the lockfile pins; other sources are pinned at their current version."""
     dataset: str = ""
@@ -114,8 +116,10 @@ class SourceContext(Struct, frozen=True, kw_only=True):
         Raises:
             CacheError: the process that holds the lock makes no progress until the deadline.
         """
+        # 0 means that no request is repeated, not that another process is not waited for.
+        deadline = self.deadline if self.deadline.seconds else Deadline(deadline_seconds())
         with self.cache.working(
-            kind, fingerprint, dataset=self.dataset, report=self.report, deadline=self.deadline
+            kind, fingerprint, dataset=self.dataset, report=self.report, deadline=deadline
         ) as report:
             yield replace(self, report=report)
 

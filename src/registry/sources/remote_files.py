@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
+from registry.base.fs import file_sha256
 from registry.base.locations import public_location
 from registry.errors import DigestMismatchError, SourceError
 from registry.sources.bodies import describe
@@ -49,7 +50,7 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
     key = location_key(location, pool.options)
     known = _recall(key, context)
     if context.offline:
-        if known is not None:
+        if known is not None and _is_trusted(known, context):
             return validated(location, known)
         if not context.whole:
             raise UnknownDigestError(public_location(location))
@@ -206,4 +207,13 @@ def _recall(key: str, context: SourceContext) -> Any:
 
 
 def _is_current(known: Any, state: dict[str, Any], context: SourceContext) -> bool:
-    return bool(known and state["validators"] and known["state"] == state and not context.refresh)
+    is_same = known and state["validators"] and known["state"] == state
+    return bool(is_same and not context.refresh and _is_trusted(known, context))
+
+
+def _is_trusted(known: Mapping[str, Any], context: SourceContext) -> bool:
+    """Return whether a remembered digest may be used: with `reread`, only if the bytes have it."""
+    if not context.reread:
+        return True
+    path = context.cache.blob(known["sha256"])
+    return path.is_file() and file_sha256(path) == known["sha256"]

@@ -152,7 +152,11 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
             result = _repin(spec, old, request, report, upgrade=upgrade)
         return replace_result(result, note=choice.note)
     except RegistryError as error:
-        reached = not isinstance(error, SourceError) or isinstance(error, _NOT_UNREACHABLE)
+        reached = (
+            not isinstance(error, SourceError)
+            or error.is_answer
+            or isinstance(error, _NOT_UNREACHABLE)
+        )
         status = "failed" if reached or not spec.is_remote else "unreachable"
         note = "both sides pinned other bytes or samples; took the pin of ours for now"
         return LockResult(
@@ -181,6 +185,7 @@ def _repin(
         cache=request.cache,
         offline=request.offline,
         lock=lock,
+        dataset=spec.name,
         report=report,
     )
     opened = load(
@@ -189,6 +194,7 @@ def _repin(
         boundary=context.boundary,
         offline=context.offline,
         full=True,
+        reread=True,  # a wrong pin would be refused everywhere else
         lock=lock,
         report=report,
     )

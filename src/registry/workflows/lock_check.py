@@ -81,7 +81,7 @@ def check_pin(
     check = PinCheck(spec.name, is_checked=True)
     lock = pin_sources(spec, pin)
     context = SourceContext(
-        boundary=catalog.boundary, cache=cache, offline=True, lock=lock, report=report
+        boundary=catalog.boundary, cache=cache, offline=True, reread=True, lock=lock, report=report
     )
     try:
         pins = pin_offline(spec, context)

@@ -239,6 +239,9 @@ class _Composer:
             if type(event) is ScalarEvent:
                 key = self._compose_value(event, depth + 1)
                 if key == "<<" and event.implicit[0]:
+                    if merges:
+                        message, hint = "the key '<<' is repeated", "merge a list: `<<: [*a, *b]`"
+                        self._report(event, message, hint, rule="duplicate-key", spot=spot)
                     # Collect the merged positions apart: only those of added keys are used.
                     merge = self._next()
                     merges.append((merge, *self._compose_apart(merge, depth + 1, spot)))

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from registry.manifest.source_models import HfSource
     from registry.progress import Deadline
 
-__all__ = ["ask_hub", "hub_errors", "is_unknown_revision", "no_such", "request_commit"]
+__all__ = [
+    "ask_hub",
+    "hub_errors",
+    "is_unknown_revision",
+    "no_such",
+    "request_commit",
+    "wrong_answer",
+]
 
 _MOST_NAMES = 10
 Result = TypeVar("Result")
@@ -94,9 +101,9 @@ def _no_revision(repository: str, revision: str, deadline: Deadline) -> SourceEr
     try:
         known = ask_hub(request, repository, deadline)
     except SourceError:  # the list only helps, and what is wrong is known
-        return SourceError(f"{repository}: no revision '{revision}'")
+        return wrong_answer(f"{repository}: no revision '{revision}'")
     message = no_such("revision", revision, known, plural="branches and tags")
-    return SourceError(f"{repository}: {message}")
+    return wrong_answer(f"{repository}: {message}")
 
 
 def _check_files(source: HfSource, files: Sequence[str]) -> None:
@@ -113,7 +120,14 @@ def _check_files(source: HfSource, files: Sequence[str]) -> None:
         path = posixpath.normpath(posixpath.join(folder, name))
         if not set(name) & set("*?[]:") and path not in files:
             known = [file for file in files if not posixpath.basename(file).startswith(".")]
-            raise SourceError(f"{source.path}: {no_such('file', path, known, plural='files')}")
+            raise wrong_answer(f"{source.path}: {no_such('file', path, known, plural='files')}")
+
+
+def wrong_answer(message: str) -> SourceError:
+    """Return the error for a source that answers, but does not have what is asked for."""
+    error = SourceError(message)
+    error.is_answer = True
+    return error
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from registry.errors import SourceError
 from registry.manifest.source_models import is_folder
-from registry.sources.hub.api import no_such
+from registry.sources.hub.api import no_such, wrong_answer
 from registry.sources.hub.files import Commit, check_card, fetch_files
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def check_split(source: HfSource, builder: Any) -> None:
     for name in split_names(source):
         if known and name not in (*known, "all"):
             message = no_such("split", name, known, plural="splits")
-            raise SourceError(f"{source.path}: {message}")
+            raise wrong_answer(f"{source.path}: {message}")
 
 
 def split_names(source: HfSource) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import uuid
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,6 +16,7 @@ from registry.base.cache_access import make_folder
 from registry.base.digest import digest_of
 from registry.base.fs import file_sha256
 from registry.errors import SourceError
+from registry.sources.hub.api import wrong_answer
 from registry.sources.hub.transfer import Remote, download
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def fetch_files(
     paths = [commit.path_of(location) for location in locations]
     files = list_files(commit, list(dict.fromkeys(paths)))
     if missing := [path for path in paths if path not in files]:
-        raise SourceError(f"{commit}: no file '{missing[0]}'")
+        raise wrong_answer(f"{commit}: no file '{missing[0]}'")
     fetch = partial(fetch_file, commit=commit, context=context)
     if len(files) < _MANY_FILES:
         blobs = list(map(fetch, files.values()))
@@ -219,20 +219,18 @@ def _digest(path: Path, like: HubFile) -> str:
 
 
 def _damaged(file: HubFile, commit: Commit, found: str) -> SourceError:
-    return SourceError(
+    return wrong_answer(
         f"{commit}: {file.path}: the Hub names {file.digest}, the bytes it sends have {found}, in"
         f" {_DOWNLOADS} downloads (nothing is cached; try again, or from another network)"
     )
 
 
 def _quarantine(path: Path, context: SourceContext) -> None:
-    """Move rejected bytes to the quarantine."""
-    target = context.cache.versioned / "quarantine" / f"{path.name}-{uuid.uuid4().hex[:8]}"
-    make_folder(target.parent)
+    """Move a rejected file to the quarantine, and remove the link that leads to it."""
     blob = path.resolve()
-    if blob != path:
-        path.unlink()
-    blob.rename(target)
+    context.cache.quarantine_file(blob)
+    blob.unlink(missing_ok=True)  # the folder of the Hub's client may be on another disk
+    path.unlink(missing_ok=True)
 
 
 def _link(blob: Path, target: Path) -> None:

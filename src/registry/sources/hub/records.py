@@ -87,12 +87,15 @@ def _write_first(
             # `datasets` infers the types of JSON and CSV from all rows.
             raise UnknownDigestError(source.path)
         check_split(source, builder)
-        schema = builder.as_streaming_dataset(source.split).features.arrow_schema
+        locations, commit = builder.config.data_files[source.split], _commit(source, pinned)
+        features = builder.info.features or _features(locations, commit, context)
+        if builder.config.columns not in (None, list(features)):
+            raise UnknownDigestError(source.path)  # a card that leaves out columns, which is rare
+        schema = features.arrow_schema
         left = rows
-        locations = builder.config.data_files[source.split]
         path.unlink(missing_ok=True)  # of an attempt that failed
         with pa.ipc.new_file(str(path), schema) as writer:
-            for batch in parquet_batches(locations, _commit(source, pinned), context):
+            for batch in parquet_batches(locations, commit, context):
                 writer.write_table(
                     table_cast(pa.Table.from_batches([batch.slice(0, left)]), schema)
                 )
@@ -100,6 +103,14 @@ def _write_first(
                 if left == 0:
                     break
     return rows - left
+
+
+def _features(locations: Sequence[str], commit: Commit, context: SourceContext) -> Any:
+    """Return the types that `datasets` gives the columns of Parquet files, those of the first."""
+    from datasets import Features
+
+    first = next(open_parquet(locations[:1], commit, context))
+    return Features.from_arrow_schema(first.schema_arrow)
 
 
 def parquet_batches(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from registry.base.cache_access import create_file
 from registry.errors import SourceError
+from registry.progress import Progress
 from registry.sources.hub.api import hub_errors
 from registry.sources.retry import Meter, network_policy, with_retries
 
@@ -45,11 +47,12 @@ def download(remote: Remote, path: Path, context: SourceContext) -> None:
     Raises:
         SourceError: its bytes do not arrive.
     """
-    from registry.sources.callback import Counter  # fsspec is slow to import
-
-    policy = network_policy()
+    limits, policy = context.boundary.limits, network_policy()
+    if remote.size > limits.unpacked_bytes:
+        message = limits.message("unpacked_bytes", "the file has", "bytes")
+        raise SourceError(f"{remote.where}: {message}")
     meter = Meter(remote.where, context.deadline, policy)
-    counter = Counter(context.report, remote.size, context.boundary.limits, remote.where)
+    end = time.monotonic() + limits.seconds
 
     def attempt() -> None:
         meter.restart()
@@ -60,13 +63,16 @@ def download(remote: Remote, path: Path, context: SourceContext) -> None:
                 file.truncate()
             for chunk in response.iter_bytes():
                 file.write(chunk)
-                counter.absolute_update(file.tell())
                 meter.add(len(chunk), file.tell())
+                context.report(Progress("fetch", file.tell(), remote.size))
+                if time.monotonic() > end:
+                    message = limits.message("seconds", "the transfer takes", "seconds")
+                    raise SourceError(f"{remote.where}: {message}")
         if file.tell() != remote.size:
             raise _incomplete(remote, file.tell(), remote.size)
 
     with create_file(path) as file:
-        with_retries(attempt, context.deadline, policy=policy)
+        with_retries(attempt, context.deadline, report=context.report)
     context.deadline.progress()
 
 

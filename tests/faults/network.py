@@ -1,0 +1,54 @@
+"""Datasets behind a proxy that spoils answers, loaded by the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.faults.process import Ended, registry, write_catalog
+from tests.servers.fault_proxy import FaultProxy
+
+__all__ = ["QUICK", "ROWS", "blobs", "catalog_of", "quarantined", "ranges", "sync", "tried"]
+
+ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(20_000))
+"""A CSV file of half a megabyte."""
+QUICK = {"REGISTRY_DEADLINE": "3", "REGISTRY_READ_TIMEOUT": "1"}
+"""Settings with which whatever does not work ends in seconds."""
+
+
+def catalog_of(folder: Path, urls: Iterable[str]) -> Path:
+    """Write a catalog with a dataset for each URL, named as its file; return its folder."""
+    text = "".join(
+        f"  {url.rpartition('/')[2].partition('.')[0]}:\n"
+        f"    source: {{type: csv, path: '{url}'}}\n    fields: {{input: q, target: a}}\n"
+        for url in urls
+    )
+    return write_catalog(folder, text)
+
+
+def sync(catalog: Path, **settings: str) -> Ended:
+    """Run `registry sync`."""
+    return registry(catalog, "sync", **settings)
+
+
+def tried(ended: Ended) -> dict[str, tuple[int, int]]:
+    """Return for each dataset whose server failed the attempts, and the seconds of all of them."""
+    found = re.findall(r"^error: (\w+): .* (\d+) attempts? in (\d+) s", ended.err, re.MULTILINE)
+    return {name: (int(attempts), int(seconds)) for name, attempts, seconds in found}
+
+
+def blobs(catalog: Path) -> list[bytes]:
+    """Return the files that the cache holds as downloaded."""
+    return [path.read_bytes() for path in catalog.glob("cache/v*/blobs/*")]
+
+
+def quarantined(catalog: Path) -> list[bytes]:
+    """Return the files that were rejected."""
+    return [path.read_bytes() for path in catalog.glob("cache/v*/quarantine/*") if path.is_file()]
+
+
+def ranges(proxy: FaultProxy, path: str = "") -> list[int]:
+    """Return where each GET of a path begins to read."""
+    asked = [one.headers.get("range", "bytes=0-") for one in proxy.requests("GET", path)]
+    return [int(one.removeprefix("bytes=").partition("-")[0]) for one in asked]

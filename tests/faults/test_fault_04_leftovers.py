@@ -1,0 +1,166 @@
+"""What a killed process leaves is never used, and goes by `cache prune`, or by `sync` after a day."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from registry.base.cache_format import versioned_folder
+from tests.conftest import Https, OneDataset
+from tests.faults.background import finish, load, registry
+from tests.faults.crash_sweep import PREVIEWS, Site, points, site
+from tests.faults.crashes import Crashes
+from tests.servers.hub import HubEmulator
+
+NUMBER = "0123456789abcdef" * 2
+KEY = NUMBER * 2
+
+
+def strays(made: Site) -> list[str]:
+    """Return what only a process that is running may have."""
+    parts = versioned_folder(made.cache)
+    found = [path for path in parts.rglob(".*") if path.is_file()]
+    for folder in ("tmp", "locks", "quarantine"):
+        found += (parts / folder).glob("*")
+    found += made.catalog.glob(".datasets.lock*")
+    return sorted(str(path.relative_to(made.folder)) for path in found)
+
+
+@pytest.mark.parametrize("command", ["sync --jobs 1", "lock --upgrade"])
+def test_after_a_kill(
+    tmp_path: Path, https: Https, hub: HubEmulator, thorough: bool, command: str
+) -> None:
+    with site(tmp_path, https, hub) as (made, crashes):
+        calls = crashes.trace(command).calls
+        chosen = points(calls, thorough=thorough)
+        left = 0
+        for number in chosen if thorough else chosen[1::3]:
+            made.reset()
+            assert crashes.trace(command, kill_at=number).code == -signal.SIGKILL
+            left += bool(strays(made))
+            assert crashes.run("cache prune").code == 0
+            assert [one for one in strays(made) if "datasets.lock" not in one] == [], number
+            assert crashes.run(command, "cache prune").code == 0
+            assert strays(made) == [], number
+        assert left
+
+
+def test_a_killed_prune(tmp_path: Path, https: Https, hub: HubEmulator, thorough: bool) -> None:
+    with site(tmp_path, https, hub) as (made, crashes):
+        expected = crashes.run("sync", *PREVIEWS)
+        assert expected.code == 0, expected.out
+        samples = [line for line in expected.out.splitlines() if line[:1] == "{"]
+        plant(versioned_folder(made.cache), time.time())
+        made.save()
+        calls = crashes.trace("cache prune --older 0s").calls
+        chosen = points(calls, thorough=thorough)
+        for number in chosen if thorough else chosen[::4]:
+            made.reset()
+            assert crashes.trace("cache prune --older 0s", kill_at=number).code == -signal.SIGKILL
+            done = crashes.run("cache verify", *PREVIEWS, "cache prune")
+            assert done.code == 0, done.out
+            assert [line for line in done.out.splitlines() if line[:1] == "{"] == samples
+            assert strays(made) == [], number
+
+
+def plant(parts: Path, seconds: float) -> list[Path]:
+    """Write what all kinds of killed processes left at a time; return the paths."""
+    files = [
+        parts / "tmp" / "file",
+        parts / "tmp" / NUMBER / "samples.narrow",
+        parts / "sources" / f".{KEY}.json.{NUMBER}",
+        parts / "index" / f".{KEY}.catalog.{NUMBER}",
+        parts / "blobs" / f".{KEY}.{NUMBER}",
+        parts / "locks" / f"samples-{KEY}.lock",
+        parts / "quarantine" / f"{KEY}-01234567",
+        parts / "samples" / f".{KEY}.{NUMBER}",
+    ]
+    for path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"half")
+        os.utime(path, (seconds, seconds))
+        if path.parent.name == NUMBER:
+            os.utime(path.parent, (seconds, seconds))
+    return files
+
+
+def test_sync_waits_for_a_day(tmp_path: Path, https: Https, hub: HubEmulator) -> None:
+    with site(tmp_path, https, hub) as (made, crashes):
+        for hours, is_left in ((23, True), (25, False)):
+            planted = plant(versioned_folder(made.cache), time.time() - hours * 3600)
+            assert crashes.run("sync local").code == 0
+            assert {path.exists() for path in planted} == {is_left}
+
+
+@pytest.mark.parametrize(
+    "command", [["cache", "prune", "--older", "0s"], ["cache", "clear", "--yes"]], ids="-".join
+)
+def test_a_running_build_is_left_alone(
+    one_dataset: OneDataset, https: Https, cache_dir: Path, command: list[str]
+) -> None:
+    https.put("/d.jsonl", b'{"q": "One?", "a": "1"}\n', etag="1", seconds=4)
+    root = one_dataset({"type": "json", "path": f"{https.url}/d.jsonl"})
+    building = load("data", root)
+    until(lambda: ("GET", "/d.jsonl") in https.requests)
+    folders = list((versioned_folder(cache_dir) / "tmp").iterdir())
+    assert len(folders) == 1
+    code, out, err = finish(registry(*command, root=root))
+    assert code == 0, err
+    assert folders[0].exists()
+    assert "that running processes are using" in err
+    code, out, err = finish(building)
+    assert (code, out) == (0, '[["One?", null, "1"]]\n'), err
+    assert https.requests.count(("GET", "/d.jsonl")) == 1
+
+
+def until(happened: Callable[[], bool]) -> None:
+    waited = threading.Event()
+    for _ in range(600):
+        if happened():
+            return
+        waited.wait(0.05)
+    pytest.fail("it did not happen in 30 seconds")
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "a file in its place": lambda folder: (clear(folder), folder.write_bytes(b"")),
+    "an empty folder": lambda folder: (clear(folder), folder.mkdir()),
+    "a folder as meta.json": lambda folder: (
+        (folder / "meta.json").unlink(),
+        (folder / "meta.json").mkdir(),
+    ),
+    "deep JSON": lambda folder: (folder / "meta.json").write_bytes(b"[" * 100_000),
+}
+
+
+def clear(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+
+
+def test_what_is_in_the_place_of_an_entry(tmp_path: Path, https: Https, hub: HubEmulator) -> None:
+    with site(tmp_path, https, hub) as (made, crashes):
+        expected = crashes.run(PREVIEWS[0])
+        for name, damage in DAMAGES.items():
+            parts = versioned_folder(made.cache)
+            for kind in ("samples", "views"):
+                (entry,) = (parts / kind).iterdir()
+                damage(entry)
+            assert crashes.run(PREVIEWS[0]) == expected, name
+            damage(next((parts / "samples").iterdir()))
+            done = crashes.run("cache list", "cache prune", "sync local", "cache verify")
+            assert done.code == 0, (name, done.out)
+        check_emptied(made, crashes)
+
+
+def check_emptied(made: Site, crashes: Crashes) -> None:
+    """Expect that everything can be cleared, whatever it is."""
+    assert crashes.run("cache clear --yes").code == 0
+    assert not [path for path in made.cache.rglob("*") if path.is_file()]

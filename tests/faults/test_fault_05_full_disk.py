@@ -1,0 +1,129 @@
+"""A full disk ends a build with a clean error, keeps what is there, and stops no warm load."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from registry.base.cache_format import versioned_folder
+from tests.conftest import Https
+from tests.faults.crash_sweep import PREVIEWS, Site
+from tests.faults.crashes import Crashes
+from tests.faults.disks import fill, small_disk
+from tests.servers.hub import HubEmulator
+
+SIZE = 4 << 20
+
+
+@pytest.fixture
+def made(tmp_path: Path, https: Https, hub: HubEmulator) -> Iterator[Site]:
+    """Make a catalog of three sources, with the cache on a small disk."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    with small_disk(folder / "cache", SIZE):
+        yield Site(folder, https, hub)
+
+
+@pytest.fixture
+def crashes(made: Site) -> Iterator[Crashes]:
+    environment = {
+        "REGISTRY_CACHE_DIR": str(made.cache),
+        "HF_HOME": str(made.folder / "huggingface"),
+    }
+    with Crashes(made.catalog, environment, []) as running:
+        yield running
+
+
+def test_warm_loads(made: Site, crashes: Crashes) -> None:
+    done = crashes.warm("sync", "lock", *PREVIEWS)
+    assert done.code == 0, done.out
+    expected = crashes.run(*PREVIEWS).out
+    for locked in (True, False):
+        if not locked:
+            made.lockfile.unlink()
+        for path in (made.cache / "filler", *made.cache.rglob("*.catalog")):
+            path.unlink(missing_ok=True)  # the compiled catalog can't be stored either
+        (made.catalog / "d.csv").touch()
+        fill(made.cache)
+        done = crashes.run(*PREVIEWS)
+        assert (done.code, done.out) == (0, expected), locked
+        assert crashes.run("list", "cache list", "cache verify", "validate").code == 0
+    # A view that isn't stored is computed each time.
+    index = made.catalog / "datasets.yaml"
+    index.write_text(index.read_text("utf-8").replace("seed: 1", "seed: 2"), encoding="utf-8")
+    views = list((versioned_folder(made.cache) / "views").iterdir())
+    first, second = (crashes.run("preview local -n 9 --json") for _ in range(2))
+    assert (first.code, first.out) == (0, second.out)
+    assert first.out not in expected
+    assert list((versioned_folder(made.cache) / "views").iterdir()) == views
+    assert "0 B" not in crashes.run("cache prune --older 0s").out
+    (made.cache / "filler").unlink()
+    assert crashes.run("sync").code == 0
+
+
+def test_builds(made: Site, crashes: Crashes) -> None:
+    done = crashes.warm("sync local", "lock", PREVIEWS[0])
+    assert done.code == 0, done.out
+    before = made.lockfile.read_bytes()
+    fill(made.cache)
+    for command in ("sync remote hub --refresh", "sync --refresh", "lock --upgrade"):
+        if command.startswith("lock"):
+            made.publish(2)
+        done = crashes.run(command)
+        assert done.code == 1, done.out
+        assert "No space left on device" in done.out
+        assert "`registry cache prune` frees space" in done.out
+        assert made.lockfile.read_bytes() == before
+        made.publish(1)
+    assert crashes.run(PREVIEWS[0], "cache verify").code == 0
+    (made.cache / "filler").unlink()
+    assert crashes.run("sync --refresh", *PREVIEWS, "cache verify").code == 0
+    assert not list((versioned_folder(made.cache) / "tmp").iterdir())
+
+
+def test_a_lockfile_on_a_full_disk(tmp_path: Path, https: Https, hub: HubEmulator) -> None:
+    with small_disk(tmp_path / "site", SIZE):
+        made = Site(tmp_path / "site", https, hub)
+        environment = {
+            "REGISTRY_CACHE_DIR": str(tmp_path / "cache"),
+            "HF_HOME": str(tmp_path / "h"),
+        }
+        with Crashes(made.catalog, environment, []) as crashes:
+            assert crashes.run("lock").code == 0
+            before = made.lockfile.read_bytes()
+            made.publish(2)
+            fill(made.folder)
+            done = crashes.run("lock --upgrade")
+            assert done.code == 1
+            assert "datasets.lock: can't be written: No space left on device" in done.out
+            assert made.lockfile.read_bytes() == before
+            assert sorted(path.name for path in made.catalog.iterdir()) == [
+                "d.csv",
+                "datasets.lock",
+                "datasets.yaml",
+            ]
+
+
+def test_a_limit_of_the_size_of_files(tmp_path: Path) -> None:
+    rows = "".join(json.dumps({"input": "x" * 99, "target": str(n)}) + "\n" for n in range(2000))
+    (tmp_path / "d.jsonl").write_text(rows, encoding="utf-8")
+    index = "version: 1\ndatasets:\n  data: {source: {type: json, path: d.jsonl}}\n"
+    (tmp_path / "datasets.yaml").write_text(index, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "registry", "sync"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16)),
+    )
+    assert done.returncode == 1, done.stderr
+    assert "can't write to the cache in " in done.stderr
+    assert "File too large" in done.stderr

@@ -1,0 +1,121 @@
+"""An error of the disk at any write, sync or close publishes nothing, and is reported as such."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from registry.base.cache_format import versioned_folder
+from tests.faults.crashes import Crashes, Done
+from tests.faults.process import write_catalog
+
+ROWS = [{"q": f"What is {number}?", "a": str(number)} for number in range(50)]
+PREVIEW = "preview data -n 50 --json"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("broken")
+    source = "source: {type: json, path: data.jsonl}, fields: {input: q, target: a}"
+    return write_catalog(folder / "catalog", f"  data: {{{source}, shuffle: true, seed: 1}}\n")
+
+
+@pytest.fixture(scope="module")
+def cache(root: Path) -> Path:
+    return root.parent / "cache"
+
+
+@pytest.fixture(scope="module")
+def running(root: Path, cache: Path) -> Iterator[Crashes]:
+    """Run commands in the catalog; calls that concern the cache or the lockfile may fail."""
+    if platform.machine() != "x86_64":
+        pytest.skip("how a call is made to fail is known for x86_64 only")
+    watched = [cache, root / ".datasets.lock"]
+    with Crashes(root, {"REGISTRY_CACHE_DIR": str(cache)}, watched) as running:
+        write_rows(root, ROWS)
+        assert running.warm("sync", "lock", PREVIEW, "cache clear --yes").code == 0
+        yield running
+
+
+@pytest.fixture
+def crashes(running: Crashes, root: Path) -> Crashes:
+    write_rows(root, ROWS)
+    (root / "datasets.lock").unlink(missing_ok=True)
+    assert running.run("cache clear --yes").code == 0
+    return running
+
+
+def write_rows(root: Path, rows: list[dict[str, str]]) -> None:
+    (root / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+def samples(cache: Path) -> list[Path]:
+    return list((versioned_folder(cache) / "samples").glob("*"))
+
+
+def is_intact(crashes: Crashes) -> None:
+    """Expect that whatever is in the cache is right, and that the dataset can be used."""
+    done = crashes.run("cache verify", PREVIEW)
+    assert done.code == 0, done.out
+    lines = [json.loads(line) for line in done.out.splitlines() if line.startswith("{")]
+    found = sorted((one["input"], one["target"]) for one in lines)
+    assert found == sorted((row["q"], row["a"]) for row in ROWS)
+
+
+def sweep(crashes: Crashes, command: str, call: str, error: int, steps: int) -> Iterator[Done]:
+    """Let each call fail, or so many of them; yield the results."""
+    crashes.run("cache clear --yes")
+    number, step = 1, 0
+    while (done := crashes.fail(command, call, number, error)).failed:
+        yield done
+        crashes.run("cache clear --yes")
+        count = sum(name == call for name, _ in done.calls)
+        step = step or max(1, count // steps)
+        number += step
+    assert number > 1
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [("write", errno.EIO), ("write", errno.ENOSPC), ("close", errno.EIO)],
+    ids=["write-EIO", "write-ENOSPC", "close-EIO"],
+)
+def test_a_build(crashes: Crashes, cache: Path, thorough: bool, call: str, error: int) -> None:
+    codes = set()
+    for done in sweep(crashes, PREVIEW, call, error, 1000 if thorough else 3):
+        codes.add(done.code)
+        if done.code:
+            assert "error: can't write to the cache in " in done.out, done
+            assert os.strerror(error) in done.out
+            assert samples(cache) == []
+        else:  # of what only saves work
+            assert done.out.count("\n") >= len(ROWS), done
+        is_intact(crashes)
+    assert codes <= {0, 1}
+    assert 1 in codes or not thorough
+
+
+def test_sync(crashes: Crashes, cache: Path, thorough: bool) -> None:
+    for done in sweep(crashes, "sync", "fsync", errno.EIO, 1000 if thorough else 2):
+        assert done.code == 1, done
+        assert "error: data: can't write to the cache: " in done.out
+        assert "Input/output error" in done.out
+        assert samples(cache) == []
+        is_intact(crashes)
+
+
+def test_a_lockfile(crashes: Crashes, root: Path) -> None:
+    assert crashes.run("lock").code == 0
+    before = (root / "datasets.lock").read_bytes()
+    write_rows(root, ROWS[:3])
+    done = crashes.fail("lock --upgrade", "fsync", 1, errno.EIO)
+    assert done.code == 1
+    assert "can't be written: Input/output error" in done.out
+    assert (root / "datasets.lock").read_bytes() == before
+    assert not list(root.glob(".datasets.lock*"))

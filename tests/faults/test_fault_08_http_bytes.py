@@ -1,0 +1,66 @@
+"""A byte that changes on the way over HTTP or S3 is noticed by the lock or by the digest that the server names; nothing is cached."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+from tests.conftest import S3
+from tests.faults.network import ROWS, blobs, catalog_of, quarantined, sync
+from tests.faults.process import registry
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.static import StaticFiles
+
+FLIPPED = Fault(flip=100_000)
+MD5 = base64.b64encode(hashlib.md5(ROWS, usedforsecurity=False).digest()).decode()
+SHA256 = base64.b64encode(hashlib.sha256(ROWS).digest()).decode()
+
+
+def test_the_lock_rejects_it(tmp_path: Path) -> None:
+    other = str(tmp_path / "other")
+    with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
+        catalog = catalog_of(tmp_path, [f"{proxy.url}/d.csv"])
+        assert registry(catalog, "lock", REGISTRY_CACHE_DIR=other).code == 0
+        proxy.add(FLIPPED, times=1)
+        ended = registry(catalog, "sync")
+        assert ended.code == 1
+        assert f"d.csv: datasets.lock pins sha256:{hashlib.sha256(ROWS).hexdigest()}" in ended.err
+        assert blobs(catalog) == list(catalog.glob("cache/v*/samples/*")) == []
+        assert [len(one) for one in quarantined(catalog)] == [len(ROWS)]
+        assert registry(catalog, "sync").code == 0
+    assert blobs(catalog) == [ROWS]
+
+
+def test_without_a_lock_the_digest_of_the_server_has_it_sent_again(tmp_path: Path, s3: S3) -> None:
+    """On S3 that is the ETag, over HTTP `Content-MD5` or `Repr-Digest`."""
+    s3.bucket("data")
+    s3_url = s3.put("data", "bucket.csv", ROWS)
+    with (
+        StaticFiles({"/md5.csv": ROWS, "/repr.csv": ROWS}) as site,
+        FaultProxy(site.url) as http,
+        FaultProxy(s3.url) as bucket,
+    ):
+        named = {"/md5": {"Content-MD5": MD5}, "/repr": {"Repr-Digest": f"sha-256=:{SHA256}:"}}
+        for path, headers in named.items():
+            http.add(Fault(flip=7, headers=headers), path=path, times=1)
+        bucket.add(FLIPPED, path="csv", times=1)
+        urls = [f"{http.url}/md5.csv", f"{http.url}/repr.csv", s3_url]
+        ended = sync(catalog_of(tmp_path, urls), AWS_ENDPOINT_URL=bucket.url)
+        assert ended.code == 0, ended.text
+        assert len(http.requests("GET")) == 4
+        assert len(bucket.requests("GET", "csv")) == 2
+    assert blobs(tmp_path) == [ROWS]
+
+
+def test_each_time_it_is_an_error(tmp_path: Path, s3: S3) -> None:
+    s3.bucket("data")
+    url = s3.put("data", "d.csv", ROWS)
+    with FaultProxy(s3.url) as bucket:
+        bucket.add(FLIPPED, path="csv")
+        settings = {"REGISTRY_DEADLINE": "2", "AWS_ENDPOINT_URL": bucket.url}
+        ended = sync(catalog_of(tmp_path, [url]), **settings)
+    assert ended.code == 1
+    assert f"error: d: {url}: the bytes differ from the md5 that the server names, " in ended.err
+    assert blobs(tmp_path) == []
+    assert [len(one) for one in quarantined(tmp_path)] == [len(ROWS)]

@@ -1,0 +1,45 @@
+"""Retry-After of a 429 or 503 is honoured, as seconds or as a date; an absurd one ends with the deadline."""
+
+from __future__ import annotations
+
+import time
+from email.utils import formatdate
+from pathlib import Path
+
+from tests.faults.network import ROWS, blobs, catalog_of, sync
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.static import StaticFiles
+
+
+def test_a_request_is_made_again_when_the_server_says(tmp_path: Path) -> None:
+    with (
+        StaticFiles({"/seconds.csv": ROWS, "/date.csv": ROWS}) as site,
+        FaultProxy(site.url) as proxy,
+    ):
+        soon = int(time.time()) + 8
+        proxy.add(Fault(status=429, headers={"Retry-After": "2"}), path="/seconds", times=1)
+        proxy.add(
+            Fault(status=503, headers={"Retry-After": formatdate(soon, usegmt=True)}),
+            path="/date",
+            times=1,
+        )
+        urls = [f"{proxy.url}/seconds.csv", f"{proxy.url}/date.csv"]
+        ended = sync(catalog_of(tmp_path, urls))
+        assert ended.code == 0, ended.text
+        first, second = [one.at for one in proxy.requests("GET", "/seconds")]
+        assert second - first >= 2
+        # The clock of the log is another one; a date has whole seconds.
+        asked = proxy.requests("GET", "/date")[1].at - time.monotonic() + time.time()
+        assert asked >= soon
+    assert blobs(tmp_path) == [ROWS]
+    assert "waiting for another attempt in 2 s after attempt 1: " in ended.err
+
+
+def test_an_absurd_pause_ends_with_the_deadline(tmp_path: Path) -> None:
+    with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
+        proxy.add(Fault(status=429, headers={"Retry-After": "86400"}))
+        url = f"{proxy.url}/d.csv"
+        ended = sync(catalog_of(tmp_path, [url]), REGISTRY_DEADLINE="3")
+    assert ended.code == 1
+    assert f"error: d: {url}: the server answered 429, 2 attempts in " in ended.err
+    assert "; the server asks to wait 86,400 s (try again later)" in ended.err

@@ -1,0 +1,33 @@
+"""A Hub that is silent, or sends a byte a second, ends as an error in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.faulty_hub import PARQUET, faulty_hub
+from tests.servers.fault_proxy import Fault
+from tests.servers.hub import HubEmulator
+
+
+@pytest.mark.parametrize(
+    ("fault", "path"),
+    [
+        (Fault(silence=30), "/api/datasets/org/data$"),
+        (Fault(drip=1.0), "/api/datasets/org/data$"),
+        (Fault(silence=30), PARQUET),
+        (Fault(drip=1.0), PARQUET),
+    ],
+    ids=["silent API", "dripping API", "silent file", "dripping file"],
+)
+def test_it_ends(hub: HubEmulator, tmp_path: Path, fault: Fault, path: str, thorough: bool) -> None:
+    if not thorough and path == PARQUET and fault.silence:
+        pytest.skip("three of four, with `make faults`")
+    with faulty_hub(hub, tmp_path) as faulty:
+        faulty.proxy.add(fault, path=path)
+        ended = faulty.run("sync")
+        assert ended.code == 1
+        assert " attempts in " in ended.err
+        assert "(try again later)" in ended.err
+        assert faulty.cached() == []

@@ -1,0 +1,45 @@
+"""A server that says nothing, or a byte now and then, is left after the time-out and the attempts; no wait is for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import S3
+from tests.faults.network import QUICK, ROWS, blobs, catalog_of, sync, tried
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.static import StaticFiles
+
+FAULTS = {
+    "head": ("HEAD", Fault(silence=3600)),
+    "headers": ("GET", Fault(silence=3600)),
+    "stalled": ("GET", Fault(stall_after=1000)),
+    "drip": ("GET", Fault(drip=5)),
+}
+
+
+def test_each_way_of_being_silent_ends(tmp_path: Path, s3: S3) -> None:
+    s3.bucket("data")
+    s3_url = s3.put("data", "bucket.csv", ROWS)
+    files = {f"/{name}.csv": ROWS for name in FAULTS}
+    with (
+        StaticFiles(files) as site,
+        FaultProxy(site.url) as http,
+        FaultProxy(s3.url) as bucket,
+    ):
+        for name, (method, fault) in FAULTS.items():
+            http.add(fault, method=method, path=f"/{name}")
+        bucket.add(Fault(drip=5), path="csv")
+        urls = [*(f"{http.url}{path}" for path in files), s3_url]
+        settings = {**QUICK, "AWS_ENDPOINT_URL": bucket.url}
+        ended = sync(catalog_of(tmp_path, urls), **settings)
+        assert ended.code == 1
+        for name in ("head", "headers", "stalled"):
+            assert (
+                f"error: {name}: {http.url}/{name}.csv: the server did not answer in time, "
+                in ended.err
+            )
+        assert f"error: drip: {http.url}/drip.csv: only " in ended.err
+        assert f"error: bucket: {s3_url}: only " in ended.err
+    assert len(tried(ended)) == 5
+    assert max(seconds for _, seconds in tried(ended).values()) <= 15
+    assert blobs(tmp_path) == []

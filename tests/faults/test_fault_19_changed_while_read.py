@@ -1,0 +1,71 @@
+"""A file that changes while it is read is read again as it is now, or is an error; two versions are never joined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import S3
+from tests.faults.network import ROWS, blobs, catalog_of, sync
+from tests.faults.process import registry
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.static import StaticFiles
+
+OTHER = ROWS.replace(b"answer", b"ANSWER")
+
+
+def test_another_etag_on_get_than_on_head(tmp_path: Path) -> None:
+    with (
+        StaticFiles({"/once.csv": ROWS, "/ever.csv": OTHER}) as site,
+        FaultProxy(site.url) as proxy,
+    ):
+        changed = Fault(headers={"ETag": '"other"'})
+        proxy.add(changed, path="/once", times=1)
+        proxy.add(changed, path="/ever")
+        urls = [f"{proxy.url}/once.csv", f"{proxy.url}/ever.csv"]
+        ended = sync(catalog_of(tmp_path, urls))
+        assert ended.code == 1
+        assert f"error: ever: {urls[1]}: changed while it was read (try again)" in ended.err
+        assert "error: once" not in ended.err
+        assert len(proxy.requests("GET", "/ever")) == 2
+    assert blobs(tmp_path) == [ROWS]
+
+
+def test_a_file_that_is_replaced_when_half_of_it_has_come(tmp_path: Path) -> None:
+    """The first half is of one version, and the server has only the other when it is resumed."""
+    with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
+        proxy.add(Fault(reset_after=200_000), times=1)
+        # Asked for the rest, the server has only the other version, of the same size.
+        proxy.add(Fault(before=lambda: site.files.update({"/d.csv": OTHER})), times=1)
+        ended = registry(catalog_of(tmp_path, [f"{proxy.url}/d.csv"]), "sync")
+        assert ended.code == 0, ended.text
+        assert [one.headers.get("range") for one in proxy.requests("GET")][1] is not None
+    assert blobs(tmp_path) == [OTHER]
+
+
+def test_the_version_that_is_locked_is_read_though_it_was_overwritten(
+    tmp_path: Path, s3: S3
+) -> None:
+    s3.bucket("data")
+    s3.keep_versions("data")
+    url = s3.put("data", "d.csv", ROWS)
+    catalog = catalog_of(tmp_path, [url])
+    assert registry(catalog, "lock", REGISTRY_CACHE_DIR=str(tmp_path / "other")).code == 0
+    assert "version_id" in (catalog / "datasets.lock").read_text()
+    s3.put("data", "d.csv", OTHER)
+    ended = registry(catalog, "sync")
+    assert ended.code == 0, ended.text
+    assert blobs(catalog) == [ROWS]
+
+
+def test_an_overwritten_object_without_versions_is_not_what_is_locked(
+    tmp_path: Path, s3: S3
+) -> None:
+    s3.bucket("data")
+    url = s3.put("data", "d.csv", ROWS)
+    catalog = catalog_of(tmp_path, [url])
+    assert registry(catalog, "lock", REGISTRY_CACHE_DIR=str(tmp_path / "other")).code == 0
+    s3.put("data", "d.csv", OTHER)
+    ended = registry(catalog, "sync")
+    assert ended.code == 1
+    assert f"error: d: {url}: datasets.lock pins sha256:" in ended.err
+    assert blobs(catalog) == []

@@ -1,0 +1,40 @@
+"""A repository that is removed, gated or out of reach gives its exact pinned bytes, or an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.faulty_hub import faulty_hub
+from tests.servers.hub import HubEmulator
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("remove", "org/data: no such dataset, or a private one (then set HF_TOKEN)"),
+        ("gate", "org/data: the dataset is gated (ask for access, then set HF_TOKEN)"),
+    ],
+)
+def test_pinned_samples_stay_and_others_are_an_error(
+    hub: HubEmulator, tmp_path: Path, change: str, message: str
+) -> None:
+    with faulty_hub(hub, tmp_path) as faulty:
+        assert faulty.run("lock").code == 0
+        getattr(hub, change)("org/data")
+        faulty.proxy.clear()
+        warm = faulty.run("sync", "--locked")
+        assert (warm.code, faulty.proxy.log) == (0, [])
+        cold = faulty.run("sync", "--locked", REGISTRY_CACHE_DIR=str(tmp_path / "other"))
+        assert cold.code == 1
+        assert message in cold.err
+        hub.remove("org/data")
+
+
+def test_offline_is_exact_or_an_error(hub: HubEmulator, tmp_path: Path) -> None:
+    with faulty_hub(hub, tmp_path) as faulty:
+        cold = faulty.run("sync", "--offline")
+        assert cold.code == 1
+        assert "org/data: not in the cache, and requests are disabled" in cold.err
+        assert faulty.proxy.log == []

@@ -1,0 +1,148 @@
+"""The order of samples and choices, and ids, are for ever those of today: constants hold each feature that decides them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import datasets
+import inspect_ai.dataset
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.faults.background import finish, start
+from tests.faults.process import write_catalog
+
+RECORDS = [
+    {
+        "q": f"question {n}",
+        "c": [f"{n} {word}" for word in ("one", "two", "three", "four")],
+        "a": "ABCD"[n * 7 % 4],
+        "topic": f"t{n * n % 11 % 4}",
+        "parts": [f"part {n}.{part}" for part in range(n % 4)],
+    }
+    for n in range(200)
+]
+AGAIN = RECORDS[150:40:-2]
+"""Records that are in a second file, too."""
+ROWS = "source: {type: json, path: d.jsonl}"
+HUB = "source: {type: parquet, path: d.parquet}"  # shuffled as `hf` is
+BOTH = "concat: [{path: d.jsonl}, {path: e.jsonl}]"
+FIELDS = "fields: {input: q, choices: c, target: a, metadata: [topic]}"
+HASH = "fields: {input: q, id: {hash: [q, c]}}"
+LONG_HASH = "fields: {input: q, id: {hash: q, prefix: p, length: 32, algorithm: sha256}}"
+SHUFFLED_LIST = "fields: {input: q, choices: {from: c, do: [{shuffle: q}]}}"
+PARTS = "fields: {input: {template: '{q} {index} {item}'}}"
+
+# The digests of the samples on 2026-11-22, as `digest` computes them. Those of shuffles were then,
+# and are below, the samples of Inspect's loaders or the rows of `datasets`. A value must not be
+# changed with the code: locked datasets would have other samples, and evaluations other results.
+GOLDEN = {
+    "plain": (f"{ROWS}, {FIELDS}", ""),
+    "limit": (f"{ROWS}, {FIELDS}, limit: 7", ""),
+    "shuffle": (f"{ROWS}, {FIELDS}, shuffle: true, seed: 42", ""),
+    "shuffle-limit": (f"{ROWS}, {FIELDS}, shuffle: true, seed: 1, limit: 20", ""),
+    "choices": (f"{ROWS}, {FIELDS}, shuffle_choices: 7", ""),
+    "shuffle-choices": (f"{ROWS}, {FIELDS}, shuffle: true, seed: 42, shuffle_choices: 7", ""),
+    "shuffle-auto-id": (f"{ROWS}, {FIELDS}, auto_id: true, shuffle: true, seed: 42", ""),
+    "hub-shuffle": (f"{HUB}, {FIELDS}, shuffle: true, seed: 42", ""),
+    "hub-shuffle-limit": (f"{HUB}, {FIELDS}, shuffle: true, seed: 1, limit: 20", ""),
+    "hub-choices": (f"{HUB}, {FIELDS}, shuffle: true, seed: 42, shuffle_choices: 7", ""),
+    "sample": (f"{ROWS}, {FIELDS}, sample: {{n: 50, seed: 3}}", ""),
+    "stratified": (f"{ROWS}, {FIELDS}, sample: {{n: 51, seed: 3, stratify_by: topic}}", ""),
+    "hub-stratified": (f"{HUB}, {FIELDS}, sample: {{n: 51, seed: 3, stratify_by: topic}}", ""),
+    "sample-shuffle": (f"{ROWS}, {FIELDS}, sample: {{n: 50, seed: 3}}, shuffle: true, seed: 3", ""),
+    "hash": (f"{ROWS}, {HASH}", ""),
+    "hash-sha256": (f"{ROWS}, {LONG_HASH}", ""),
+    "list-shuffle": (f"{ROWS}, {SHUFFLED_LIST}", ""),
+    "explode": (f"{ROWS}, explode: parts, {PARTS}", ""),
+    "explode-shuffle": (f"{ROWS}, explode: parts, {PARTS}, shuffle: true, seed: 5", ""),
+    "concat": (f"{ROWS}, {BOTH}, {FIELDS}", ""),
+    "concat-shuffle": (f"{ROWS}, {BOTH}, {FIELDS}, shuffle: true, seed: 5", ""),
+    "suffix": (f"{ROWS}, {BOTH}, {HASH}, on_duplicate: suffix", ""),
+    "drop": (f"{ROWS}, {BOTH}, {HASH}, on_duplicate: drop", ""),
+    "suffix-sample": (
+        f"{ROWS}, {BOTH}, {HASH}, on_duplicate: suffix, sample: {{n: 40, seed: 9}}",
+        "",
+    ),
+}
+
+
+def digest(samples: list[list[Any]]) -> str:
+    return hashlib.sha256(json.dumps(samples).encode()).hexdigest()[:16]
+
+
+SCRIPT = """
+import json, sys
+from registry import get_dataset
+
+def row(sample):
+    return [sample.id, sample.input, sample.choices, sample.target]
+
+print(json.dumps({name: list(map(row, get_dataset(name))) for name in sys.argv[1:]}))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("golden")
+    for name, records in {"d": RECORDS, "e": AGAIN}.items():
+        (made / f"{name}.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    pq.write_table(pa.Table.from_pylist(RECORDS), made / "d.parquet")
+    return write_catalog(
+        made, "".join(f"  {name}: {{{keys}}}\n" for name, (keys, _) in GOLDEN.items())
+    )
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> dict[str, list[list[Any]]]:
+    """Return id, input, choices and target of the samples of each dataset."""
+    code, out, err = finish(
+        start(["-c", SCRIPT, *GOLDEN], folder, REGISTRY_CACHE_DIR=str(folder / "cache"))
+    )
+    assert code == 0, err
+    samples: dict[str, list[list[Any]]] = json.loads(out)
+    return samples
+
+
+def test_samples_are_those_of_the_constants(found: dict[str, list[list[Any]]]) -> None:
+    assert {name: digest(samples) for name, samples in found.items()} == {
+        name: golden for name, (_, golden) in GOLDEN.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("plain", {}),
+        ("limit", {"limit": 7}),
+        ("shuffle", {"shuffle": True, "seed": 42}),
+        ("shuffle-limit", {"shuffle": True, "seed": 1, "limit": 20}),
+        ("choices", {"shuffle_choices": 7}),
+        ("shuffle-choices", {"shuffle": True, "seed": 42, "shuffle_choices": 7}),
+    ],
+)
+def test_orders_are_those_of_inspect(
+    folder: Path, found: dict[str, list[list[Any]]], name: str, options: dict[str, Any]
+) -> None:
+    fields = inspect_ai.dataset.FieldSpec(input="q", choices="c", target="a")
+    theirs = inspect_ai.dataset.json_dataset(str(folder / "d.jsonl"), fields, **options)
+    assert found[name] == [[one.id, one.input, one.choices, one.target] for one in theirs]
+
+
+@pytest.mark.parametrize(("name", "seed"), [("hub-shuffle", 42), ("hub-shuffle-limit", 1)])
+def test_orders_are_those_of_datasets(
+    found: dict[str, list[list[Any]]], name: str, seed: int
+) -> None:
+    theirs = datasets.Dataset.from_list(RECORDS).shuffle(seed=seed)
+    assert [one[1] for one in found[name]] == theirs["q"][: len(found[name])]
+
+
+def test_a_subsample_is_that_of_the_random_module(found: dict[str, list[list[Any]]]) -> None:
+    places = list(range(len(RECORDS)))
+    random.Random(3).shuffle(places)
+    assert [one[1] for one in found["sample"]] == [RECORDS[n]["q"] for n in sorted(places[:50])]
