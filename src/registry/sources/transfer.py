@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import time
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from registry.base.locations import public_location
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, Progress, Report
-from registry.sources.bodies import Body, is_strong, open_body
+from registry.sources.bodies import Body, is_strong, new_hash, open_body
 from registry.sources.filesystem import changed_error, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.retry import Meter, network_policy, status_of, with_retries
@@ -139,7 +138,7 @@ class Transfer:
             self._path.unlink()
             self._file = HashedFile(self._path)
         self._digests = body.digests
-        self._hashes = {name: hashlib.new(name, usedforsecurity=False) for name in body.digests}
+        self._hashes = {name: new_hash(name, body.size) for name in body.digests}
 
     def _check_version(self, body: Body) -> None:
         same = _same_version(self._expected_etag, body.etag)
