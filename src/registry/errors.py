@@ -223,7 +223,8 @@ class SourceError(RegistryError):
         message = str(self).removesuffix(" (try again)")
         tried = f"{count_text(attempts, 'attempt')} in {elapsed:.0f} s"
         wait = round(self.retry_after or 0)
-        asked = f"; the server asks to wait {wait:,} s" if wait else ""self.args = (f"{message}, {tried}{asked} (try again later)",)
+        asked = f"; the server asks to wait {wait:,} s" if wait else ""
+        self.args = (f"{message}, {tried}{asked} (try again later)",)
 
 
 class OfflineError(SourceError):
