@@ -53,12 +53,14 @@ def test_a_path_on_the_hub_is_checked_too(hub: HubEmulator, tmp_path: Path, name
         commit = hub.commit("org/data", {"test.parquet": questions(9), "test.jsonl": JSONL})
         path = f"hf://datasets/org/data@{commit}/{name}"
         fields = "{input: q, target: a}"
-        write_catalog(tmp_path / "catalog", f"  data: {{source: {path}, fields: {fields}}}\n")
+        kind = "parquet" if name == "test.parquet" else "json"
+        source = f"{{type: {kind}, path: '{path}'}}"
+        write_catalog(tmp_path / "catalog", f"  data: {{source: {source}, fields: {fields}}}\n")
         faulty.proxy.add(Fault(flip=30), path="/resolve/")
         ended = faulty.run("sync")
         assert ended.code == 1
-        kind = "sha256" if name == "test.parquet" else "git"
-        assert f"{name}: the bytes differ from the {kind} that the server names" in ended.err
+        digest = "sha256" if name == "test.parquet" else "git"
+        assert f"{name}: the bytes differ from the {digest} that the server names" in ended.err
         assert faulty.cached() == []
         faulty.proxy.clear()
         assert faulty.run("sync").code == 0
