@@ -21,11 +21,13 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Self
 
-from tests.conftest import REPOSITORY
+import pytest
+
 from tests.faults.kill_points import Failure, missing, traced
 
 __all__ = ["Crashes", "Done"]
 
+_REPOSITORY = Path(__file__).parents[2]
 _SLOW = ("registry.cli.commands.sync", "registry.cli.commands.lock", "datasets", "aiohttp")
 
 
@@ -44,15 +46,20 @@ class Done:
 
 
 class Crashes:
-    """A process that forks one for each request; a context manager."""
+    """A process that forks one for each request; a context manager.
+
+    Where processes can't be traced, making it skips the test.
+    """
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], watched: Sequence[Path]
     ) -> None:
+        if reason := missing():
+            pytest.skip(reason)
         self._watched = [str(path) for path in watched]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.crashes", str(folder)],
-            cwd=REPOSITORY,
+            cwd=_REPOSITORY,
             env={**os.environ, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -141,6 +148,4 @@ def _import(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    if reason := missing():
-        sys.exit(reason)
     _serve(sys.argv[1])

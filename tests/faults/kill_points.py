@@ -8,17 +8,22 @@ change something below the watched folders.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import platform
 import re
 import signal
 import struct
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 __all__ = ["Failure", "Trace", "missing", "traced"]
 
+_REPOSITORY = Path(__file__).parents[2]
 Where = Literal["fd", "path", "at", "created", "created at"]
 """Which arguments name the file; `created` ones count only if they may create it."""
 _PLACES: dict[str, Where] = {
@@ -79,15 +84,18 @@ _libc.ptrace.restype = ctypes.c_long
 _libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
 
 
+@functools.cache
 def missing() -> str:
-    """Return why processes can't be killed at a call here; empty if they can."""
+    """Return why processes can't be traced here; empty if they can."""
     if platform.system() != "Linux" or not _CALLS:
         return f"the system calls of {platform.system()} on {platform.machine()} are not known"
-    try:
-        trace = traced(lambda: 0, watched=[])
-    except OSError as error:
-        return f"processes can't be traced here: {error}"
-    return "" if trace.code == 0 else "processes can't be traced here"
+    # In a process without threads, which may fork, and without children of others to wait for.
+    command = [sys.executable, "-m", "tests.faults.kill_points"]
+    done = subprocess.run(
+        command, cwd=_REPOSITORY, capture_output=True, encoding="utf-8", check=False
+    )
+    last = done.stderr.strip().rpartition("\n")[2]
+    return "" if done.returncode == 0 else f"processes can't be traced here: {last}"
 
 
 @dataclass
@@ -245,3 +253,7 @@ def _text(thread: int, address: int) -> str:
         if b"\0" not in data:
             data += memory.read(4096)
     return os.fsdecode(data.partition(b"\0")[0])
+
+
+if __name__ == "__main__":
+    sys.exit(traced(lambda: 0, watched=[]).code)
