@@ -170,6 +170,19 @@ def _warm(place: Place) -> tuple[Case, ...]:
             cache="shuffled",
         ),
         Case(
+            name="checksums",
+            what=f"checksums of {sizes.many:,} rows shuffled, a sample; iteration includes them",
+            unit="µs",
+            runs={
+                OURS: Call("benchmarks.ours:checked", many),
+                "iteration": Call("benchmarks.ours:iterate", many),
+            },
+            goals=(Times(1 / 20, "iteration"),),
+            needs=((sizes.many, "jsonl"),),
+            before=(_opened("many-shuffled", sizes.many),),
+            cache="shuffled",
+        ),
+        Case(
             name="random-access",
             what=f"a sample at a random place of {sizes.many:,} rows shuffled",
             unit="µs",

@@ -13,10 +13,12 @@ from pathlib import Path
 from benchmarks.catalogs import TINY
 from benchmarks.clock import repeated, seconds
 from registry import Dataset, get_dataset, list_datasets
+from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = [
     "access",
     "build",
+    "checked",
     "compared",
     "index",
     "iterate",
@@ -68,6 +70,21 @@ def iterate(*, name: str, rows: int) -> float:
     """Return the seconds that each sample takes when all are gone through."""
     dataset = _whole(get_dataset(name), rows)
     return seconds(lambda: sum(1 for _ in dataset)) / rows
+
+
+def checked(*, name: str, rows: int) -> float:
+    """Return the seconds that each sample takes to check, which iteration does on the way."""
+    dataset = _whole(get_dataset(name), rows)
+    if not isinstance(dataset, ArrowDataset):
+        raise TypeError(f"{name}: a {type(dataset).__name__}")
+    file, view = dataset.as_opened()
+
+    def check() -> None:
+        view.verify()
+        for number in range(file.batch_count):
+            file.batch(number)
+
+    return seconds(check) / rows
 
 
 def access(*, name: str, rows: int) -> float:

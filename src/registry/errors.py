@@ -211,8 +211,8 @@ class SourceError(RegistryError):
     """Whether the source answered, and what it has is not what was asked for."""
     retry_after: float | None = None
     """Seconds that the server asks to wait."""
-    attempts = 1
-    """How often the request was made."""
+    attempts = 0
+    """How often the request was made before it was given up."""
     elapsed = 0.0
     """Seconds from the first attempt to the end of the last."""
 

@@ -380,7 +380,7 @@ def test_concurrent_processes_with_a_cold_cache_download_once(
     with ThreadPoolExecutor(len(running)) as pool:
         outputs = list(pool.map(lambda process: process.communicate("go\n", 60), running))
     messages = {line for _, error in outputs for line in error.splitlines()}
-    assert all(one.startswith("data: waiting for process ") for one in messages)
+    assert all(one.startswith("data: waiting for ") for one in messages)
     assert {output for output, _ in outputs} == {"\n".join(QUESTIONS) + "\n"}
     assert len(entries(cache_dir)) == 1
     assert entries(cache_dir, "tmp") == []

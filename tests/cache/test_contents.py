@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from registry.cache.cache import Cache
-from registry.cache.contents import contents, newest, size_of
+from registry.cache.contents import contents, newest, older_formats, size_of
 from tests.cache.entries import HOUR, age, blob, key, records, samples, view
 
 
@@ -82,3 +82,11 @@ def test_the_newest_time_is_of_any_file_in_a_folder(tmp_path: Path) -> None:
     age(tmp_path / "a", 9 * HOUR)
     assert newest(tmp_path / "a") == (tmp_path / "a" / "x").stat().st_mtime
     assert newest(tmp_path / "missing") == 0
+
+
+def test_folders_of_older_formats_are_found(cache: Cache) -> None:
+    assert older_formats(cache) == []
+    for name in ("v0", "v1", "v99", "vx", "w0", cache.versioned.name):
+        (cache.root / name).mkdir(parents=True)
+    (cache.root / "v00").write_bytes(b"")
+    assert [path.name for path in older_formats(cache)] == ["v0", "v1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +92,16 @@ def test_invalid_parquet_is_an_error(tmp_path: Path, data: bytes) -> None:
 def test_missing_file_raises_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read("parquet", SourceBytes.of_file("d.parquet", tmp_path / "missing"))
+
+
+def test_arrow_file_that_is_cut_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "records.arrow"
+    batch = pa.record_batch({"text": ["x" * 1000] * 100})
+    with pa.ipc.new_file(str(path), batch.schema) as writer:
+        for _ in range(10):
+            writer.write_batch(batch)
+    records = read_arrow(SourceBytes.of_file("org/name", path), HF, strict=True)
+    assert next(records) == {"text": "x" * 1000}
+    os.truncate(path, 5000)
+    with pytest.raises(DecodeError, match=r"^org/name: a damaged Arrow file: .*\(try again\)$"):
+        list(records)

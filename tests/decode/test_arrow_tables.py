@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from registry.decode import arrow_tables, decode
+from registry.decode.frame import NotColumnarError
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
 from registry.manifest.source import Source
@@ -130,3 +132,17 @@ def test_small_batches_of_an_arrow_file_are_combined(
     frames, why = frames_of(path, HfSource(path="o/d", split="test"))
     assert [frame.batch.num_rows for frame in frames] == [2, 1]
     assert (rows_of(frames), why) == ([{"q": "x"}, {"q": "y"}, {"q": "z"}], "")
+
+
+def test_cut_arrow_file_is_not_columnar(tmp_path: Path) -> None:
+    path = tmp_path / "records.arrow"
+    batch = pa.record_batch({"text": ["x" * 1000] * 100})
+    with pa.ipc.new_file(str(path), batch.schema) as writer:
+        writer.write_batch(batch)
+    os.truncate(path, 5000)
+    with pytest.raises(NotColumnarError):
+        list(
+            arrow_tables.read_arrow_tables(
+                SourceBytes.of_file("o/d", path), HfSource(path="o/d", split="test"), None
+            )
+        )

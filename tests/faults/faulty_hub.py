@@ -45,7 +45,7 @@ class FaultyHub:
     def run(self, *arguments: str, **environment: str) -> Ended:
         """Run a command; where it must give up, it does after three seconds without progress."""
         given = {"REGISTRY_READ_TIMEOUT": "1", "REGISTRY_DEADLINE": "3", **self.environment}
-        return registry(self.folder / "catalog", *arguments, **{**given, **environment})  # type: ignore[arg-type]
+        return registry(self.folder / "catalog", *arguments, **{**given, **environment})
 
     def inputs(self) -> list[str]:
         """Return the inputs of the samples, as the cache has them."""

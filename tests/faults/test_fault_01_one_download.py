@@ -33,7 +33,7 @@ def load_at_once(root: Path, processes: int) -> None:
     results = [finish(one, timeout=120) for one in running]
     assert [code for code, _, _ in results] == [0] * processes
     messages = {line for _, _, err in results for line in err.splitlines()}
-    assert all(one.startswith("data: waiting for process ") for one in messages)
+    assert all(one.startswith("data: waiting for ") for one in messages)
     assert [json.loads(out) == SAMPLES for _, out, _ in results] == [True] * processes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -128,35 +129,37 @@ def until(happened: Callable[[], bool]) -> None:
     pytest.fail("it did not happen in 30 seconds")
 
 
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "a file in its place": lambda folder: (clear(folder), folder.write_bytes(b"")),
-    "an empty folder": lambda folder: (clear(folder), folder.mkdir()),
-    "a folder as meta.json": lambda folder: (
-        (folder / "meta.json").unlink(),
-        (folder / "meta.json").mkdir(),
-    ),
-    "deep JSON": lambda folder: (folder / "meta.json").write_bytes(b"[" * 100_000),
-}
+def put_file(entry: Path) -> None:
+    shutil.rmtree(entry)
+    entry.write_bytes(b"")
 
 
-def clear(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
+def put_folder(entry: Path) -> None:
+    shutil.rmtree(entry)
+    entry.mkdir()
+
+
+def put_folder_as_meta(entry: Path) -> None:
+    (entry / "meta.json").unlink()
+    (entry / "meta.json").mkdir()
+
+
+def nest_meta(entry: Path) -> None:
+    (entry / "meta.json").write_bytes(b"[" * 100_000)
 
 
 def test_what_is_in_the_place_of_an_entry(tmp_path: Path, https: Https, hub: HubEmulator) -> None:
     with site(tmp_path, https, hub) as (made, crashes):
         expected = crashes.run(PREVIEWS[0])
-        for name, damage in DAMAGES.items():
+        for damage in (put_file, put_folder, put_folder_as_meta, nest_meta):
             parts = versioned_folder(made.cache)
             for kind in ("samples", "views"):
                 (entry,) = (parts / kind).iterdir()
                 damage(entry)
-            assert crashes.run(PREVIEWS[0]) == expected, name
+            assert crashes.run(PREVIEWS[0]) == expected, damage
             damage(next((parts / "samples").iterdir()))
             done = crashes.run("cache list", "cache prune", "sync local", "cache verify")
-            assert done.code == 0, (name, done.out)
+            assert done.code == 0, (damage, done.out)
         check_emptied(made, crashes)
 
 

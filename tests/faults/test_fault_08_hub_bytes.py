@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.faulty_hub import PARQUET, faulty_hub, questions
+from tests.faults.process import write_catalog
 from tests.servers.fault_proxy import Fault
 from tests.servers.hub import HubEmulator
 
@@ -45,6 +46,23 @@ def test_a_file_that_is_always_damaged_is_an_error_and_leaves_nothing(
         faulty.proxy.clear()
         assert faulty.run("lock").code == 0
         assert faulty.inputs() == [f"question {row}" for row in range(200)]
+
+
+@pytest.mark.parametrize("name", ["test.parquet", "test.jsonl"])
+def test_a_path_on_the_hub_is_checked_too(hub: HubEmulator, tmp_path: Path, name: str) -> None:
+    with faulty_hub(hub, tmp_path) as faulty:
+        commit = hub.commit("org/data", {"test.parquet": questions(9), "test.jsonl": JSONL})
+        path = f"hf://datasets/org/data@{commit}/{name}"
+        fields = "{input: q, target: a}"
+        write_catalog(tmp_path / "catalog", f"  data: {{source: {path}, fields: {fields}}}\n")
+        faulty.proxy.add(Fault(flip=30), path="/resolve/")
+        ended = faulty.run("sync")
+        assert ended.code == 1
+        kind = "sha256" if name == "test.parquet" else "git"
+        assert f"{name}: the bytes differ from the {kind} that the server names" in ended.err
+        assert faulty.cached() == []
+        faulty.proxy.clear()
+        assert faulty.run("sync").code == 0
 
 
 def test_a_damaged_file_that_the_client_of_the_hub_has_is_not_used(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -31,5 +32,5 @@ def test_a_day_is_not_waited_for(hub: HubEmulator, tmp_path: Path) -> None:
         faulty.proxy.add(Fault(status=429, headers={"Retry-After": "86400"}), path=PARQUET)
         ended = faulty.run("sync")
         assert ended.code == 1
-        assert "test.parquet: the Hub answered 429, 2 attempts in 3 s" in ended.err
+        assert re.search(r"test\.parquet: the Hub answered 429, \d attempts? in \d s;", ended.err)
         assert "the server asks to wait 86,400 s" in ended.err

@@ -43,8 +43,7 @@ def folder() -> Iterator[Path]:
 def users(tmp_path_factory: pytest.TempPathFactory) -> dict[int | None, list[str]]:
     """Return the command prefix that runs a program as each user; None is root."""
     folder = tmp_path_factory.mktemp("users")
-    prefixes = {user: as_user(user, GROUP, folder) for user in (FIRST, SECOND)}
-    return {None: [], **prefixes}
+    return {None: [], **{user: as_user(user, GROUP, folder) for user in (FIRST, SECOND)}}
 
 
 @pytest.fixture

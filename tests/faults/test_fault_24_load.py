@@ -81,7 +81,7 @@ def load_beside_others(root: Path, readers: int, loads: int) -> Counter[str]:
     for one in running:
         code, out, err = finish(one, timeout=1200)
         assert code == 0, err
-        assert all(": waiting for process " in line for line in err.splitlines()), err
+        assert all(": waiting for " in line for line in err.splitlines()), err
         found.update(json.loads(out))
     for one in disturbers:
         code, out, err = finish(one, timeout=120)  # closes its stdin, which ends it

@@ -161,6 +161,21 @@ def test_other_errors_are_not_repeated(error: Exception) -> None:
         with_retries(failing(1, lambda: error), Deadline(60), policy=POLICY)
 
 
+def test_what_was_given_up_inside_is_not_tried_again() -> None:
+    made: list[int] = []
+
+    def inner() -> None:
+        made.append(1)
+        raise transient()
+
+    def outer() -> None:
+        with_retries(inner, Deadline(60), policy=POLICY)
+
+    with pytest.raises(SourceError, match="503, 3 attempts in 0 s"):
+        with_retries(outer, Deadline(60), policy=POLICY)
+    assert len(made) == 3
+
+
 def test_an_absurd_pause_is_capped() -> None:
     begun = time.monotonic()
     with pytest.raises(SourceError, match=r"; the server asks to wait 86,400 s \(try again later"):

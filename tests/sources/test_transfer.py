@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,9 +138,23 @@ def test_a_transfer_ends_at_a_limit(proxy: FaultProxy, tmp_path: Path) -> None:
         transfer(proxy, tmp_path, limits=Limits(unpacked_bytes=1000))
 
 
-def stream(proxy: FaultProxy) -> RemoteFile:
+def stream(proxy: FaultProxy, etag: str = "") -> RemoteFile:
     url = f"{proxy.url}/a"
-    return RemoteFile(url, filesystem(url, {}, UNBOUNDED), Deadline(5))
+    return RemoteFile(url, filesystem(url, {}, UNBOUNDED), Deadline(5), etag=etag)
+
+
+def test_a_stream_is_of_the_version_that_was_looked_up(proxy: FaultProxy) -> None:
+    with stream(proxy, '"other"') as file, pytest.raises(SourceError, match="changed while"):
+        file.read()
+
+
+def test_a_reader_may_take_its_time(proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    proxy.add(Fault(without=("ETag",)))
+    with stream(proxy) as file:
+        first = file.read(10)
+        time.sleep(1.1)
+        assert first + file.read() == DATA
 
 
 def test_a_stream_goes_on_after_a_lost_connection(proxy: FaultProxy) -> None:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.base.cache_format import CACHE_FORMAT
 from registry.cache.meta import META
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
 
-__all__ = ["Item", "Kind", "contents", "newest", "size_of"]
+__all__ = ["Item", "Kind", "contents", "newest", "older_formats", "size_of"]
 
 Kind = Literal["samples", "views", "records", "blobs"]
 
@@ -94,6 +95,16 @@ def _time_of(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:  # removed just now
         return time.time()
+
+
+def older_formats(cache: Cache) -> list[Path]:
+    """Return the folders that releases with an older format of the cache use."""
+    folders = cache.root.glob("v[0-9]*")
+    return sorted(
+        path
+        for path in folders
+        if path.name[1:].isdecimal() and int(path.name[1:]) < CACHE_FORMAT and path.is_dir()
+    )
 
 
 def size_of(path: Path) -> int:

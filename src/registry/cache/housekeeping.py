@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.cache.contents import Item, contents
+from registry.cache.contents import Item, contents, older_formats
 from registry.cache.removal import DAY, Removal
 
 if TYPE_CHECKING:
@@ -101,12 +101,13 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def clear(cache: Cache) -> Removal:
-    """Remove everything but what running processes hold."""
+    """Remove everything, also of older formats, but what running processes hold."""
     removal = Removal(folder=cache.versioned)
-    # The folders stay: another process may be about to write into them.
-    for part in _inside(cache.versioned):
-        for path in _inside(part):
-            removal.remove_unheld(path, "cleared")
+    for folder in (cache.versioned, *older_formats(cache)):
+        # The folders stay: another process may be about to write into them.
+        for part in _inside(folder):
+            for path in _inside(part):
+                removal.remove_unheld(path, "cleared")
     return removal
 
 

@@ -44,10 +44,15 @@ def read_arrow(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[D
     """Yield the rows of an Arrow IPC file on this machine."""
     import pyarrow as pa
 
-    with pa.memory_map(file.local_path or file.location) as data:
-        reader = pa.ipc.open_file(data)
-        batches = map(reader.get_batch, range(reader.num_record_batches))
-        yield from _records(batches, file)
+    # Not mapped to memory: if another process cut the file, that would end this one.
+    with pa.OSFile(file.local_path or file.location) as data:
+        try:
+            reader = pa.ipc.open_file(data)
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+            yield from _records(batches, file)
+        except (pa.ArrowException, OSError) as error:
+            message = f"a damaged Arrow file: {error} (try again)"
+            raise DecodeError(message, file=file.location) from error
 
 
 def _records(batches: Iterable[pa.RecordBatch], file: SourceBytes) -> Iterator[DatasetRecord]:

@@ -66,19 +66,22 @@ def _decode_dictionaries(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
     """Yield the rows of a local Arrow IPC file as columns."""
-    with pa.memory_map(file.local_path or file.location) as data:
-        reader = pa.ipc.open_file(data)
-        names = _chosen(reader.schema.names, wanted)
-        waiting: list[pa.RecordBatch] = []
-        for number in range(reader.num_record_batches):
-            waiting.append(reader.get_batch(number).select(names))
-            # `datasets` writes batches of 1,000 rows or fewer, too small to map efficiently.
-            rows = sum(batch.num_rows for batch in waiting)
-            if rows >= _BATCH_ROWS or sum(batch.nbytes for batch in waiting) >= _BATCH_BYTES:
+    with pa.OSFile(file.local_path or file.location) as data:
+        try:
+            reader = pa.ipc.open_file(data)
+            names = _chosen(reader.schema.names, wanted)
+            waiting: list[pa.RecordBatch] = []
+            for number in range(reader.num_record_batches):
+                waiting.append(reader.get_batch(number).select(names))
+                # `datasets` writes batches of 1,000 rows or fewer, too small to map efficiently.
+                rows = sum(batch.num_rows for batch in waiting)
+                if rows >= _BATCH_ROWS or sum(batch.nbytes for batch in waiting) >= _BATCH_BYTES:
+                    yield Frame(_validated(pa.concat_batches(waiting)))
+                    waiting = []
+            if waiting:
                 yield Frame(_validated(pa.concat_batches(waiting)))
-                waiting = []
-        if waiting:
-            yield Frame(_validated(pa.concat_batches(waiting)))
+        except (pa.ArrowException, OSError) as error:
+            raise NotColumnarError("a damaged file") from error
 
 
 def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:

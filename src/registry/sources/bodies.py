@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -16,7 +17,7 @@ from msgspec import Struct, field
 
 from registry.base.locations import protocol_of
 
-__all__ = ["Body", "describe", "is_strong", "open_body"]
+__all__ = ["Body", "describe", "is_strong", "new_hash", "open_body"]
 
 # A read returns what has arrived, up to so many bytes.
 _BUFFER = 1 << 20
@@ -64,7 +65,13 @@ def open_body(
     if protocol in ("s3", "s3a"):
         return _open_s3(files, location, start, etag, version_id)
     opened = files.open(location, "rb")
-    return Body(read=lambda: bytes(opened.read(_BUFFER)), close=opened.close)
+    about = files.info(location) if protocol == "hf" else {}
+    return Body(
+        read=lambda: bytes(opened.read(_BUFFER)),
+        close=opened.close,
+        size=about.get("size"),
+        digests=_hub_digests(about),
+    )
 
 
 def describe(files: Any, location: str) -> dict[str, Any]:
@@ -216,6 +223,20 @@ def _content_range(given: str | None) -> tuple[int, int | None]:
     if found is None:
         return 0, None
     return int(found[1]), None if found[2] == "*" else int(found[2])
+
+
+def new_hash(name: str, size: int | None) -> Any:
+    """Return the hash of a `Body`'s digest; `git` is that of a blob, which begins with its size."""
+    if name == "git":
+        return hashlib.sha1(b"blob %d\0" % (size or 0), usedforsecurity=False)
+    return hashlib.new(name, usedforsecurity=False)
+
+
+def _hub_digests(about: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the digest that the Hub names for a file: in LFS its sha256, else its id in git."""
+    if about.get("lfs"):
+        return {"sha256": bytes.fromhex(about["lfs"]["sha256"])}
+    return {"git": bytes.fromhex(about["blob_id"])} if about.get("blob_id") else {}
 
 
 def _http_digests(headers: Mapping[str, str]) -> dict[str, bytes]:

@@ -24,9 +24,9 @@ from registry.errors import SourceError
 from registry.sources.filesystem import (
     missing_error,
     offline_error,
-    open_location,
 )
 from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.opening import open_location
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary

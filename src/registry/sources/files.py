@@ -125,7 +125,8 @@ def probe_files(
         if state is None or (locked and not _has_pinned_bytes(location, state, locked, context)):
             return None
         seen = FileState(*state["validators"]) if local else None
-        files.append(PinnedFile(location, "", state["size"], state=seen))
+        etag = None if local else validated(location, {"state": state, "sha256": "", **state}).etag
+        files.append(PinnedFile(location, "", state["size"], etag, state=seen))
         states.append([location_key(location, options), state])
     # Part of fingerprints: another key than "glance" would make every user build again.
     return SourcePin({"glance": states}, tuple(files))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import io
 from collections.abc import Iterator, Mapping
 from traceback import format_exception_only
-from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from registry.base.fs import is_disk_fault
@@ -30,8 +29,6 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
-from registry.progress import Deadline
-from registry.settings import deadline_seconds
 from registry.sources.retry import (
     causes,
     describe_failure,
@@ -51,7 +48,6 @@ __all__ = [
     "filesystem",
     "missing_error",
     "offline_error",
-    "open_location",
     "option_errors",
     "source_errors",
     "status_of",
@@ -72,14 +68,13 @@ _ERRORS: dict[str, tuple[str, ...]] = {
     "s3a": _S3_ERRORS,
     "hf": ("httpx2:HTTPError",),  # the base of what the Hub's client raises
 }
-# Codes of S3 that need other words than "access refused": what is wrong, and what to do.
+# Codes of S3 that say why access is refused, and what to do.
 _S3_CODES = {
     "ExpiredToken": "the token has expired (get new credentials)",
     "InvalidToken": "the session token is invalid (get new credentials)",
     "InvalidAccessKeyId": "no such access key (check the credentials)",
     "SignatureDoesNotMatch": "the secret key does not belong to the access key (check both)",
     "RequestTimeTooSkewed": "this machine's clock is wrong (set it)",
-    "NoSuchBucket": "no such bucket (check the name and the endpoint)",
 }
 _CREDENTIAL_ERRORS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
@@ -93,14 +88,7 @@ _CONNECTION_ERRORS = frozenset(
         "TooManyRedirects",
     }
 )
-# Options for reading only the start of a file. By default s3fs requests 50 MB at a time. An HTTP
-# server need not support ranges, so its response is a stream that is closed early.
-_IN_PARTS: dict[str, dict[str, Any]] = {
-    "s3": {"block_size": 1 << 18, "cache_type": "readahead"},
-    "s3a": {"block_size": 1 << 18, "cache_type": "readahead"},
-}
 _FRESH = frozenset({"http", "https", "s3", "s3a"})
-_BUFFER = 1 << 20
 
 
 def filesystem(
@@ -181,44 +169,6 @@ def option_errors(location: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def open_location(
-    location: str, options: Mapping[str, Any], boundary: Boundary, *, part: bool = False
-) -> Iterator[IO[bytes]]:
-    """Open a location for reading bytes.
-
-    Args:
-        location: Path or URL.
-        options: Options of the file system.
-        boundary: What may be reached.
-        part: Only the start of the file will be read, so request little at a time.
-    """
-    with source_errors(location):
-        if is_local(location) and boundary.is_open:  # also a pipe, such as /dev/stdin
-            file = cast("IO[bytes]", open(local_path(location), "rb"))  # noqa: SIM115
-        elif is_local(location):
-            file = cast("IO[bytes]", boundary.open_location(location))
-        else:
-            file = _open_remote(location, options, boundary, part=part)
-        with file:
-            yield file
-
-
-def _open_remote(
-    location: str, options: Mapping[str, Any], boundary: Boundary, *, part: bool
-) -> IO[bytes]:
-    protocol = protocol_of(location)
-    if protocol in ("http", "https") or (protocol in ("s3", "s3a") and not part):
-        from registry.sources.transfer import RemoteFile  # needs this module
-
-        files = filesystem(location, options, boundary)
-        stream = RemoteFile(location, files, Deadline(deadline_seconds()))
-        return cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
-    files = filesystem(location, options, boundary, attempts=network_policy().attempts)
-    how = _IN_PARTS.get(protocol, {}) if part else {}
-    return cast("IO[bytes]", files.open(location, "rb", **how))
-
-
-@contextlib.contextmanager
 def source_errors(location: str) -> Iterator[None]:
     """Translate the errors of a file system to a SourceError that names the location."""
     try:
@@ -272,8 +222,7 @@ def _translated(error: BaseException, location: str) -> SourceError:
     if any(type(link).__name__ in _CREDENTIAL_ERRORS for link in causes(error)):
         return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
     if (code := _s3_code(error)) in _S3_CODES:
-        refused = SourceError if code == "NoSuchBucket" else AccessError
-        return refused(f"{shown}: {_S3_CODES[code]}")
+        return AccessError(f"{shown}: access refused: {_S3_CODES[code]}")
     if status in (401, 403) or isinstance(error, PermissionError):
         reason = f"the server answered {status}" if status else _redacted(error, location)
         return AccessError(f"{shown}: access refused: {reason} (check the credentials)")
@@ -282,7 +231,8 @@ def _translated(error: BaseException, location: str) -> SourceError:
     if any(type(link).__name__ in _CONNECTION_ERRORS for link in causes(error)):
         return SourceError(f"{shown}: the server can't be reached")
     if isinstance(error, FileNotFoundError) or status == 404:
-        return missing_error(location, "no such file")
+        no_bucket = _s3_code(error) == "NoSuchBucket"
+        return missing_error(location, "no such bucket" if no_bucket else "no such file")
     if isinstance(error, IsADirectoryError):
         return SourceError(f"{shown}: is a folder, not a file (a glob such as '*.csv' reads many)")
     if is_transient(error):

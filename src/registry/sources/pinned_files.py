@@ -29,10 +29,10 @@ from registry.sources.expand import expand
 from registry.sources.filesystem import (
     changed_error,
     offline_error,
-    open_location,
     source_errors,
 )
 from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.opening import open_location
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 from registry.sources.remote_files import fetch_blob
 
@@ -90,7 +90,14 @@ def _fetch_file(file: PinnedFile, pool: FilesystemPool, context: SourceContext) 
     if not file.sha256:  # from a probe: only its start is read, at its location
         if context.offline:
             raise offline_error(file.location)
-        start = partial(open_location, file.location, pool.options, pool.boundary, part=True)
+        start = partial(
+            open_location,
+            file.location,
+            pool.options,
+            pool.boundary,
+            part=True,
+            etag=file.etag or "",
+        )
         return SourceBytes(name, start)
     return SourceBytes.of_file(name, fetch_blob(file, pool, context))
 

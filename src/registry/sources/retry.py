@@ -125,13 +125,14 @@ def with_retries(
     try:
         return retrying(attempt)
     except SourceError as error:
-        if error.transient:
+        if error.transient and not error.attempts:
             error.give_up(retrying.statistics["attempt_number"], time.monotonic() - begun)
         raise
 
 
 def _may_pass(error: BaseException) -> bool:
-    return isinstance(error, SourceError) and error.transient
+    # What was given up inside of `attempt` is not tried again as often.
+    return isinstance(error, SourceError) and error.transient and not error.attempts
 
 
 class _Count:

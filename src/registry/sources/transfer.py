@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import time
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from registry.base.locations import public_location
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, Progress, Report
-from registry.sources.bodies import Body, is_strong, open_body
+from registry.sources.bodies import Body, is_strong, new_hash, open_body
 from registry.sources.filesystem import changed_error, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.retry import Meter, network_policy, status_of, with_retries
@@ -139,12 +138,10 @@ class Transfer:
             self._path.unlink()
             self._file = HashedFile(self._path)
         self._digests = body.digests
-        self._hashes = {name: hashlib.new(name, usedforsecurity=False) for name in body.digests}
+        self._hashes = {name: new_hash(name, body.size) for name in body.digests}
 
     def _check_version(self, body: Body) -> None:
-        known = (self._expected_etag, body.etag)
-        # A server that packs some answers has weak and strong forms of one ETag.
-        same = "" in known or len({one.removeprefix("W/") for one in known}) == 1
+        same = _same_version(self._expected_etag, body.etag)
         if not same or (None not in (self._size, body.size) and self._size != body.size):
             raise ChangedError(str(changed_error(self._location)))
 
@@ -187,12 +184,25 @@ class Transfer:
 class RemoteFile(io.RawIOBase):
     """A remote file as a stream, which goes on after a lost connection."""
 
-    def __init__(self, location: str, files: Any, deadline: Deadline) -> None:
+    def __init__(self, location: str, files: Any, deadline: Deadline, *, etag: str = "") -> None:
+        """Prepare a stream.
+
+        Args:
+            location: The URL.
+            files: Its file system.
+            deadline: How long to try again.
+            etag: The ETag that the file had when it was looked up.
+        """
         super().__init__()
+        self._expected_etag = etag
+        self._spent = 0.0
         self._location = location
         self._files = files
         self._deadline = deadline
-        self._meter = Meter(public_location(location), deadline, network_policy())
+        # Whoever reads may take its time between two reads, so only these count.
+        self._meter = Meter(
+            public_location(location), deadline, network_policy(), clock=lambda: self._spent
+        )
         self._body: Body | None = None
         self._position = 0
         self._etag = ""
@@ -222,7 +232,9 @@ class RemoteFile(io.RawIOBase):
             with source_errors(self._location):
                 if self._body is None:
                     self._body = self._open()
+                begun = time.monotonic()
                 chunk = self._body.read()
+                self._spent += time.monotonic() - begun
             self._position += len(chunk)
             if not chunk and self._size not in (None, self._position):
                 name = public_location(self._location)
@@ -243,7 +255,8 @@ class RemoteFile(io.RawIOBase):
                 " no version that the transfer could be continued with (try again)"
             )
         body = open_body(self._files, self._location, start=self._position, etag=self._etag)
-        if self._position and (body.start, body.etag) != (self._position, self._etag):
+        resumed = not self._position or (body.start, body.etag) == (self._position, self._etag)
+        if not resumed or not _same_version(self._expected_etag, body.etag):
             body.close()
             raise changed_error(self._location)
         self._etag, self._size = body.etag, body.size
@@ -254,6 +267,12 @@ class RemoteFile(io.RawIOBase):
         if self._body is not None:
             self._body.close()
             self._body = None
+
+
+def _same_version(known: str, etag: str) -> bool:
+    """Return whether two ETags may be of one version; "" is unknown."""
+    # A server that packs some answers has weak and strong forms of one ETag.
+    return "" in (known, etag) or known.removeprefix("W/") == etag.removeprefix("W/")
 
 
 def _transient(message: str) -> SourceError:

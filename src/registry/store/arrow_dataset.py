@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
@@ -278,10 +277,19 @@ class ArrowDataset(Dataset):
             if self._finish is not None:
                 self._finish(sample)
             if choices is not None and sample.choices:
-                part = slice(*self._reading(methodcaller("choice_range", row)))
-                positions = self._select(choices, part).tolist()
+                positions = self._choice_positions(choices, row)
                 permute_choices(sample, positions, where=f"{self._name}: sample {position}")
             yield sample
+
+    def _choice_positions(self, choices: NDArray[np.int32] | StoredArray, row: int) -> list[int]:
+        """Return the old positions of a row's choices in their new order."""
+        try:
+            found = choices[slice(*self._file.choice_range(row))]
+        except DamagedEntryError as error:
+            self._reopen(error)
+            found = choices[slice(*self._file.choice_range(row))]
+        positions: list[int] = found.tolist()
+        return positions
 
     def sort(
         self,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MappedFile", "StoredArray", "checksums_of", "pack_numbers", "unpack_numbers"]
 
-_CHUNK = 1 << 15
+_CHUNK = 1 << 14
 """Numbers of an array that have a checksum together: few enough for one random access."""
 
 
@@ -107,29 +107,26 @@ class StoredArray:
         self._checksums, self._restore = checksums, restore
         # A plain array over the mapped memory: indexing a `memmap` takes ten times longer.
         self._values: NDArray[Any] = np.frombuffer(file.map, dtype, count, file.size - size)
-        self._start = file.size - size
+        self._start, self._total = file.size - size, count
         self._is_checked = bytearray(len(checksums))
-        self._count = count
 
     def __len__(self) -> int:
         """Return how many numbers there are; none is read."""
-        return self._count
+        return len(self._values)
 
     def __getitem__(self, selected: slice | NDArray[np.int64]) -> NDArray[Any]:
         """Return the numbers of a slice, or at positions."""
-        values = self._values[: self._count]
         if self._file is not None:
             try:
                 self._check(self._file, selected)
             except DamagedEntryError:
                 self.replace_by(self._restore())
-                values = self._values[: self._count]
-        return values[selected]
+        return self._values[selected]
 
     def first(self, count: int) -> StoredArray:
         """Return the first numbers as an array of its own; none is read."""
         made = StoredArray.__new__(StoredArray)
-        made.__dict__.update(self.__dict__, _count=count)
+        made.__dict__.update(self.__dict__, _values=self._values[:count])
         return made
 
     def replace_by(self, same: StoredArray | NDArray[Any]) -> None:
@@ -137,24 +134,27 @@ class StoredArray:
         if isinstance(same, StoredArray):
             self.__dict__.update(same.__dict__)
         else:
-            self._values, self._file = same, None
+            self._values, self._file = same[: len(self)], None
 
     def _check(self, file: MappedFile, selected: slice | NDArray[np.int64]) -> None:
         file.check_size()
         if isinstance(selected, slice):
-            start, stop, step = selected.indices(self._count)
+            start, stop, step = selected.indices(len(self._values))
             if step < 0:
                 start, stop = stop + 1, start + 1
-            chunks: Sequence[int] = range(start // _CHUNK, -(-stop // _CHUNK))
+            first, end = start // _CHUNK, -(-stop // _CHUNK)
+            if 0 not in self._is_checked[first:end]:
+                return
+            chunks: Sequence[int] = range(first, end)
         else:
-            chunks = np.unique(selected % self._count // _CHUNK).tolist() if self._count else ()
+            chunks = np.unique(selected % max(len(self._values), 1) // _CHUNK).tolist()
         for number in chunks:
             if not self._is_checked[number]:
                 self._check_chunk(file, number)
 
     def _check_chunk(self, file: MappedFile, number: int) -> None:
         width = self._values.itemsize
-        start, end = number * _CHUNK, min((number + 1) * _CHUNK, len(self._values))
+        start, end = number * _CHUNK, min((number + 1) * _CHUNK, self._total)
         file.check(
             self._start + start * width, self._start + end * width, int(self._checksums[number])
         )

@@ -1,14 +1,10 @@
-"""Downloads through `datasets`: its settings, and the records."""
+"""The records of the Hub: all of them, or the first."""
 
 from __future__ import annotations
 
-import importlib
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,70 +14,15 @@ from registry.cache.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
 from registry.manifest.source_models import HfSource
-from registry.sources.hub.builders import quiet
 from registry.sources.hub.records import fetch_hub, fetch_hub_part
 from registry.sources.hub.source import pin_hub
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from tests.servers.hub import HubEmulator
 
-client = importlib.import_module("huggingface_hub.utils")
-SWITCHES = ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT")
-
 
 @pytest.fixture
 def context(tmp_path: Path) -> SourceContext:
     return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
-
-
-def state() -> list[bool]:
-    bars = [datasets.are_progress_bars_disabled(), client.are_progress_bars_disabled()]
-    return [getattr(datasets.config, name) for name in SWITCHES] + [not off for off in bars]
-
-
-@pytest.fixture
-def loud(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turn everything on that a download turns off."""
-    for name in SWITCHES:
-        monkeypatch.setattr(datasets.config, name, True)
-    datasets.enable_progress_bars()
-    client.enable_progress_bars()
-
-
-@pytest.mark.usefixtures("loud")
-def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_settings() -> None:
-    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
-    seen: dict[str, list[bool]] = {}
-
-    def first() -> None:
-        with quiet():
-            first_is_in.set()
-            assert second_is_in.wait(10)
-        first_is_out.set()
-
-    def second() -> None:
-        assert first_is_in.wait(10)
-        with quiet():
-            second_is_in.set()
-            assert first_is_out.wait(10)
-            seen["while the second runs"] = state()
-
-    with ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(first), pool.submit(second)]:
-            done.result()
-    assert seen["while the second runs"] == [False] * 4
-    assert state() == [True] * 4
-
-
-@pytest.mark.usefixtures("loud")
-def test_an_error_restores_the_settings_and_disabled_ones_stay_disabled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    datasets.disable_progress_bars()
-    monkeypatch.setattr(datasets.config, "USE_PARQUET_EXPORT", False)
-    with pytest.raises(KeyError), quiet():
-        raise KeyError
-    assert state() == [True, False, False, True]
-    datasets.enable_progress_bars()
 
 
 def parquet(rows: int) -> bytes:

@@ -9,7 +9,7 @@ import click
 
 from registry.cache import housekeeping
 from registry.cache.cache import Cache
-from registry.cache.contents import Item, contents, size_of
+from registry.cache.contents import Item, contents, older_formats, size_of
 from registry.cache.removal import Removal
 from registry.cache.verify import Checked, paths_of, verify
 from registry.catalog.catalog import Catalog
@@ -105,8 +105,9 @@ def list_entries(as_json: bool, root: str | None) -> int:
     for item in items:
         for one in (item, *item.views):
             sizes[one.kind] += one.bytes
-    total = size_of(cache.versioned)
-    sizes |= {"other": total - sum(sizes.values()), "total": total}
+    sizes["other"] = size_of(cache.versioned) - sum(sizes.values())
+    sizes["older formats"] = sum(map(size_of, older_formats(cache)))
+    sizes["total"] = sum(sizes.values())
     if as_json:
         entries = [_entry_data(item, usage) for item in samples]
         print_json({"folder": str(cache.root), "entries": entries, "bytes": sizes})

@@ -47,8 +47,13 @@ def ask_hub(request: Callable[[], Result], where: str, deadline: Deadline) -> Re
     from registry.sources.hub.client import limited_client  # imports the client, which is slow
 
     def attempt() -> Result:
-        with hub_errors(where), limited_client(deadline):
-            return request()
+        try:
+            with hub_errors(where), limited_client(deadline):
+                return request()
+        except SourceError as error:
+            if error.elapsed:  # of a file that was tried often enough
+                error.transient = False
+            raise
 
     return with_retries(attempt, deadline)
 

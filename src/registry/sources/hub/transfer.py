@@ -149,6 +149,6 @@ def _request(remote: Remote, span: str) -> Iterator[httpx2.Response]:
 
 
 def _incomplete(remote: Remote, found: int, expected: int) -> SourceError:
-    error = SourceError(f"{remote.where}: only {found:,} of {expected:,} bytes arrived (try again)")
+    error = SourceError(f"{remote.where}: {found:,} bytes arrived, not {expected:,} (try again)")
     error.transient = found < expected
     return error

@@ -1,0 +1,72 @@
+"""Open a location for reading: a local file, or a stream that survives a lost connection."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, cast
+
+from registry.base.locations import is_local, local_path, protocol_of
+from registry.boundary.boundary import Boundary
+from registry.progress import Deadline
+from registry.settings import deadline_seconds
+from registry.sources.filesystem import changed_error, filesystem, source_errors
+from registry.sources.retry import network_policy
+from registry.sources.transfer import RemoteFile
+
+__all__ = ["open_location"]
+
+# Options for reading only the start of a file. By default s3fs requests 50 MB at a time.
+_IN_PARTS: dict[str, dict[str, Any]] = {
+    "s3": {"block_size": 1 << 18, "cache_type": "readahead"},
+    "s3a": {"block_size": 1 << 18, "cache_type": "readahead"},
+}
+_BUFFER = 1 << 20
+
+
+@contextlib.contextmanager
+def open_location(
+    location: str,
+    options: Mapping[str, Any],
+    boundary: Boundary,
+    *,
+    part: bool = False,
+    etag: str = "",
+) -> Iterator[IO[bytes]]:
+    """Open a location for reading bytes.
+
+    Args:
+        location: Path or URL.
+        options: Options of the file system.
+        boundary: What may be reached.
+        part: Only the start of the file will be read, so request little at a time.
+        etag: The ETag of a remote file; with another one, it has changed.
+    """
+    with source_errors(location):
+        if is_local(location) and boundary.is_open:  # also a pipe, such as /dev/stdin
+            file = cast("IO[bytes]", open(local_path(location), "rb"))  # noqa: SIM115
+        elif is_local(location):
+            file = cast("IO[bytes]", boundary.open_location(location))
+        else:
+            file = _open_remote(location, options, boundary, part=part, etag=etag)
+        with file:
+            yield file
+
+
+def _open_remote(
+    location: str, options: Mapping[str, Any], boundary: Boundary, *, part: bool, etag: str
+) -> IO[bytes]:
+    protocol = protocol_of(location)
+    if protocol in ("http", "https") or (protocol in ("s3", "s3a") and not part):
+        files = filesystem(location, options, boundary)
+        stream = RemoteFile(location, files, Deadline(deadline_seconds()), etag=etag)
+        return cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
+    files = filesystem(location, options, boundary, attempts=network_policy().attempts)
+    how = _IN_PARTS.get(protocol, {}) if part else {}
+    opened = cast("IO[bytes]", files.open(location, "rb", **how))
+    found = getattr(opened, "details", None) or {}
+    if etag and found.get("ETag", etag) != etag:
+        opened.close()
+        raise changed_error(location)
+    return opened

@@ -1,0 +1,33 @@
+"""Limits of the Hub's client, in the thread that reads a dataset."""
+
+from __future__ import annotations
+
+import pytest
+from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError
+
+from registry.progress import Deadline
+from registry.sources.hub.client import PassingError, limited_client
+from registry.sources.retry import is_transient, retry_after
+from tests.servers.hub import HubEmulator
+
+
+def test_an_answer_that_asks_to_come_back_ends_the_call(hub: HubEmulator) -> None:
+    hub.commit("org/client", {"a.txt": b""})
+    hub.fail_with(429, headers={"Retry-After": "86400"})
+    with pytest.raises(PassingError) as caught, limited_client(Deadline(1)):
+        list(HfApi().list_repo_tree("org/client", repo_type="dataset"))
+    assert is_transient(caught.value)
+    assert retry_after(caught.value) == 86400
+    assert len(hub.requests) == 1
+
+
+def test_other_answers_and_other_callers_are_left_as_they_are(hub: HubEmulator) -> None:
+    hub.commit("org/client", {"a.txt": b""})
+    with limited_client(Deadline(1)):
+        assert HfApi().dataset_info("org/client").id == "org/client"
+        with pytest.raises(HfHubHTTPError):
+            HfApi().dataset_info("org/nowhere")
+    hub.fail_with(429)
+    with pytest.raises(HfHubHTTPError):
+        HfApi().dataset_info("org/client")

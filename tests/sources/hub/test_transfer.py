@@ -1,0 +1,59 @@
+"""Transfers from the Hub: whole files that are resumed, and ranges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.boundary.boundary import UNBOUNDED
+from registry.cache.cache import Cache
+from registry.errors import SourceError
+from registry.progress import Deadline
+from registry.sources.hub.transfer import Remote, download, open_remote
+from registry.sources.pins import SourceContext
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.hub import HubEmulator
+from tests.servers.static import StaticFiles
+
+BODY = bytes(range(256)) * 40
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> SourceContext:
+    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
+
+
+def test_a_file_is_continued_where_it_broke_off(context: SourceContext, tmp_path: Path) -> None:
+    with StaticFiles({"/a": BODY}) as site, FaultProxy(site.url) as proxy:
+        proxy.add(Fault(cut_after=1000), times=1)
+        path = tmp_path / "download"
+        download(Remote(f"{proxy.url}/a", len(BODY), None, "a"), path, context)
+        assert path.read_bytes() == BODY
+        assert proxy.log[1].headers["range"] == "bytes=1000-"
+
+
+def test_a_file_of_another_size_is_an_error(context: SourceContext, tmp_path: Path) -> None:
+    with StaticFiles({"/a": BODY}) as site:
+        remote = Remote(f"{site.url}/a", 10, None, "a")
+        with pytest.raises(SourceError, match=r"a: 10,240 bytes arrived, not 10"):
+            download(remote, tmp_path / "download", context)
+
+
+def test_ranges_are_read_and_their_place_is_checked(hub: HubEmulator) -> None:
+    commit = hub.commit("org/ranges", {"a": BODY})
+    with FaultProxy(hub.url) as proxy:
+        url = f"{proxy.url}/datasets/org/ranges/resolve/{commit}/a"
+        remote = Remote(url, len(BODY), None, "a")
+        with open_remote(remote, Deadline(0)) as file:
+            file.seek(-6, 2)
+            assert file.read(3) == BODY[-6:-3]
+            assert file.read() == BODY[-3:]
+            file.seek(256)
+            assert file.read(2) == b"\x00\x01"
+        proxy.add(Fault(ignore_range=True))
+        with (
+            open_remote(remote, Deadline(0)) as file,
+            pytest.raises(SourceError, match="a: requested bytes 0-10239/10240, the server sent"),
+        ):
+            file.read(3)

@@ -1,0 +1,46 @@
+"""A location is opened wherever it lies; a remote one goes on after a lost connection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.boundary.boundary import UNBOUNDED
+from registry.errors import SourceError
+from registry.sources.opening import open_location
+from tests.conftest import S3, Https
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.static import StaticFiles
+
+
+def test_local_and_remote_locations_are_opened(tmp_path: Path, https: Https) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    url = https.put("/a", b"abc")
+    for location in (str(path), f"file://{path}", url):
+        for part in (False, True):
+            with open_location(location, {}, UNBOUNDED, part=part) as file:
+                assert file.read(2) == b"ab"
+    with (
+        pytest.raises(SourceError, match="no such file"),
+        open_location(f"{url}-none", {}, UNBOUNDED) as file,
+    ):
+        file.read()
+
+
+def test_a_lost_connection_is_continued(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = bytes(range(256)) * 2000
+    s3.bucket("data")
+    url = s3.put("data", "a", data)
+    with (
+        StaticFiles({"/a": data}) as site,
+        FaultProxy(site.url) as http,
+        FaultProxy(s3.url) as bucket,
+    ):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.url)
+        for proxy, location in ((http, f"{http.url}/a"), (bucket, url)):
+            proxy.add(Fault(reset_after=200_000), path="/a$", times=1)
+            with open_location(location, {}, UNBOUNDED) as file:
+                assert file.read() == data
+            assert len(proxy.requests("GET", "/a$")) == 2
