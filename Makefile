@@ -69,14 +69,14 @@ $(PARITY)/.done: pyproject.toml Makefile | $(UV)
 parity: $(PARITY)/.done  ## compare the manifests with inspect_evals and lm_eval, in a separate environment
 	$(PARITY)/bin/python -m pytest tests/parity --confcutdir tests/parity
 
+# huggingface_hub and the oldest version want different versions of click (`--no-deps`); both work
+# with the newer.
 .venv-inspect-new$(NAMED)/.done .venv-inspect-old$(NAMED)/.done: %/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $*
 	$(INSTALL) $* --editable '.[inspect]' pytest
 	$(if $(findstring -old,$*),$(INSTALL) $* --no-deps inspect-ai==0.3.240)
 	touch $@
 
-# huggingface_hub and the oldest version want different versions of click (`--no-deps`); both work
-# with the newer.
 inspect-new inspect-old: inspect-%: .venv-inspect-%$(NAMED)/.done
 	.venv-inspect-$*$(NAMED)/bin/python -m pytest $(INSPECT_TESTS) --confcutdir tests/inspect
 
