@@ -60,7 +60,7 @@ def test_each_fault_is_an_error_with_its_place(tmp_path: Path, place: int) -> No
     assert not list(tmp_path.glob("cache/v*/samples/*"))
 
 
-EXACT = [
+EXACT: list[dict[str, Any]] = [
     {"q": "1", "m": [18446744073709551616, 2**70, -(2**63) - 1, 0.1, -0.0, 1e-400, 1e23]},
     {"q": "2", "m": ["\U0001f600", "\0", "\u2028", '":', "NaN", " Infinity", "\\\\"]},
     {"q": "3", "m": [1, "1", True, None, {"x": {"x": [{"x": 1}, {"x": ": "}]}}]},
