@@ -243,7 +243,8 @@ def _held(path: Path, descriptor: int | None = None) -> Iterator[None]:
         yield
     finally:
         if own is not None:
-            os.close(own)
+            with contextlib.suppress(OSError):  # nothing was written through it
+                os.close(own)
 
 
 @contextlib.contextmanager
@@ -267,7 +268,8 @@ def claim(path: Path) -> Iterator[bool | None]:
         yield is_free
     finally:
         if descriptor is not None:
-            os.close(descriptor)
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
 
 def remove_leftovers(path: Path) -> None:
