@@ -191,12 +191,12 @@ class Meter:
         self._deadline = deadline
         self._policy = policy
         self._clock = clock
-        self._furthest = self._new = 0
+        self._furthest = 0
         self.restart()
 
     def restart(self) -> None:
         """Begin an attempt."""
-        self._since, self._bytes = self._clock(), 0
+        self._since, self._bytes, self._new = self._clock(), 0, 0
 
     def add(self, count: int, position: int) -> None:
         """Note `count` bytes that end at a position of the file.
@@ -209,10 +209,9 @@ class Meter:
         self._furthest = max(self._furthest, position)
         seconds, policy = self._clock() - self._since, self._policy
         enough = policy.lowest_rate * policy.read_seconds
-        if self._new >= enough:
-            self._deadline.progress()
-            self._new = 0
         if self._bytes >= enough:
+            if self._new >= enough:
+                self._deadline.progress()
             self.restart()
         elif seconds >= policy.read_seconds:
             error = SourceError(
