@@ -75,7 +75,7 @@ def test_docstring_shows_the_class_hierarchy() -> None:
     for line in (errors.__doc__ or "").splitlines():
         bars, _, text = line.partition("├ " if "├ " in line else "└ ")
         if text:
-            depth = 1 + bars.count("│")
+            depth = 1 + len(bars) // 2
             name = text.split()[0]
             drawn[name] = parents[depth - 1]
             parents[depth:] = [name]

@@ -222,7 +222,8 @@ class SourceError(RegistryError):
         # The advice of a single attempt makes room for that at the end.
         message = str(self).removesuffix(" (try again)")
         tried = f"{count_text(attempts, 'attempt')} in {elapsed:.0f} s"
-        asked = f"; the server asks to wait {self.retry_after:,.0f} s" if self.retry_after else ""
+        wait = round(self.retry_after or 0)
+        asked = f"; the server asks to wait {wait:,} s" if wait else ""
         self.args = (f"{message}, {tried}{asked} (try again later)",)
 
 

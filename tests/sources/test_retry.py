@@ -64,7 +64,7 @@ def failing(times: int, error: Callable[[], Exception]) -> Callable[[], str]:
     return attempt
 
 
-def transient(seconds: float | None = 0.0) -> SourceError:
+def transient(seconds: float | None = 0.01) -> SourceError:
     error = SourceError("https://host/a: the server answered 503")
     error.transient, error.retry_after = True, seconds
     return error
@@ -192,7 +192,7 @@ def test_the_deadline_ends_pauses_and_attempts() -> None:
 
 def test_attempts_count_anew_after_progress() -> None:
     deadline = Deadline(60)
-    attempts = failing(8, lambda: transient(0))
+    attempts = failing(8, lambda: transient(0.01))
 
     def attempt() -> str:
         deadline.progress()
@@ -222,7 +222,9 @@ def test_only_new_bytes_at_the_lowest_rate_are_progress() -> None:
     meter.restart()
     meter.add(1000, 1000)  # the same bytes in another attempt
     assert deadline.progressed == 1
-    meter.add(1000, 2000)
+    meter.add(1000, 1001)  # and one that is new
+    assert deadline.progressed == 1
+    meter.add(1000, 2001)
     assert deadline.progressed == 2
 
 

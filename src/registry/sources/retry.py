@@ -9,6 +9,7 @@ succeed. A transfer of bytes counts them with a `Meter`, which ends an attempt t
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -144,7 +145,6 @@ class _Count:
         self._policy = policy
         self._deadline = deadline
         self._report = report
-        self._first = 1
         self._seen = deadline.progressed
         # Random, so that the workers of a cluster do not all come back at once.
         self._jitter = tenacity.wait_random_exponential(multiplier=1, max=60)
@@ -152,16 +152,16 @@ class _Count:
     def wait(self, state: RetryCallState) -> float:
         """Return the seconds before the next attempt; tenacity calls this before `stop`."""
         if self._deadline.progressed != self._seen:
-            self._seen, self._first = self._deadline.progressed, state.attempt_number
+            self._seen, state.attempt_number = self._deadline.progressed, 1
         error = state.outcome.exception() if state.outcome else None
         requested = error.retry_after if isinstance(error, SourceError) else None
-        pause = float(self._jitter(state)) if requested is None else requested
+        pause = requested * random.uniform(1, 1.1) if requested else float(self._jitter(state))
         return min(pause, self._policy.longest_pause, self._deadline.remaining)
 
     def stop(self, state: RetryCallState) -> bool:
         """Return whether there is no further attempt."""
-        made = state.attempt_number - self._first + 1
-        return made >= self._policy.attempts or self._deadline.remaining <= 0
+        last = state.attempt_number >= self._policy.attempts
+        return last or self._deadline.remaining <= 0
 
     def pause(self, state: RetryCallState) -> None:
         """Sleep, and report each second why; that also lets an interrupt end the pause."""
@@ -191,12 +191,12 @@ class Meter:
         self._deadline = deadline
         self._policy = policy
         self._clock = clock
-        self._furthest = 0
+        self._furthest = self._new = 0
         self.restart()
 
     def restart(self) -> None:
         """Begin an attempt."""
-        self._since, self._bytes, self._new = self._clock(), 0, 0
+        self._since, self._bytes = self._clock(), 0
 
     def add(self, count: int, position: int) -> None:
         """Note `count` bytes that end at a position of the file.
@@ -208,9 +208,11 @@ class Meter:
         self._new += max(0, position - max(self._furthest, position - count))
         self._furthest = max(self._furthest, position)
         seconds, policy = self._clock() - self._since, self._policy
-        if self._bytes >= policy.lowest_rate * policy.read_seconds:
-            if self._new:
-                self._deadline.progress()
+        enough = policy.lowest_rate * policy.read_seconds
+        if self._new >= enough:
+            self._deadline.progress()
+            self._new = 0
+        if self._bytes >= enough:
             self.restart()
         elif seconds >= policy.read_seconds:
             error = SourceError(
