@@ -161,6 +161,12 @@ def test_array_that_is_cut_later_is_computed_again(path: Path) -> None:
     assert array[:10].tolist() == NUMBERS[:10].tolist()
 
 
+def test_selected_numbers_remain_when_the_file_is_cut(path: Path) -> None:
+    selected = stored(path)[10:20]
+    os.truncate(path, 0)
+    assert selected.tolist() == NUMBERS[10:20].tolist()
+
+
 def test_short_file_is_damage(path: Path) -> None:
     os.truncate(path, 399)
     with pytest.raises(DamagedEntryError, match="has 399 of 400 bytes"):

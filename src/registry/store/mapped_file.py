@@ -121,7 +121,8 @@ class StoredArray:
                 self._check(self._file, selected)
             except DamagedEntryError:
                 self.replace_by(self._restore())
-        return self._values[selected]
+        # A copy, as a slice may be kept, and the file cut meanwhile.
+        return np.array(self._values[selected])
 
     def first(self, count: int) -> StoredArray:
         """Return the first numbers as an array of its own; none is read."""
