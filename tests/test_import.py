@@ -62,7 +62,7 @@ OURS_NOT_WHEN_WARM = (
         "workflows.sync",
         "yamldoc.parser",
     ),
-    *("decode", "sources.pinned_files", "sources.hub.records", "sources.callback"),
+    *("decode", "sources.pinned_files", "sources.hub.records", "sources.transfer"),
 )
 """Modules of this package for what a warm open does not do: decode, map, write, word errors."""
 
