@@ -62,7 +62,8 @@ OURS_NOT_WHEN_WARM = (
         "workflows.sync",
         "yamldoc.parser",
     ),
-    *("decode", "sources.pinned_files", "sources.hub.records", "sources.hub.files"),
+    *("decode", "sources.pinned_files", "sources.transfer"),
+    *("sources.hub.records", "sources.hub.files"),
 )
 """Modules of this package for what a warm open does not do: decode, map, write, word errors."""
 
