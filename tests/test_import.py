@@ -62,7 +62,13 @@ OURS_NOT_WHEN_WARM = (
         "workflows.sync",
         "yamldoc.parser",
     ),
-    *("decode", "sources.pinned_files", "sources.hub.records", "sources.transfer"),
+    *(
+        "decode",
+        "sources.pinned_files",
+        "sources.hub.records",
+        "sources.hub.files",
+        "sources.transfer",
+    ),
 )
 """Modules of this package for what a warm open does not do: decode, map, write, word errors."""
 

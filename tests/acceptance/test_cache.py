@@ -33,6 +33,7 @@ from registry import (
 )
 from registry.build import builder
 from registry.cli import main
+from registry.progress import silent
 from tests.servers.hub import HubEmulator, parquet_repo
 
 if TYPE_CHECKING:
@@ -410,7 +411,7 @@ def test_concurrent_builds_without_a_lock_do_not_interfere(
         discarded.set()
         return None
 
-    monkeypatch.setattr(registry.cache.cache, "lock", lambda path: nullcontext())
+    monkeypatch.setattr(registry.cache.cache, "lock", lambda path, **_: nullcontext(silent))
     monkeypatch.setattr(registry.cache.cache, "publish_folder", first_publishes)
     monkeypatch.setattr(registry.cache.cache.Cache, "discard", second_discards)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -253,6 +254,30 @@ def test_blob_is_moved_to_its_digest(cache: Cache) -> None:
         assert not (folder / "part").exists()
     assert path == cache.blob("ab12") == cache.root / "v2" / "blobs" / "ab12"
     assert path.read_bytes() == b"bytes"
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"other"), as_folder])
+def test_damaged_blob_is_quarantined(cache: Cache, harm: Callable[[Path], object]) -> None:
+    digest = hashlib.sha256(b"bytes").hexdigest()
+    assert cache.intact_blob(digest) is None
+    for _ in range(2):
+        with cache.temporary() as folder:
+            (folder / "part").write_bytes(b"bytes")
+            path = cache.store_blob(folder / "part", digest)
+        assert cache.intact_blob(digest) == path
+        harm(path)
+    assert cache.intact_blob(digest) is None
+    assert not path.exists()
+
+
+def test_only_the_damaged_entry_itself_is_quarantined(cache: Cache) -> None:
+    path = publish(cache).folder / "file"
+    inode = path.stat().st_ino
+    error = cache.damaged("samples", FINGERPRINT, path, inode + 1, "was cut")
+    assert str(error) == f"{path}: was cut (open it again to have it built again)"
+    assert quarantined(cache) == []
+    cache.damaged("samples", FINGERPRINT, path, inode, "was cut")
+    assert len(quarantined(cache)) == 1
 
 
 def test_source_state_is_stored(cache: Cache) -> None:

@@ -74,6 +74,7 @@ def faulty_hub(hub: HubEmulator, folder: Path) -> Iterator[FaultyHub]:
             "HF_HOME": str(folder / "huggingface"),
             "REGISTRY_CACHE_DIR": str(folder / "cache"),
         }
+        hub.remove("org/data")  # of another test, which may have gated it
         hub.commit("org/data", {"README.md": b"# Data\n", "test.parquet": questions(200)})
         faulty = FaultyHub(hub, proxy, folder, environment)
         faulty.write()

@@ -91,9 +91,12 @@ def test_a_build(crashes: Crashes, cache: Path, thorough: bool, call: str, error
     for done in sweep(crashes, PREVIEW, call, error, 1000 if thorough else 3):
         codes.add(done.code)
         if done.code:
-            assert "error: can't write to the cache in " in done.out, done
-            assert os.strerror(error) in done.out
-            assert samples(cache) == []
+            # What was written, or published, is then read, which may fail too.
+            is_read = ".arrow: can't be read: " in done.out
+            assert is_read or "error: can't write to the cache in " in done.out, done
+            # pyarrow says only that the file can't be closed.
+            assert os.strerror(error) in done.out or "error closing file" in done.out, done
+            assert is_read or samples(cache) == []
         else:  # of what only saves work
             assert done.out.count("\n") >= len(ROWS), done
         is_intact(crashes)

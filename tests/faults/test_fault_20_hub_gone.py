@@ -29,7 +29,6 @@ def test_pinned_samples_stay_and_others_are_an_error(
         cold = faulty.run("sync", "--locked", REGISTRY_CACHE_DIR=str(tmp_path / "other"))
         assert cold.code == 1
         assert message in cold.err
-        hub.remove("org/data")
 
 
 def test_offline_is_exact_or_an_error(hub: HubEmulator, tmp_path: Path) -> None:

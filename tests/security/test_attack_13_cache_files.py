@@ -80,7 +80,7 @@ def fill(catalog: Path, umask: int, **variables: str) -> Path:
     done = run(catalog, umask, "validate", "sync", "lock", "sync --refresh", "list", **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     cache = catalog.parent / "cache"
-    parts = {path.name for path in (cache / "v1").iterdir()}
+    parts = {path.name for path in cache.glob("v*/*")}
     assert {"blobs", "index", "locks", "samples", "sources", "tmp", "views"} <= parts
     return cache
 

@@ -1,18 +1,21 @@
 """An edit of equal size in the cache is found by `sync` and `lock --check`, which compare digests.
 
-A warm open reads only what is asked for; checksums of what it reads are a task of the store.
+A warm open reads only what is asked for, and compares its checksums, which an attacker can replace.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from registry.cache.checksum import checksum, seal, unseal
+from registry.store.mapped_file import pack_numbers, unpack_numbers
 
 MANIFEST = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
 
@@ -35,6 +38,16 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+def with_checksums_of(samples: bytes, batches: str) -> str:
+    """Return the table of batches of an edited file."""
+    table = unpack_numbers(batches).reshape(-1, 4).copy()
+    ends = [int(end) for end in table[:, 2]]
+    for number, (start, end) in enumerate(pairwise(ends), 1):
+        table[number, 3] = checksum(samples[start:end])
+    table[0, 3] = checksum(samples[ends[-1] :])
+    return pack_numbers(table)
+
+
 def edit_samples(cache_dir: Path, *, with_meta: bool) -> None:
     """Edit the cached samples as another user could: same size, same time."""
     (path,) = cache_dir.glob("v*/samples/*/samples.arrow")
@@ -45,9 +58,10 @@ def edit_samples(cache_dir: Path, *, with_meta: bool) -> None:
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
     if with_meta:
         meta_path = path.with_name("meta.json")
-        meta = json.loads(meta_path.read_text())
+        meta = unseal(meta_path.read_bytes())
         meta["files"]["samples.arrow"]["sha256"] = hashlib.sha256(new).hexdigest()
-        meta_path.write_text(json.dumps(meta))
+        meta["batches"] = with_checksums_of(new, meta["batches"])
+        meta_path.write_bytes(seal(meta))
 
 
 @pytest.mark.parametrize("command", [("sync", "--locked"), ("lock", "--check")])

@@ -113,8 +113,8 @@ class HubEmulator:
         self._repos[repo_id].gated = True
 
     def remove(self, repo_id: str) -> None:
-        """Remove a repository."""
-        del self._repos[repo_id]
+        """Remove a repository, if it is there."""
+        self._repos.pop(repo_id, None)
 
     def fail_with(
         self,

@@ -200,18 +200,22 @@ def set_cached_mode(path: Path) -> None:
 def make_durable(paths: Iterable[Path], root: Path) -> None:
     """Make files, and folders with their files, under `root` survive a power cut.
 
-    Files that are gone are ignored.
+    Raises:
+        OSError: the disk is broken. What is gone, or can't be synced here, is left out.
     """
+    chosen: list[Path] = []
     above: set[Path] = set()
     for path in paths:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            for inner in path.iterdir() if path.is_dir() else ():
-                _sync(inner)
-            _sync(path)
+        with contextlib.suppress(FileNotFoundError):
+            chosen += [*(path.iterdir() if path.is_dir() else ()), path]
         above |= {folder for folder in path.parents if folder.is_relative_to(root)}
     # A name is durable once its folder is; deeper folders first.
-    for folder in sorted(above, key=lambda one: len(one.parts), reverse=True):
-        _sync(folder)
+    for path in (*chosen, *sorted(above, key=lambda one: len(one.parts), reverse=True)):
+        try:
+            _sync(path)
+        except OSError as error:  # such as a folder on a file system that syncs only files
+            if is_disk_fault(error):
+                raise
 
 
 def _sync(path: Path) -> None:
@@ -239,7 +243,8 @@ def _held(path: Path, descriptor: int | None = None) -> Iterator[None]:
         yield
     finally:
         if own is not None:
-            os.close(own)
+            with contextlib.suppress(OSError):  # nothing was written through it
+                os.close(own)
 
 
 @contextlib.contextmanager
@@ -263,7 +268,8 @@ def claim(path: Path) -> Iterator[bool | None]:
         yield is_free
     finally:
         if descriptor is not None:
-            os.close(descriptor)
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
 
 def remove_leftovers(path: Path) -> None:

@@ -181,9 +181,9 @@ def _lines_with_words(block: bytearray) -> Iterator[bytes]:
 
 def _may_be_deep(block: bytearray, line_ends: NDArray[np.int64]) -> bool:
     """Return whether a line has so many brackets that it may be nested too deeply."""
-    brackets = [byte_positions(character, block) for character in "[{"]
-    if sum(map(len, brackets)) - len(line_ends) < MAX_DEPTH:
+    if block.count(b"[") + block.count(b"{") - len(line_ends) < MAX_DEPTH:
         return False
+    brackets = [byte_positions(character, block) for character in "[{"]
     squares, braces = (np.diff(np.searchsorted(one, line_ends), prepend=0) for one in brackets)
     return bool((squares + braces > MAX_DEPTH).any())
 

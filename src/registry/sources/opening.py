@@ -13,7 +13,6 @@ from registry.progress import Deadline
 from registry.settings import deadline_seconds
 from registry.sources.filesystem import changed_error, filesystem, source_errors
 from registry.sources.retry import network_policy
-from registry.sources.transfer import RemoteFile
 
 __all__ = ["open_location"]
 
@@ -59,6 +58,8 @@ def _open_remote(
 ) -> IO[bytes]:
     protocol = protocol_of(location)
     if protocol in ("http", "https") or (protocol in ("s3", "s3a") and not part):
+        from registry.sources.transfer import RemoteFile  # not needed for cached samples
+
         files = filesystem(location, options, boundary)
         stream = RemoteFile(location, files, Deadline(deadline_seconds()), etag=etag)
         return cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))

@@ -110,6 +110,7 @@ class SampleFile:
 
     def choice_range(self, row: int) -> tuple[int, int]:
         """Return the start and end of a row's choices among the choices of all samples."""
+        self._file.check_size()
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         local = row - int(self._starts[number])
         start, end = choice_ends(self.batch(number), local, local + 1)

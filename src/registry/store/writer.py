@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -146,11 +147,17 @@ class SampleWriter:
             self._path.rename(narrow)
             self._begin()
             written, self._batches = self._batches, []
-            with pa.memory_map(str(narrow)) as data:
-                reader = pa.ipc.open_file(data)
-                for number, (rows, choices, _, _) in enumerate(written):
-                    widened = with_all_columns(reader.get_batch(number), self._schema)
-                    self._write_part(widened, rows, choices)
+            try:
+                with pa.memory_map(str(narrow)) as data:
+                    reader = pa.ipc.open_file(data)
+                    for number, (rows, choices, _, _) in enumerate(written):
+                        widened = with_all_columns(reader.get_batch(number), self._schema)
+                        self._write_part(widened, rows, choices)
+            except OSError as error:
+                if error.errno is not None:
+                    raise
+                # pyarrow omits the number where closing fails.
+                raise OSError(errno.EIO, str(error), str(narrow)) from error
             narrow.unlink()
         start, end = choice_ends(batch, 0, batch.num_rows)
         self._write_part(batch, batch.num_rows, end - start)

@@ -15,7 +15,7 @@ from tests.servers.hub import HubEmulator
 def test_an_answer_that_asks_to_come_back_ends_the_call(hub: HubEmulator) -> None:
     hub.commit("org/client", {"a.txt": b""})
     hub.fail_with(429, headers={"Retry-After": "86400"})
-    with pytest.raises(PassingError) as caught, limited_client(Deadline(1)):
+    with pytest.raises(PassingError) as caught, limited_client("org/client", Deadline(1)):
         list(HfApi().list_repo_tree("org/client", repo_type="dataset"))
     assert is_transient(caught.value)
     assert retry_after(caught.value) == 86400
@@ -24,7 +24,7 @@ def test_an_answer_that_asks_to_come_back_ends_the_call(hub: HubEmulator) -> Non
 
 def test_other_answers_and_other_callers_are_left_as_they_are(hub: HubEmulator) -> None:
     hub.commit("org/client", {"a.txt": b""})
-    with limited_client(Deadline(1)):
+    with limited_client("org/client", Deadline(1)):
         assert HfApi().dataset_info("org/client").id == "org/client"
         with pytest.raises(HfHubHTTPError):
             HfApi().dataset_info("org/nowhere")

@@ -57,3 +57,16 @@ def test_ranges_are_read_and_their_place_is_checked(hub: HubEmulator) -> None:
             pytest.raises(SourceError, match="a: requested bytes 0-10239/10240, the server sent"),
         ):
             file.read(3)
+
+
+def test_the_token_does_not_follow_a_redirect(context: SourceContext, tmp_path: Path) -> None:
+    with (
+        StaticFiles({"/a": BODY}) as site,
+        FaultProxy(site.url) as storage,
+        FaultProxy(site.url) as front,
+    ):
+        front.add(Fault(status=302, headers={"Location": f"{storage.url}/a"}))
+        download(Remote(f"{front.url}/a", len(BODY), "hf_x", "a"), tmp_path / "download", context)
+        assert front.log[0].headers["authorization"] == "Bearer hf_x"
+        assert "authorization" not in storage.log[0].headers
+        assert (tmp_path / "download").read_bytes() == BODY

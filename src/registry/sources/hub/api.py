@@ -48,7 +48,7 @@ def ask_hub(request: Callable[[], Result], where: str, deadline: Deadline) -> Re
 
     def attempt() -> Result:
         try:
-            with hub_errors(where), limited_client(deadline):
+            with hub_errors(where), limited_client(where, deadline):
                 return request()
         except SourceError as error:
             if error.elapsed:  # of a file that was tried often enough

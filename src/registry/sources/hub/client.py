@@ -18,9 +18,12 @@ from huggingface_hub import get_session
 from registry.progress import Deadline
 from registry.sources.retry import Meter, is_transient, network_policy
 
-__all__ = ["PassingError", "limited_client"]
+__all__ = ["METERED", "PassingError", "limited_client"]
 
-_deadline: ContextVar[Deadline | None] = ContextVar("_deadline", default=None)
+METERED = "registry_metered"
+"""Extension of a request whose sender counts the bytes by itself."""
+
+_limits: ContextVar[tuple[str, Deadline] | None] = ContextVar("_limits", default=None)
 _lock = threading.Lock()
 
 
@@ -33,8 +36,8 @@ class PassingError(Exception):
 
 
 @contextlib.contextmanager
-def limited_client(deadline: Deadline) -> Iterator[None]:
-    """Limit the requests that this thread makes; those of others are left as they are."""
+def limited_client(where: str, deadline: Deadline) -> Iterator[None]:
+    """Limit the requests of this thread, for `where`; those of others are left as they are."""
     client = get_session()
     with _lock:
         hooks = client.event_hooks
@@ -43,15 +46,15 @@ def limited_client(deadline: Deadline) -> Iterator[None]:
                 "request": [*hooks["request"], _set_timeouts],
                 "response": [*hooks["response"], _check_answer],
             }
-    before = _deadline.set(deadline)
+    before = _limits.set((where, deadline))
     try:
         yield
     finally:
-        _deadline.reset(before)
+        _limits.reset(before)
 
 
 def _set_timeouts(request: httpx2.Request) -> None:
-    if _deadline.get() is None:
+    if _limits.get() is None:
         return
     policy = network_policy()
     seconds = policy.read_seconds
@@ -63,17 +66,16 @@ def _set_timeouts(request: httpx2.Request) -> None:
 
 
 def _check_answer(response: httpx2.Response) -> None:
-    deadline = _deadline.get()
-    if deadline is None:
+    limits = _limits.get()
+    if limits is None:
         return
     if response.is_error:
         error = PassingError(f"status {response.status_code}", response)
         if is_transient(error):
             raise error
     body = response.stream
-    if isinstance(body, httpx2.SyncByteStream):
-        meter = Meter(str(response.url.host), deadline, network_policy())
-        response.stream = _Metered(body, meter, response)
+    if isinstance(body, httpx2.SyncByteStream) and METERED not in response.request.extensions:
+        response.stream = _Metered(body, Meter(*limits, network_policy()), response)
 
 
 class _Metered(httpx2.SyncByteStream):

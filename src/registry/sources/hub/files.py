@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,7 +23,7 @@ from registry.sources.hub.transfer import Remote, download
 if TYPE_CHECKING:
     from registry.sources.pins import SourceContext
 
-__all__ = ["Commit", "HubFile", "check_card", "fetch_file", "fetch_files", "list_files"]
+__all__ = ["Commit", "HubFile", "check_card", "fetch_file", "fetch_files", "list_all", "list_files"]
 
 _CARD = ("README.md", ".huggingface.yaml", "dataset_infos.json")
 """Files that `datasets` reads by itself, for the configurations and their data files."""
@@ -95,6 +96,14 @@ def list_files(commit: Commit, paths: Sequence[str]) -> dict[str, HubFile]:
     return found
 
 
+def list_all(commit: Commit, paths: Sequence[str]) -> dict[str, HubFile]:
+    """Ask the Hub for sizes and digests of files; one that does not exist is an error."""
+    files = list_files(commit, list(dict.fromkeys(paths)))
+    if missing := [path for path in paths if path not in files]:
+        raise wrong_answer(f"{commit}: no file '{missing[0]}'")
+    return files
+
+
 def fetch_files(
     locations: Iterable[str], commit: Commit, folder: Path, context: SourceContext
 ) -> list[str]:
@@ -104,9 +113,7 @@ def fetch_files(
     the file that names them.
     """
     paths = [commit.path_of(location) for location in locations]
-    files = list_files(commit, list(dict.fromkeys(paths)))
-    if missing := [path for path in paths if path not in files]:
-        raise wrong_answer(f"{commit}: no file '{missing[0]}'")
+    files = list_all(commit, paths)
     fetch = partial(fetch_file, commit=commit, context=context)
     if len(files) < _MANY_FILES:
         blobs = list(map(fetch, files.values()))
@@ -236,5 +243,9 @@ def _quarantine(path: Path, context: SourceContext) -> None:
 def _link(blob: Path, target: Path) -> None:
     """Give a blob another name, which stays if the blob is pruned."""
     make_folder(target.parent)
-    if not target.exists():
+    if target.exists():
+        return
+    try:
         os.link(blob, target)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(blob, target)

@@ -21,7 +21,7 @@ from registry.manifest.source_models import data_file_list
 from registry.progress import Progress
 from registry.sources.filesystem import offline_error
 from registry.sources.hub.api import ask_hub, request_commit
-from registry.sources.hub.files import Commit, fetch_file, list_files
+from registry.sources.hub.files import Commit, fetch_file, list_all
 from registry.sources.hub.transfer import open_remote
 from registry.sources.pinned_files import fetch_files
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
@@ -133,7 +133,7 @@ def open_parquet(
     import pyarrow.parquet as pq
 
     paths = [commit.path_of(location) for location in locations]
-    listed = list_files(commit, paths)
+    listed = list_all(commit, paths)
     for path in paths:
         file = listed[path]
         if file.size <= _SMALL_BYTES:

@@ -135,6 +135,8 @@ def _request(remote: Remote, span: str) -> Iterator[httpx2.Response]:
     from huggingface_hub.utils._headers import build_hf_headers
     from huggingface_hub.utils._http import hf_raise_for_status
 
+    from registry.sources.hub.client import METERED
+
     policy = network_policy()
     # Packed, a text has another length, and its ranges mean nothing.
     headers = {**build_hf_headers(token=remote.token), "Accept-Encoding": "identity"}
@@ -142,8 +144,10 @@ def _request(remote: Remote, span: str) -> Iterator[httpx2.Response]:
         headers["Range"] = f"bytes={span}"
     timeout = httpx2.Timeout(policy.read_seconds, connect=policy.connect_seconds)
     # The client takes the token off a redirect to another host.
-    session = get_session()
-    with session.stream("GET", remote.url, headers=headers, timeout=timeout) as response:
+    known = {METERED: True}
+    with get_session().stream(
+        "GET", remote.url, headers=headers, timeout=timeout, extensions=known
+    ) as response:
         hf_raise_for_status(response)
         yield response
 
