@@ -63,8 +63,9 @@ def test_the_first_sample_that_cannot_be_stored_is_named_before_a_later_error(
     prepare: Prepare,
 ) -> None:
     # A lone surrogate is found when the chunk is stored, the wrong input while it is mapped.
-    records: list[dict[str, Any]] = [{"input": "a"}, {"input": "\ud800"}, {"input": 1.5}]
-    batches, error = run(prepare(records), PipelineState(), chunk_rows=9)
+    records: list[dict[str, Any]] = [{"input": "'a'"}, {"input": r"'\ud800'"}, {"input": "'"}]
+    fields = {"input": {"from": "input", "do": [{"parse": "literal"}]}}
+    batches, error = run(prepare(records, fields=fields), PipelineState(), chunk_rows=9)
     assert all_inputs(batches) == ["a"]
     assert error is not None
     assert error.record == 2

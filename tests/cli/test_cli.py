@@ -270,7 +270,7 @@ def test_unexpected_error_and_its_traceback_are_escaped(
     [
         (["shwo", "qa"], "no command 'shwo' (did you mean 'show'?)"),
         (["zzzzzz"], f"no command 'zzzzzz' (commands: {', '.join(VERBS)})"),
-        (["cache", "lst"], "Did you mean 'list'?"),
+        (["cache", "lst"], "no command 'cache lst' (did you mean 'list'?)"),
         (["list", "--jsn"], "Did you mean '--json'?"),
         (["list", "--tag", "smal"], "no dataset has the tag smal (tags: small, text)"),
         (["sync", "--tag", "smal"], "no dataset has the tag smal (tags: small, text)"),
