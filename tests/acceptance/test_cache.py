@@ -242,7 +242,7 @@ def test_damaged_bytes_of_a_remote_file_are_fetched_again(
     assert questions(get_dataset("data", root=other)) == QUESTIONS
     harm(the_entry(cache_dir, "blobs"))
     other = one_dataset(source, fields={"input": "q", "target": {"const": "x"}})
-    with pytest.raises(OfflineError, match="(damaged|not) in the cache"):
+    with pytest.raises(OfflineError, match=r"(damaged|not) in the cache"):
         get_dataset("data", root=other, offline=True)
 
 
