@@ -40,10 +40,10 @@ def samples(cache: Cache, name: str) -> Path:
     return _publish(cache, "samples", name, meta)
 
 
-def view(cache: Cache, name: str, *, of: str) -> Path:
-    """Publish a view of samples."""
+def view(cache: Cache, name: str, *, of: str, size: int = 1000) -> Path:
+    """Publish a view of samples, or replace it."""
     meta: dict[str, Any] = {"first_bad": None, "checksums": {}, "samples": f"sha256:{key(of)}"}
-    return _publish(cache, "views", name, meta)
+    return _publish(cache, "views", name, meta, size)
 
 
 def records(cache: Cache, name: str) -> Path:
@@ -58,7 +58,9 @@ def blob(cache: Cache, content: bytes) -> Path:
         return cache.store_blob(folder / "file", hashlib.sha256(content).hexdigest())
 
 
-def _publish(cache: Cache, kind: EntryKind, name: str, meta: dict[str, Any]) -> Path:
+def _publish(
+    cache: Cache, kind: EntryKind, name: str, meta: dict[str, Any], size: int = 1000
+) -> Path:
     with cache.temporary() as folder:
-        (folder / "file").write_bytes(b"x" * 1000)
-        return cache.publish(folder, kind, f"sha256:{key(name)}", meta).folder
+        (folder / "file").write_bytes(b"x" * size)
+        return cache.publish(folder, kind, f"sha256:{key(name)}", meta, replace=True).folder

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,23 @@ def test_what_is_removed_meanwhile_is_not_damaged(cache: Cache, paths: dict[Kind
     paths["blobs"].unlink()
     os.rename(paths["samples"], cache.root / "elsewhere")
     assert [one.kind for one in verify(cache, chosen)] == ["views", "records"]
+
+
+def test_what_is_replaced_meanwhile_is_not_damaged(cache: Cache, paths: dict[Kind, Path]) -> None:
+    cache.quarantine("views", paths["views"].name)  # of an earlier damage
+    is_done, results = threading.Event(), []
+
+    def replace() -> None:
+        while not is_done.is_set():
+            view(cache, "v", of="a", size=1 << 20)
+
+    with ThreadPoolExecutor(1) as pool:
+        replacing = pool.submit(replace)
+        while len(results) < 200 and not replacing.done():
+            results += verify(cache, [("views", paths["views"])])
+        is_done.set()
+        replacing.result()
+    assert {one.damage for one in results} == {""}
 
 
 def test_verifying_is_no_use(cache: Cache, paths: dict[Kind, Path]) -> None:

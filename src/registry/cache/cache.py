@@ -45,7 +45,7 @@ from registry.cache.meta import META, EntryKind, check_meta
 from registry.errors import CacheError, DamagedEntryError
 from registry.progress import Deadline, Report
 
-__all__ = ["Cache", "CacheEntry", "OnDamage"]
+__all__ = ["Cache", "CacheEntry", "OnDamage", "inode_of"]
 
 OnDamage = Callable[[Path, int, str], DamagedEntryError]
 """Quarantines the entry of a file, given its path, its inode and the reason; returns the error."""
@@ -62,7 +62,7 @@ def _unreadable(error: OSError) -> CacheError:
 _NOT_A_FILE = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
 
 
-def _inode(path: Path) -> int | None:
+def inode_of(path: Path) -> int | None:
     """Return what tells whether a path still is the same file or folder; None if it is gone."""
     try:
         return path.lstat().st_ino
@@ -112,7 +112,7 @@ class Cache(Struct, frozen=True):
         dataset.
         """
         folder = self._folder(kind, fingerprint)
-        while (seen := _inode(folder)) is not None:
+        while (seen := inode_of(folder)) is not None:
             try:
                 meta = unseal((folder / META).read_bytes())
                 sizes = check_meta(meta, kind, fingerprint)
@@ -126,7 +126,7 @@ class Cache(Struct, frozen=True):
                 if error.errno not in _NOT_A_FILE:
                     raise _unreadable(error) from error
             # An entry that was replaced meanwhile may be intact: look again.
-            if _inode(folder) == seen:
+            if inode_of(folder) == seen:
                 self.quarantine(kind, fingerprint)
                 return None
         return None
@@ -161,12 +161,12 @@ class Cache(Struct, frozen=True):
 
     def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
         """Return whether the files of an entry have their digests; if not, quarantine it."""
-        seen = _inode(entry.folder)
+        seen = inode_of(entry.folder)
         with contextlib.suppress(FileNotFoundError):
             files = entry.meta["files"].items()
             if all(file_sha256(entry.folder / name) == file["sha256"] for name, file in files):
                 return True
-        if _inode(entry.folder) == seen:
+        if inode_of(entry.folder) == seen:
             self.quarantine(kind, entry.meta["fingerprint"])
         return False
 
@@ -255,9 +255,9 @@ class Cache(Struct, frozen=True):
             inode: That of the open file, as the entry may have been replaced since.
             reason: What is wrong with it.
         """
-        if _inode(path) in (inode, None):
+        if inode_of(path) in (inode, None):
             self.quarantine(kind, fingerprint)
-        kept = path.exists() and _inode(path) == inode
+        kept = inode_of(path) == inode
         hint = "make the cache writable, or set REGISTRY_CACHE_DIR" if kept else "open it again"
         return DamagedEntryError(f"{path}: {reason} ({hint} to have it built again)")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from registry.base.fs import file_sha256
+from registry.cache.cache import inode_of
 from registry.cache.contents import Kind, size_of
 from registry.errors import CacheError
 
@@ -57,16 +58,16 @@ def verify(cache: Cache, paths: Collection[tuple[Kind, Path]]) -> Iterator[Check
     """Compare each item with its digests; what is damaged is moved to the quarantine."""
     passive = replace(cache, passive=True)
     for kind, path in paths:
-        size = size_of(path)
-        damage = _damage(passive, kind, path)
-        if not damage:
-            yield Checked(kind=kind, key=path.name, bytes=size)
-            continue
-        cache.quarantine(kind, path.name)
-        gone = not path.exists()
-        # Another process may have removed it while it was read.
-        if not gone or _is_quarantined(cache, path):
-            yield Checked(kind=kind, key=path.name, bytes=size, damage=damage, quarantined=gone)
+        while (seen := inode_of(path)) is not None:  # otherwise another process has removed it
+            size = size_of(path)
+            damage = _damage(passive, kind, path)
+            if damage and inode_of(path) != seen:
+                continue  # it was removed or replaced while it was read
+            if damage:
+                cache.quarantine(kind, path.name)
+            moved = damage != "" and inode_of(path) != seen
+            yield Checked(kind=kind, key=path.name, bytes=size, damage=damage, quarantined=moved)
+            break
 
 
 def _damage(cache: Cache, kind: Kind, path: Path) -> str:
@@ -80,7 +81,3 @@ def _damage(cache: Cache, kind: Kind, path: Path) -> str:
         return "" if cache.verify(kind, entry) else "a file doesn't have its digest"
     except (OSError, CacheError) as error:
         return f"it can't be read: {error}"
-
-
-def _is_quarantined(cache: Cache, path: Path) -> bool:
-    return any((cache.versioned / "quarantine").glob(f"{path.name}-*"))
