@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -338,8 +339,9 @@ def inspect_source(
 
 def remember_pinned(result: LoadResult, pin: Pin, cache: Cache) -> None:
     """Remember that the samples of an entry match a pin, so that `load` need not compare them."""
-    state = FileState.of(result.entry.folder / "samples.arrow")
-    cache.remember(_pinned_key(result, pin), {"pinned": True, "state": state})
+    with contextlib.suppress(FileNotFoundError):  # another process has removed the entry
+        state = FileState.of(result.entry.folder / "samples.arrow")
+        cache.remember(_pinned_key(result, pin), {"pinned": True, "state": state})
 
 
 class CachedSamples(Struct, frozen=True, kw_only=True):
@@ -420,7 +422,7 @@ def _check_cached(result: LoadResult, pin: Pin, cache: Cache, *, verify: bool) -
     """
     known = cache.recall(_pinned_key(result, pin), "pinned") if result.cached else None
     if known and verify:
-        state = FileState.of(result.entry.folder / "samples.arrow")
+        state = FileState.or_absent(result.entry.folder / "samples.arrow")
         known = known if known.get("state") == list(state) else None
     if not known:
         _compare(result.dataset, pin)
