@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tests.conftest import Https
 from tests.faults.crash_sweep import PREVIEWS, Site
 from tests.faults.crashes import Crashes
 from tests.faults.disks import fill, small_disk
+from tests.faults.process import registry, write_catalog
 from tests.servers.hub import HubEmulator
 
 SIZE = 4 << 20
@@ -65,6 +67,22 @@ def test_warm_loads(made: Site, crashes: Crashes) -> None:
     assert "0 B" not in crashes.run("cache prune --older 0s").out
     (made.cache / "filler").unlink()
     assert crashes.run("sync").code == 0
+
+
+def test_a_view_that_fits_in_part(tmp_path: Path) -> None:
+    rows = "".join(f"question {number},{number}\n" for number in range(50_000))
+    (tmp_path / "d.csv").write_text(f"input,target\n{rows}", encoding="utf-8")
+    data = "  data: {source: {type: csv, path: d.csv}}\n"
+    write_catalog(tmp_path, f"{data}  mixed: {{extends: data, shuffle: true, seed: 1}}\n")
+    cache = str(tmp_path / "cache")
+    with small_disk(tmp_path / "cache", SIZE):
+        assert registry(tmp_path, "sync", "data", REGISTRY_CACHE_DIR=cache).code == 0
+        filler = fill(tmp_path / "cache")
+        os.truncate(filler, filler.stat().st_size - 200_000)  # of 400,000
+        done = registry(tmp_path, "preview", "mixed", "-n", "1", REGISTRY_CACHE_DIR=cache)
+        assert done.code == 0, done.err
+        assert "target" in done.out
+        assert not list((versioned_folder(tmp_path / "cache") / "tmp").iterdir())
 
 
 def test_builds(made: Site, crashes: Crashes) -> None:

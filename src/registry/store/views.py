@@ -18,9 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.arrow import list_offsets, ranges, to_numpy_int64
-from registry.base.cache_access import create_file
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
+from registry.base.fs import HashedFile
 from registry.errors import CacheError, DamagedEntryError
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of
@@ -166,11 +166,16 @@ class _View(Struct, frozen=True):
         checksums = {name: pack_numbers(checksums_of(values)) for name, values in arrays.items()}
         # Without a writable cache, the view is computed each time.
         with contextlib.suppress(CacheError), self.cache.temporary() as folder:
+            digests = {}
             for name, values in arrays.items():
-                with create_file(folder / f"{name}.npy") as written:
+                path = folder / f"{name}.npy"
+                # To an ordinary file numpy writes by itself, and its error of a full disk has no
+                # number by which it is known.
+                with HashedFile(path) as written:
                     np.save(written, values)
+                digests[path.name] = written.sha256
             meta = {"first_bad": bad, "checksums": checksums, "samples": self.samples}
-            self.cache.publish(folder, "views", self.fingerprint, meta)
+            self.cache.publish(folder, "views", self.fingerprint, meta, digests=digests)
         return ViewArrays(rows, choices, bad), checksums
 
 
