@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,26 @@ def test_a_file_of_the_user_is_synced_before_and_after_its_rename(
 ) -> None:
     write_atomic(tmp_path / "a" / "file", lambda file: file.write(b"new"))
     assert synced == ["", "rename", "a"]  # the temporary file has a dot and a number
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(errno.EINVAL, []), (errno.EIO, [errno.EIO])], ids=["EINVAL", "EIO"]
+)
+def test_only_a_broken_disk_is_an_error_of_syncing_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: list[int]
+) -> None:
+    def refuse(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):  # as file systems of other machines do
+            raise failing(number)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    errors = []
+    try:
+        write_atomic(tmp_path / "file", lambda file: file.write(b"new"))
+    except OSError as error:
+        errors.append(error.errno)
+    assert errors == expected
+    assert (tmp_path / "file").read_bytes() == b"new"
 
 
 def test_nothing_of_the_cache_is_synced_unless_asked_for(tmp_path: Path, synced: list[str]) -> None:

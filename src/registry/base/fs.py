@@ -211,19 +211,20 @@ def make_durable(paths: Iterable[Path], root: Path) -> None:
         above |= {folder for folder in path.parents if folder.is_relative_to(root)}
     # A name is durable once its folder is; deeper folders first.
     for path in (*chosen, *sorted(above, key=lambda one: len(one.parts), reverse=True)):
-        try:
-            _sync(path)
-        except OSError as error:  # such as a folder on a file system that syncs only files
-            if is_disk_fault(error):
-                raise
+        _sync(path)
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    """Make a file, or the names in a folder, durable, if that is possible here."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:  # such as a folder on a file system that syncs only files
+        if is_disk_fault(error):
+            raise
 
 
 @contextlib.contextmanager
