@@ -93,7 +93,7 @@ def test_waiting_is_reported_with_the_holder(tmp_path: Path) -> None:
 
 def test_process_without_progress_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "x.lock"
-    message = rf"^no progress for 1 second by process {os.getpid()} on .*, which has worked on qa since .*, and holds the lock {path} \(end it and try again; REGISTRY_DEADLINE sets"  # fmt: skip
+    message = rf"^no progress for 1 second by process {os.getpid()} on .*, which has worked on qa since .*; it holds the lock {path} \(end it and try again; REGISTRY_DEADLINE sets"  # fmt: skip
     with held_elsewhere(path), pytest.raises(CacheError, match=message), lock(path, seconds=1):
         pass
 
@@ -137,7 +137,7 @@ def test_unreadable_holder_is_another_process(tmp_path: Path, content: bytes) ->
     path = tmp_path / "x.lock"
     with held_elsewhere(path):
         path.write_bytes(content)
-        with pytest.raises(CacheError, match=r"^no progress for 0 seconds by another process, and holds"), lock(path, seconds=0):  # fmt: skip
+        with pytest.raises(CacheError, match=r"^no progress for 0 seconds by another process; it holds"), lock(path, seconds=0):  # fmt: skip
             pass
 
 

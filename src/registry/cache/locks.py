@@ -110,7 +110,7 @@ def _acquire(file_lock: BaseFileLock, path: Path, report: Report, deadline: Dead
 def _stuck_error(path: Path, deadline: Deadline) -> CacheError:
     seconds = count_text(round(deadline.silence), "second")
     return CacheError(
-        f"no progress for {seconds} by {_holder_of(path)}, and holds the lock {path}"
+        f"no progress for {seconds} by {_holder_of(path)}; it holds the lock {path}"
         " (end it and try again; REGISTRY_DEADLINE sets how many seconds to wait)"
     )
 
