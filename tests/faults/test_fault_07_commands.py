@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,29 @@ def test_sync_repairs_every_file(catalog: Path, cache_dir: Path, arguments: str)
     assert len(set_aside) == (2 if arguments == "sync" else 1)  # a refresh replaces the samples
     assert registry(catalog, "sync").code == 0
     assert list(cache_dir.glob("v*/quarantine/*")) == set_aside
+
+
+def test_sync_repairs_what_it_can_not_quarantine(catalog: Path, cache_dir: Path) -> None:
+    (path,) = cache_dir.glob("v*/samples/*/samples.arrow")
+    (versioned,) = cache_dir.glob("v*")
+    (versioned / "quarantine").write_bytes(b"")
+    content = flip(path)
+    assert registry(catalog, "sync").code == 0
+    assert path.read_bytes() == content
+    assert registry_each(catalog, "cache prune", "cache verify").code == 0
+    assert not list((versioned / "tmp").iterdir())
+
+
+def test_sync_repairs_a_file_that_can_not_be_read(
+    catalog: Path, cache_dir: Path, strace: str
+) -> None:
+    (path,) = cache_dir.glob("v*/samples/*/samples.arrow")
+    inode = path.stat().st_ino
+    broken = [strace, "-f", "-q", "-o", "/dev/null", "-P", str(path), "-e", "inject=read:error=EIO"]
+    command = [*broken, sys.executable, "-I", "-m", "registry", "sync"]
+    done = subprocess.run(command, cwd=catalog, capture_output=True, text=True, check=False)
+    assert (done.returncode, "data: built" in done.stderr) == (0, True), done
+    assert path.stat().st_ino != inode
 
 
 @pytest.mark.parametrize("name", ["rows.npy", "choices.npy"])

@@ -89,6 +89,16 @@ class CacheEntry(Struct, frozen=True):
         """Size of all files in bytes."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
+    def damage(self) -> str:
+        """Compare all files with their digests; return what is wrong, or an empty str."""
+        try:
+            for name, file in self.meta["files"].items():
+                if file_sha256(self.folder / name) != file["sha256"]:
+                    return f"{name} doesn't have its digest"
+        except OSError as error:
+            return f"it can't be read: {error}"
+        return ""
+
 
 class Cache(Struct, frozen=True):
     """Entries under one folder."""
@@ -162,10 +172,8 @@ class Cache(Struct, frozen=True):
     def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
         """Return whether the files of an entry have their digests; if not, quarantine it."""
         seen = inode_of(entry.folder)
-        with contextlib.suppress(FileNotFoundError):
-            files = entry.meta["files"].items()
-            if all(file_sha256(entry.folder / name) == file["sha256"] for name, file in files):
-                return True
+        if not entry.damage():
+            return True
         if inode_of(entry.folder) == seen:
             self.quarantine(kind, entry.meta["fingerprint"])
         return False
@@ -265,12 +273,16 @@ class Cache(Struct, frozen=True):
         """Move a damaged file or folder out of the way, if that is permitted."""
         if self.passive:
             return
-        # A unique name, as an entry may be damaged more than once.
-        target = self.versioned / "quarantine" / f"{damaged.name}-{uuid.uuid4().hex[:8]}"
-        with contextlib.suppress(OSError):
-            make_folder(target.parent)
-            damaged.rename(target)
-            os.utime(target)  # its age there is what counts when it is removed
+        # To the second folder if the first one is another user's. Left where it is, it would
+        # take the place of what is built instead.
+        for folder in ("quarantine", "tmp"):
+            # A unique name, as an entry may be damaged more than once.
+            target = self.versioned / folder / f"{damaged.name}-{uuid.uuid4().hex[:8]}"
+            with contextlib.suppress(OSError):
+                make_folder(target.parent)
+                damaged.rename(target)
+                os.utime(target)  # its age there is what counts when it is removed
+                return
 
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""

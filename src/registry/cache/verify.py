@@ -78,6 +78,6 @@ def _damage(cache: Cache, kind: Kind, path: Path) -> str:
         entry = cache.find(kind, f"sha256:{path.name}")
         if entry is None:
             return "its metadata is invalid, or a file is missing or cut"
-        return "" if cache.verify(kind, entry) else "a file doesn't have its digest"
+        return entry.damage()
     except (OSError, CacheError) as error:
         return f"it can't be read: {error}"
