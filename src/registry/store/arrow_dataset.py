@@ -259,7 +259,7 @@ class ArrowDataset(Dataset):
         except RegistryError as failure:
             raise CacheError(f"{error}; building it again failed: {failure}") from failure
         if file.entry != self._file.entry:
-            raise CacheError(f"{error}; its source has changed, so these can't be continued")
+            raise CacheError(f"{error}; opened again it has other samples (has its source changed?)")
         self._file = file
         self._opened.replace_by(opened)
 

@@ -96,6 +96,7 @@ class SampleFile:
 
     def batch(self, number: int) -> pa.RecordBatch:
         """Return a batch with the columns of the file, which omits columns without any value."""
+        self._file.check_size()
         if number not in self._batches:
             start, end = self._ends[number : number + 2]
             self._file.check(start, end, self._checksums[number + 1])
@@ -104,17 +105,14 @@ class SampleFile:
 
     def full_batch(self, number: int) -> pa.RecordBatch:
         """Return a batch with all columns of samples; those that the file omits are null."""
-        self._file.check_size()
         batch = self.batch(number)
         return with_all_columns(batch, full_schema(batch.schema))
 
     def choice_range(self, row: int) -> tuple[int, int]:
         """Return the start and end of a row's choices among the choices of all samples."""
-        self._file.check_size()
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         local = row - int(self._starts[number])
-        start, end = choice_ends(self.batch(number), local, local + 1)
-        first, *_ = choice_ends(self.batch(number), 0)
+        first, start, end = choice_ends(self.batch(number), 0, local, local + 1)
         base = int(self._choice_starts[number]) - first
         return base + start, base + end
 
@@ -144,7 +142,6 @@ class SampleFile:
 
     def _select(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
         """Return rows of any batches, in the given order."""
-        self._file.check_size()
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         # Usual unless shuffled: the batches are large, and iteration selects rows in order.
         if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
@@ -164,7 +161,6 @@ class SampleFile:
         """Return the length of each input in characters; None if any is a conversation."""
         import pyarrow.compute as pc  # slow to import, and not needed to open a dataset
 
-        self._file.check_size()
         if "messages" in self._reader.schema.names:
             return None
         lengths = [
