@@ -248,7 +248,7 @@ def _open(
 
     def run(*, full: bool) -> LoadResult:
         decided = plan(spec, context, verify=verify, full=full)
-        return execute(decided, spec, context, check=check)
+        return execute(decided, spec, context, check=check, verify=verify)
 
     try:
         result = again_if_lost(partial(run, full=full), context.cache)

@@ -68,5 +68,8 @@ def test_damage_that_can_not_be_moved_is_not_served(
             done = crashes.run(PREVIEWS[0])
             assert done.code == 1
             assert "differ from those that were written (make the cache writable" in done.out
+            done = crashes.run("sync")  # which reads them all
+            assert done.code == 1
+            assert done.out.count("can't write to the cache in ") == len(samples)
         assert all(path.exists() for path in samples)
         shutil.rmtree(made.cache)

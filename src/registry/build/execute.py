@@ -43,11 +43,17 @@ class LoadResult(Struct, frozen=True):
 
 
 def execute(
-    decided: Plan, spec: DatasetSpec, context: SourceContext, *, check: Check | None = None
+    decided: Plan,
+    spec: DatasetSpec,
+    context: SourceContext,
+    *,
+    check: Check | None = None,
+    verify: bool = False,
 ) -> LoadResult:
     """Build the samples of a plan unless they are cached, and open them.
 
     New samples are published only if `check` raises no error; it is not called for cached ones.
+    With `verify`, those that another process has built are used only if their digest is correct.
 
     Raises:
         DamagedEntryError: the entry is damaged, or was removed since it was planned to open it.
@@ -55,8 +61,9 @@ def execute(
     entry, fingerprint, checked = decided.entry, decided.fingerprint, False
     if entry is None:
         with context.working("samples", fingerprint) as holding:
-            # Another process may have built them while this one waited for the lock.
-            entry = find_samples(context, fingerprint)
+            # Another process may have built them while this one waited for the lock; or they are
+            # the damaged ones, which stay in a cache that is read-only.
+            entry = find_samples(context, fingerprint, verify=verify)
             if entry is None:
                 entry = _build(decided, spec, holding, check)
                 checked = check is not None
