@@ -76,15 +76,6 @@ def test_samples_that_differ_from_the_lock_are_an_error(spec: Spec, cache: Cache
     assert load(spec(), cache, boundary=UNBOUNDED, lock=lock).cached
 
 
-def test_match_of_removed_samples_is_not_remembered(spec: Spec, cache: Cache) -> None:
-    result = load(spec(), cache, boundary=UNBOUNDED)
-    pin = Pin(spec="sha256:" + "0" * 64, sources=(), samples=2, columns=(), ordered="sha256:" + "1" * 64, unordered="sha256:" + "2" * 64, format=PIN_FORMAT)  # fmt: skip
-    states = list((cache.versioned / "sources").iterdir())
-    cache.discard("samples", result.entry.meta["fingerprint"])  # as `cache clear` elsewhere does
-    remember_pinned(result, pin, cache)
-    assert list((cache.versioned / "sources").iterdir()) == states
-
-
 def test_cached_samples_are_found_without_building(spec: Spec, cache: Cache) -> None:
     assert find_cached(spec(), cache, boundary=UNBOUNDED) is None
     assert open_cached(spec(), cache, boundary=UNBOUNDED) is None

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -18,7 +17,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
-from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.build.plan import plan
@@ -182,13 +180,12 @@ def load(
         boundary: What it may reach.
         offline: Make no request.
         refresh: Build again, even if the samples are cached.
-        verify: Compare the digest of cached samples, the checksums of the view, and samples that
-            were changed since they were compared with their pin; otherwise each part is checked
-            when it is first read.
+        verify: Compare the digest of cached samples and the checksums of the view; otherwise each
+            part is checked when it is first read.
         full: Build all samples even if the first ones are enough for the view.
         reread: Digest local and downloaded files again, even if their digests are remembered.
         lock: What the lockfile pins. The samples are compared with it too: new ones before they
-            are published, cached ones once per entry.
+            are published, cached ones once per content.
         report: Called with the progress of a build, and while another process is waited for;
             without it, waits of more than a second are logged.
 
@@ -218,7 +215,7 @@ def load(
     if verify:
         result.dataset.verify_view()
     if pin is not None and not result.checked:
-        _check_cached(result, pin, cache, verify=verify)
+        _check_cached(result, pin, cache)
     return result
 
 
@@ -339,9 +336,7 @@ def inspect_source(
 
 def remember_pinned(result: LoadResult, pin: Pin, cache: Cache) -> None:
     """Remember that the samples of an entry match a pin, so that `load` need not compare them."""
-    with contextlib.suppress(FileNotFoundError):  # another process has removed the entry
-        state = FileState.of(result.entry.folder / "samples.arrow")
-        cache.remember(_pinned_key(result, pin), {"pinned": True, "state": state})
+    cache.remember(_pinned_key(result, pin), {"pinned": True})
 
 
 class CachedSamples(Struct, frozen=True, kw_only=True):
@@ -414,16 +409,13 @@ def _pinned_sources(
     return replace(lock, samples=None) if lock is not None and unmodified != spec else lock
 
 
-def _check_cached(result: LoadResult, pin: Pin, cache: Cache, *, verify: bool) -> None:
-    """Compare cached samples with their pin, once per entry and pin because it reads all of them.
+def _check_cached(result: LoadResult, pin: Pin, cache: Cache) -> None:
+    """Compare cached samples with their pin, once per content because it reads all of them.
 
-    With `verify` they are compared again if their file is not the one that was compared. Samples
-    that differ stay in the cache: they were built without this pin, and without it they are used.
+    Samples that differ stay in the cache: they were built without this pin, and without it they
+    are used.
     """
     known = cache.recall(_pinned_key(result, pin), "pinned") if result.cached else None
-    if known and verify:
-        state = FileState.or_absent(result.entry.folder / "samples.arrow")
-        known = known if known.get("state") == list(state) else None
     if not known:
         _compare(result.dataset, pin)
         remember_pinned(result, pin, cache)
@@ -442,4 +434,7 @@ def _compare(dataset: ArrowDataset, pin: Pin) -> None:
 
 
 def _pinned_key(result: LoadResult, pin: Pin) -> str:
-    return digest_of({"samples": result.entry.meta["fingerprint"], "pin": [pin.spec, pin.ordered]})
+    # With the digests of the files: other samples may have been built since, without this pin.
+    meta = result.entry.meta
+    pinned = [pin.spec, pin.ordered]
+    return digest_of({"samples": meta["fingerprint"], "files": meta["files"], "pin": pinned})

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from registry import LockError, get_dataset
 from registry.cli import main
 from tests.conftest import OneDataset, permit
 from tests.faults.background import finish, load, registry
+from tests.faults.process import write_catalog
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator, parquet_repo
 from tests.servers.static import StaticFiles
@@ -129,3 +131,34 @@ def test_samples_that_were_built_without_a_lock_stay_for_loads_without_it(
     code, out, err = finish(registry("sync", "--json", root=root))
     assert (code, err) == (0, "")
     assert json.loads(out)[0]["status"] == "cached"
+
+
+CODE = """
+import os
+from registry import Sample
+def read(record):
+    return Sample(input=record["q"], target=os.environ["ANSWER"])
+"""
+
+
+def test_other_samples_that_took_the_place_of_the_compared_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "answers.py").write_text(CODE, encoding="utf-8")
+    (tmp_path / "data.jsonl").write_bytes(LINES)
+    datasets = "  data: {source: {type: json, path: data.jsonl}, mapper: 'answers:read'}\n"
+    root = write_catalog(tmp_path, datasets, index="trust: ['answers:read']\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ANSWER", "old")
+    locked(root)
+    lockfile = root / "datasets.lock"
+    lockfile.rename(root / "away")
+    monkeypatch.setenv("ANSWER", "new")  # what code reads is not part of what identifies samples
+    assert main(["sync", "--refresh", "--root", str(root)]) == 0
+    assert get_dataset("data", root=root)[0].target == "new"
+    (root / "away").rename(lockfile)
+    with pytest.raises(LockError, match="its samples differ: pinned 12,000"):
+        get_dataset("data", root=root)
+    monkeypatch.setenv("ANSWER", "old")
+    assert main(["sync", "--refresh", "--root", str(root)]) == 0
+    assert get_dataset("data", root=root)[0].target == "old"
