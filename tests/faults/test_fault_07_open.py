@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from registry import get_dataset
+from registry import CacheError, get_dataset
 from tests.conftest import OneDataset
 from tests.faults.damaged_cache import digest_of
+from tests.faults.process import write_catalog
 
 # Two batches of samples.
 ROWS = [
@@ -25,6 +26,7 @@ READ = """
 import sys
 from registry import RegistryError, get_dataset
 from tests.faults.damaged_cache import digest_of
+from tests.faults.process import write_catalog
 
 dataset = get_dataset("data", root=sys.argv[1])
 samples = iter(dataset)
@@ -156,3 +158,29 @@ def test_samples_of_another_source_do_not_continue_these(root: Path, cache_dir: 
     assert done.returncode == 0
     assert done.stdout.startswith("CacheError ")
     assert "has changed" in done.stdout
+
+
+CODE = """
+import os
+from registry import Sample
+def read(record):
+    return Sample(input=record["q"], target=os.environ["ANSWER"])
+"""
+
+
+def test_other_samples_never_continue_a_dataset(
+    tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "answering.py").write_text(CODE, encoding="utf-8")
+    (tmp_path / "data.jsonl").write_text('{"q": "a"}\n{"q": "b"}\n', encoding="utf-8")
+    datasets = "  data: {source: {type: json, path: data.jsonl}, mapper: 'answering:read'}\n"
+    root = write_catalog(tmp_path, datasets, index="trust: ['answering:read']\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ANSWER", "old")
+    dataset = get_dataset("data", root=root)
+    assert dataset[0].target == "old"
+    cut("samples.arrow")(cache_dir)
+    monkeypatch.setenv("ANSWER", "new")
+    with pytest.raises(CacheError, match="opened again it has other samples"):
+        list(dataset)
+    assert get_dataset("data", root=root)[1].target == "new"

@@ -258,8 +258,10 @@ class ArrowDataset(Dataset):
             file, opened = self.origin().as_opened()
         except RegistryError as failure:
             raise CacheError(f"{error}; building it again failed: {failure}") from failure
-        if file.entry != self._file.entry:
-            raise CacheError(f"{error}; opened again it has other samples (has its source changed?)")
+        if file.batches != self._file.batches:
+            raise CacheError(
+                f"{error}; opened again it has other samples (has its source changed?)"
+            )
         self._file = file
         self._opened.replace_by(opened)
 

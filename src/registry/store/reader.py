@@ -71,9 +71,9 @@ class SampleFile:
         return int(self._starts[-1])
 
     @property
-    def entry(self) -> str:
-        """Name of its folder, which identifies the samples in the cache."""
-        return self._arguments[0].parent.name
+    def batches(self) -> str:
+        """What it was opened with: rows and checksum of each batch, equal only for equal bytes."""
+        return self._arguments[1]
 
     def rows_within(self, size: int) -> int:
         """Return how many rows of average size fit in `size` bytes."""
