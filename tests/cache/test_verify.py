@@ -93,7 +93,8 @@ def test_what_is_removed_meanwhile_is_not_damaged(cache: Cache, paths: dict[Kind
 
 def test_what_is_replaced_meanwhile_is_not_damaged(cache: Cache, paths: dict[Kind, Path]) -> None:
     cache.quarantine("views", paths["views"].name)  # of an earlier damage
-    is_done, results = threading.Event(), []
+    is_done = threading.Event()
+    results: list[Checked] = []
 
     def replace() -> None:
         while not is_done.is_set():
