@@ -62,7 +62,7 @@ def verify(cache: Cache, paths: Collection[tuple[Kind, Path]]) -> Iterator[Check
         if not damage:
             yield Checked(kind=kind, key=path.name, bytes=size)
             continue
-        cache.quarantine(kind, path.name)
+        cache.quarantine_file(path)
         gone = not path.exists()
         # Another process may have removed it while it was read.
         if not gone or _is_quarantined(cache, path):
