@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from functools import partial
 from typing import TypeVar
 
 from registry.progress import Progress, Report
 
-__all__ = ["ReportNamed", "run_jobs"]
+__all__ = ["ReportNamed", "are_jobs_running", "run_jobs"]
 
 Result = TypeVar("Result")
 
 ReportNamed = Callable[[str, Progress], None]
 """Called with a dataset's name and its progress, in the thread that works on it."""
+
+_PREFIX = "registry-jobs"
+_END_SECONDS = 2.0
+
+
+def are_jobs_running() -> bool:
+    """Return whether threads of `run_jobs` outlive their caller; the end of Python awaits them."""
+    return any(thread.name.startswith(_PREFIX) for thread in threading.enumerate())
 
 
 class _StoppedError(Exception):
@@ -32,7 +40,8 @@ def run_jobs(
     """Do the work for each name, `jobs` at a time; yield each result as soon as it is ready.
 
     When the caller stops early (an interrupt), jobs that have not started are dropped and running
-    ones end at their next report. An exception of a job is raised here and stops the others.
+    ones end at their next report; one that has none in two seconds, as a server is silent, is not
+    awaited. An exception of a job is raised here and stops the others.
     """
     stopped = threading.Event()
 
@@ -42,11 +51,13 @@ def run_jobs(
             raise _StoppedError
         report(name, progress)
 
-    executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="jobs")
+    executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix=_PREFIX)
+    futures: list[Future[Result]] = []
     try:
-        futures = [executor.submit(work, name, partial(report_or_stop, name)) for name in names]
+        futures += [executor.submit(work, name, partial(report_or_stop, name)) for name in names]
         for future in as_completed(futures):
             yield future.result()
     finally:
         stopped.set()
-        executor.shutdown(wait=True, cancel_futures=True)
+        executor.shutdown(wait=False, cancel_futures=True)
+        wait([future for future in futures if future.running()], timeout=_END_SECONDS)
