@@ -266,10 +266,9 @@ class Cache(Struct, frozen=True):
         if self.quarantine_file(damaged):
             import logging  # slow to import
 
-            logging.getLogger("registry").warning(
-                "%s: damaged, and moved to the quarantine (`registry cache verify` checks the rest)",
-                damaged,
-            )
+            hint = "`registry cache verify` checks the rest"
+            logger = logging.getLogger("registry")
+            logger.warning("%s: damaged, and moved to the quarantine (%s)", damaged, hint)
 
     def quarantine_file(self, damaged: Path) -> bool:
         """Move a damaged file or folder out of the way; return False if that is not permitted."""

@@ -74,11 +74,11 @@ def _choose(
 
 
 def _duration_text(seconds: float) -> str:
-    """Return a duration in days, or in hours or minutes if it is shorter."""
-    for unit, length in (("day", DAY), ("hour", 3600)):
+    """Return a duration in the largest unit that it has one of."""
+    for unit, length in (("day", DAY), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             return count_text(int(seconds // length), unit)
-    return count_text(int(max(0.0, seconds) // 60), "minute")
+    return "less than a minute"
 
 
 def prune_old_leftovers(cache: Cache) -> None:
