@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from registry.base.threads import are_jobs_running, run_jobs
+from registry.base.threads import are_jobs_left, run_jobs
 from registry.progress import Progress, Report
 
 STEP = Progress("map", 1)
@@ -118,9 +118,9 @@ def test_job_that_reports_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch
     results = run_jobs(["silent", "quick", "later"], work, jobs=2, report=ignore)
     with closing(cast("Generator[str]", results)):
         assert next(results) == "quick"
-    assert are_jobs_running()
+    assert are_jobs_left()
     answer.set()
     deadline = time.monotonic() + 10
-    while are_jobs_running() and time.monotonic() < deadline:
+    while are_jobs_left() and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not are_jobs_running()
+    assert not are_jobs_left()

@@ -6,24 +6,25 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import WeakSet
 
 from registry.progress import Progress, Report
 
-__all__ = ["ReportNamed", "are_jobs_running", "run_jobs"]
+__all__ = ["ReportNamed", "are_jobs_left", "run_jobs"]
 
 Result = TypeVar("Result")
 
 ReportNamed = Callable[[str, Progress], None]
 """Called with a dataset's name and its progress, in the thread that works on it."""
 
-_PREFIX = "registry-jobs"
 _END_SECONDS = 2.0
+_left: WeakSet[Future[Any]] = WeakSet()
 
 
-def are_jobs_running() -> bool:
-    """Return whether threads of `run_jobs` outlive their caller; the end of Python awaits them."""
-    return any(thread.name.startswith(_PREFIX) for thread in threading.enumerate())
+def are_jobs_left() -> bool:
+    """Return whether jobs run that `run_jobs` did not await; the end of Python awaits them."""
+    return any(job.running() for job in _left)
 
 
 class _StoppedError(Exception):
@@ -51,13 +52,14 @@ def run_jobs(
             raise _StoppedError
         report(name, progress)
 
-    executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix=_PREFIX)
+    executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="jobs")
     futures: list[Future[Result]] = []
     try:
-        futures += [executor.submit(work, name, partial(report_or_stop, name)) for name in names]
+        futures.extend(executor.submit(work, name, partial(report_or_stop, name)) for name in names)
         for future in as_completed(futures):
             yield future.result()
     finally:
         stopped.set()
         executor.shutdown(wait=False, cancel_futures=True)
-        wait([future for future in futures if future.running()], timeout=_END_SECONDS)
+        running = [future for future in futures if future.running()]
+        _left.update(wait(running, timeout=_END_SECONDS).not_done)

@@ -88,9 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _leave_jobs() -> None:
     """End now if jobs still run: Python would wait for them, a minute if a server is silent."""
-    from registry.base.threads import are_jobs_running  # slow to import
+    from registry.base.threads import are_jobs_left  # slow to import
 
-    if are_jobs_running():
+    if are_jobs_left():
         sys.stderr.flush()
         os._exit(INTERRUPTED)
 
