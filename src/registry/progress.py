@@ -49,16 +49,18 @@ class WaitLines:
     def __init__(self, name: str, show: Callable[[str], object]) -> None:
         self._name = name
         self._show = show
-        self._shown: Progress | None = None
+        self._last = 0
+        self._next = _FIRST_SECONDS
 
     def __call__(self, progress: Progress) -> None:
         """Show a line, if it is time for one."""
-        if not progress.is_long_wait:
+        if progress.stage != "wait":
             return
-        last = self._shown
-        # A smaller number of seconds is another wait.
-        if last is None or not 0 <= progress.done - last.done < _AGAIN_SECONDS:
-            self._shown = progress
+        if progress.done < self._last:  # another wait
+            self._next = _FIRST_SECONDS
+        self._last = progress.done
+        if progress.done >= self._next:
+            self._next = progress.done + _AGAIN_SECONDS
             self._show(f"{self._name}: waiting for {progress.note} ({progress.done} s so far)")
 
 

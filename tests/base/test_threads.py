@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Generator
 from contextlib import closing
 from typing import cast
 
 import pytest
 
-from registry.base.threads import run_jobs
+from registry.base.threads import are_jobs_left, run_jobs
 from registry.progress import Progress, Report
 
 STEP = Progress("map", 1)
@@ -103,3 +104,23 @@ def test_running_jobs_end_at_their_next_report_when_the_caller_stops() -> None:
         assert next(results) == "quick"
     assert stopped.is_set()
     assert len(reports) < 1000
+
+
+def test_job_that_reports_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("registry.base.threads._END_SECONDS", 0.1)
+    answer = threading.Event()
+
+    def work(name: str, report: Report) -> str:
+        if name == "silent":
+            assert answer.wait(10)
+        return name
+
+    results = run_jobs(["silent", "quick", "later"], work, jobs=2, report=ignore)
+    with closing(cast("Generator[str]", results)):
+        assert next(results) == "quick"
+    assert are_jobs_left()
+    answer.set()
+    deadline = time.monotonic() + 10
+    while are_jobs_left() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not are_jobs_left()

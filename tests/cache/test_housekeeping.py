@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -177,6 +178,17 @@ def test_what_is_not_referenced_is_pruned(cache: Cache) -> None:
     removal = prune(cache, is_referenced=is_referenced)
     assert left_after(cache, paths, removal) == ["samples b", "records", "view of b"]
     assert {one.reason for one in removal.removed} == {"no dataset of the catalog uses it"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(50, "less than a minute"), (90, "1 minute"), (7200, "2 hours"), (30 * 86_400, "30 days")],
+)
+def test_reason_has_the_time_in_a_unit_that_fits(cache: Cache, seconds: int, text: str) -> None:
+    used = time.time() - seconds - 0.5
+    os.utime(samples(cache, "a") / "meta.json", (used, used))
+    (removed,) = prune(cache, older=0).removed
+    assert removed.reason == f"not used for {text}"
 
 
 def test_a_dry_run_lists_the_same_and_removes_nothing(cache: Cache) -> None:

@@ -217,7 +217,7 @@ def test_exit_codes(run: Run, own: Path, arguments: list[str], code: int) -> Non
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (KeyboardInterrupt, "interrupted; datasets that were built stay in the cache"),
+        (KeyboardInterrupt, "interrupted; what was finished before stays"),
         (click.Abort, "aborted"),
     ],
 )
@@ -415,7 +415,7 @@ def test_ctrl_c_stops_a_download_at_once(own: Path) -> None:
         server.shutdown()
         server.server_close()
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "interrupted; datasets that were built stay in the cache"
+    assert err.splitlines()[-1] == "interrupted; what was finished before stays"
     assert "Traceback" not in err
 
 

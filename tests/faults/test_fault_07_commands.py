@@ -48,13 +48,16 @@ def flip(path: Path) -> bytes:
 def test_sync_repairs_every_file(catalog: Path, cache_dir: Path, arguments: str) -> None:
     found = {path: flip(path) for name in FILES for path in cache_dir.glob(f"v*/{name}")}
     assert len(found) == len(FILES)
-    assert registry(catalog, *arguments.split()).code == 0
+    repaired = registry(catalog, *arguments.split())
+    assert repaired.code == 0
     for path, content in found.items():
         if path.name != "meta.json":  # its indentation is no promise
             assert path.read_bytes() == content, path
     set_aside = list(cache_dir.glob("v*/quarantine/*"))
     assert len(set_aside) == (2 if arguments == "sync" else 1)  # a refresh replaces the samples
-    assert registry(catalog, "sync").code == 0
+    assert repaired.err.count(": damaged, and moved to the quarantine (") == len(set_aside)
+    again = registry(catalog, "sync")
+    assert (again.code, "damaged" in again.err) == (0, False)
     assert list(cache_dir.glob("v*/quarantine/*")) == set_aside
 
 

@@ -32,7 +32,7 @@ def test_a_request_is_made_again_when_the_server_says(tmp_path: Path) -> None:
         asked = proxy.requests("GET", "/date")[1].at - time.monotonic() + time.time()
         assert asked >= soon
     assert blobs(tmp_path) == [ROWS]
-    assert "waiting for another attempt in 2 s after attempt 1: " in ended.err
+    assert "waiting for attempt 2 of 6, a pause of 2 s: " in ended.err
 
 
 def test_an_absurd_pause_ends_with_the_deadline(tmp_path: Path) -> None:

@@ -6,9 +6,12 @@ second.
 
 from __future__ import annotations
 
+import signal
+import time
 from pathlib import Path
 
 from tests.conftest import S3
+from tests.faults.background import finish, registry
 from tests.faults.network import QUICK, ROWS, blobs, catalog_of, sync, tried
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.static import StaticFiles
@@ -47,3 +50,18 @@ def test_each_way_of_being_silent_ends(tmp_path: Path, s3: S3) -> None:
     assert len(tried(ended)) == 5
     assert max(seconds for _, seconds in tried(ended).values()) <= 15
     assert blobs(tmp_path) == []
+
+
+def test_ctrl_c_does_not_wait_for_a_silent_server(tmp_path: Path) -> None:
+    with StaticFiles({"/a.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
+        proxy.add(Fault(silence=3600))
+        # A shell starts jobs in the background with the signal ignored; they would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        process = registry("sync", root=catalog_of(tmp_path, [f"{proxy.url}/a.csv"]))
+        while not proxy.log and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        code, _, err = finish(process)
+        assert time.monotonic() - begun < 20  # the time-out is a minute
+    assert (code, err) == (130, "\ninterrupted; what was finished before stays\n")

@@ -139,10 +139,10 @@ def test_a_failure_that_passes_is_repeated() -> None:
         Progress(
             "wait",
             0,
-            note=f"another attempt in 0 s after attempt {number}:"
+            note=f"attempt {number} of {POLICY.attempts}, a pause of 0 s:"
             " https://host/a: the server answered 503",
         )
-        for number in (1, 2)
+        for number in (2, 3)
     ]
 
 

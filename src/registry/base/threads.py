@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import WeakSet
 
 from registry.progress import Progress, Report
 
-__all__ = ["ReportNamed", "run_jobs"]
+__all__ = ["ReportNamed", "are_jobs_left", "run_jobs"]
 
 Result = TypeVar("Result")
 
 ReportNamed = Callable[[str, Progress], None]
 """Called with a dataset's name and its progress, in the thread that works on it."""
+
+_END_SECONDS = 2.0
+_left: WeakSet[Future[Any]] = WeakSet()
+
+
+def are_jobs_left() -> bool:
+    """Return whether jobs run that `run_jobs` did not await; the end of Python awaits them."""
+    return any(job.running() for job in _left)
 
 
 class _StoppedError(Exception):
@@ -32,7 +41,8 @@ def run_jobs(
     """Do the work for each name, `jobs` at a time; yield each result as soon as it is ready.
 
     When the caller stops early (an interrupt), jobs that have not started are dropped and running
-    ones end at their next report. An exception of a job is raised here and stops the others.
+    ones end at their next report; one that has none in two seconds, as a server is silent, is not
+    awaited. An exception of a job is raised here and stops the others.
     """
     stopped = threading.Event()
 
@@ -43,10 +53,13 @@ def run_jobs(
         report(name, progress)
 
     executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="jobs")
+    futures: list[Future[Result]] = []
     try:
-        futures = [executor.submit(work, name, partial(report_or_stop, name)) for name in names]
+        futures.extend(executor.submit(work, name, partial(report_or_stop, name)) for name in names)
         for future in as_completed(futures):
             yield future.result()
     finally:
         stopped.set()
-        executor.shutdown(wait=True, cancel_futures=True)
+        executor.shutdown(wait=False, cancel_futures=True)
+        running = [future for future in futures if future.running()]
+        _left.update(wait(running, timeout=_END_SECONDS).not_done)

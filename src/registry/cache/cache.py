@@ -249,7 +249,7 @@ class Cache(Struct, frozen=True):
 
     def quarantine(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> None:
         """Move a damaged entry or blob out of the way; without permission it stays, unused."""
-        self.quarantine_file(self._folder(kind, fingerprint))
+        self._quarantine_found(self._folder(kind, fingerprint))
 
     def damaged(
         self, kind: EntryKind, fingerprint: str, path: Path, inode: int, reason: str
@@ -269,10 +269,19 @@ class Cache(Struct, frozen=True):
         hint = "make the cache writable, or set REGISTRY_CACHE_DIR" if kept else "open it again"
         return DamagedEntryError(f"{path}: {reason} ({hint} to have it built again)")
 
-    def quarantine_file(self, damaged: Path) -> None:
-        """Move a damaged file or folder out of the way, if that is permitted."""
+    def _quarantine_found(self, damaged: Path) -> None:
+        """Move what was damaged in the cache out of the way, and log it: the disk may be bad."""
+        if self.quarantine_file(damaged):
+            import logging  # slow to import
+
+            hint = "`registry cache verify` checks the rest"
+            logger = logging.getLogger("registry")
+            logger.warning("%s: damaged, and moved to the quarantine (%s)", damaged, hint)
+
+    def quarantine_file(self, damaged: Path) -> bool:
+        """Move a damaged file or folder out of the way; return False if that is not permitted."""
         if self.passive:
-            return
+            return False
         # To the second folder if the first one is another user's. Left where it is, it would
         # take the place of what is built instead.
         for folder in ("quarantine", "tmp"):
@@ -282,7 +291,8 @@ class Cache(Struct, frozen=True):
                 make_folder(target.parent)
                 damaged.rename(target)
                 os.utime(target)  # its age there is what counts when it is removed
-                return
+                return True
+        return False
 
     def blob(self, sha256: str) -> Path:
         """Return the path of the bytes with a digest; the file may not exist."""
@@ -301,7 +311,7 @@ class Cache(Struct, frozen=True):
         with contextlib.suppress(OSError):
             if path.is_file() and file_sha256(path) == sha256:
                 return path
-        self.quarantine_file(path)
+        self._quarantine_found(path)
         return None
 
     def store_blob(self, path: Path, sha256: str) -> Path:
@@ -329,7 +339,7 @@ class Cache(Struct, frozen=True):
                 raise _unreadable(error) from error
             data = {}
         if data.pop("key", None) != key:  # damaged, or the file of another source
-            self.quarantine_file(path)
+            self._quarantine_found(path)
             return None
         self._depend_on(path)
         return data if all(field in data for field in fields) else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from registry.cache.contents import Item, contents, older_formats
 from registry.cache.removal import DAY, Removal
+from registry.errors import count_text
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
@@ -60,17 +61,24 @@ def _choose(
     by_use = sorted(items, key=lambda item: (item.last_used, item.kind, item.key))
     left = sum(item.total for item in by_use)
     for item in by_use:
-        days = (now - item.last_used) / DAY
         if is_referenced is not None and not is_referenced(item):
             reason = "no dataset of the catalog uses it"
         elif older is not None and now - item.last_used > older:
-            reason = f"not used for {days:.1f} days"
+            reason = f"not used for {_duration_text(now - item.last_used)}"
         elif keep_size is not None and left > keep_size:
             reason = "the least recently used"
         else:
             continue
         left -= item.total
         yield item, reason
+
+
+def _duration_text(seconds: float) -> str:
+    """Return a duration in the largest unit that it has one of."""
+    for unit, length in (("day", DAY), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return count_text(int(seconds // length), unit)
+    return "less than a minute"
 
 
 def prune_old_leftovers(cache: Cache) -> None:

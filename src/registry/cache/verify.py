@@ -63,9 +63,7 @@ def verify(cache: Cache, paths: Collection[tuple[Kind, Path]]) -> Iterator[Check
             damage = _damage(passive, kind, path)
             if damage and inode_of(path) != seen:
                 continue  # it was removed or replaced while it was read
-            if damage:
-                cache.quarantine(kind, path.name)
-            moved = damage != "" and inode_of(path) != seen
+            moved = damage != "" and cache.quarantine_file(path)
             yield Checked(kind=kind, key=path.name, bytes=size, damage=damage, quarantined=moved)
             break
 

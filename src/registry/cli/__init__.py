@@ -81,7 +81,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # report the broken pipe, so that flush goes to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLEAN
+    if code == INTERRUPTED:
+        _leave_jobs()
     return code
+
+
+def _leave_jobs() -> None:
+    """End now if jobs still run: Python would wait for them, a minute if a server is silent."""
+    from registry.base.threads import are_jobs_left  # slow to import
+
+    if are_jobs_left():
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -95,10 +106,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         # click raises Abort from Ctrl-C, and without a cause where a confirmation is refused.
         is_refusal = isinstance(error, click.Abort) and error.__cause__ is None
-        message = (
-            "aborted" if is_refusal else "interrupted; datasets that were built stay in the cache"
-        )
-        print(f"\n{message}", file=sys.stderr)
+        message = "aborted" if is_refusal else "interrupted; what was finished before stays"
+        # click has ended the line of a Ctrl-C.
+        print(f"\n{message}" if is_refusal else message, file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         raise

@@ -15,6 +15,8 @@ from registry.progress import Progress, WaitLines
 
 __all__ = ["bars"]
 
+_BAR_WIDTH = 16
+
 
 @contextmanager
 def bars(*, as_json: bool) -> Iterator[ReportNamed]:
@@ -30,16 +32,19 @@ def bars(*, as_json: bool) -> Iterator[ReportNamed]:
         return
     from rich import progress as parts
     from rich.console import Console
+    from rich.table import Column
 
     columns = (
         parts.TextColumn("{task.description}", markup=False),
-        parts.BarColumn(),
-        parts.TextColumn("{task.fields[amount]}", markup=False),
+        parts.BarColumn(bar_width=_BAR_WIDTH),
         parts.TimeElapsedColumn(),
+        # The last column has the rest of the line: a long note is cut, and no name is.
+        parts.TextColumn(
+            "{task.fields[amount]}", markup=False, table_column=Column(no_wrap=True, ratio=1)
+        ),
     )
-    with parts.Progress(
-        *columns, console=Console(file=unescaped(sys.stderr)), transient=True
-    ) as display:
+    console = Console(file=unescaped(sys.stderr))
+    with parts.Progress(*columns, console=console, transient=True, expand=True) as display:
         tasks: dict[str, tuple[str, parts.TaskID]] = {}
 
         def report(name: str, progress: Progress) -> None:

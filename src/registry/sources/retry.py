@@ -167,7 +167,8 @@ class _Count:
         """Sleep, and report each second why; that also lets an interrupt end the pause."""
         error = state.outcome.exception() if state.outcome else None
         begun, seconds = time.monotonic(), state.upcoming_sleep
-        note = f"another attempt in {seconds:.0f} s after attempt {state.attempt_number}: {error}"
+        number = f"{state.attempt_number + 1} of {self._policy.attempts}"
+        note = f"attempt {number}, a pause of {seconds:.0f} s: {error}"
         while (waited := time.monotonic() - begun) < seconds:
             self._report(Progress("wait", int(waited), note=note))
             time.sleep(min(1.0, seconds - waited))

@@ -139,7 +139,8 @@ def _entry_data(item: Item, usage: CacheUsage) -> dict[str, object]:
     used = _date(item.last_used).isoformat(timespec="seconds")
     views = [{"fingerprint": f"sha256:{view.key}", "bytes": view.bytes} for view in item.views]
     data = {"datasets": usage.users(item), "bytes": item.total, "last_used": used, "views": views}
-    return {**item.meta, **data}
+    meta = {key: value for key, value in item.meta.items() if key != "batches"}  # checksums
+    return {**meta, **data}
 
 
 @command.command("verify", epilog="Example: registry cache verify mmlu")
@@ -228,8 +229,12 @@ def prune(
     rows = [
         (one.kind, one.dataset, size_text(one.bytes), one.name[:12], one.reason)
         for one in removal.removed
-        if one.kind != "locks"  # empty, and one for each build
+        if one.kind != "locks"
     ]
+    # One for each build.
+    if locks := [one for one in removal.removed if one.kind == "locks"]:
+        held = size_text(sum(one.bytes for one in locks))
+        rows.append(("locks", "", held, count_text(len(locks), "file"), locks[0].reason))
     if rows and not as_json:
         print_table(("kind", "built for", "size", "name", "reason"), rows)
     return _report(removal, cache, as_json=as_json)
