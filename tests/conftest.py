@@ -86,6 +86,12 @@ def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up after one attempt: tests/faults has the tests of those that follow."""
+    monkeypatch.setenv("REGISTRY_DEADLINE", "0")
+
+
+@pytest.fixture
 def catalog_root(tmp_path: Path) -> CatalogRoot:
     """Write manifests and an index of them; what was written before is replaced."""
     root = tmp_path / "catalog"

@@ -150,6 +150,7 @@ def test_two_machines_with_one_lock_have_the_same_samples(
     assert (pin.samples, pin.ordered, pin.unordered) == (20, here.ordered, here.unordered)
 
 
+@pytest.mark.usefixtures("asked_once")
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("state", ["online", "offline", "404", "503", "401"])
 def test_changed_upstream_yields_the_old_samples_or_an_error(
@@ -545,6 +546,7 @@ def test_upgrade_without_the_old_samples_on_this_machine_is_reported(
     assert line.endswith(", 20 samples, not compared: the old ones are not in the cache")
 
 
+@pytest.mark.usefixtures("asked_once")
 @pytest.mark.parametrize("status", [404, 503, 401])
 def test_failed_upgrade_keeps_the_pin(
     upstream: Upstream, pinned: Path, capsys: pytest.CaptureFixture[str], status: int

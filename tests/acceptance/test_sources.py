@@ -396,6 +396,7 @@ def test_changed_file_of_the_same_size_is_detected(
     assert questions(get_dataset("data", root=root)) == QUESTIONS[1:2]
 
 
+@pytest.mark.usefixtures("asked_once")
 @pytest.mark.parametrize(
     ("status", "error", "message"),
     [
@@ -451,6 +452,7 @@ def test_html_page_instead_of_data_is_an_error(
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
+@pytest.mark.usefixtures("asked_once")
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize("cut", [1, len(jsonl(ROWS[2:])), len(jsonl())])
 def test_interrupted_transfer_leaves_nothing_in_the_cache(
@@ -489,6 +491,7 @@ BREAKS: dict[str, Callable[[Https], object]] = {
 }
 
 
+@pytest.mark.usefixtures("asked_once")
 @pytest.mark.parametrize("reason", BREAKS)
 def test_url_query_is_not_in_error_messages(
     https: Https, one_dataset: OneDataset, cache_dir: Path, reason: str
@@ -501,6 +504,7 @@ def test_url_query_is_not_in_error_messages(
     assert not any(visible(content) for content in contents(cache_dir))
 
 
+@pytest.mark.usefixtures("asked_once")
 @pytest.mark.parametrize("reason", BREAKS)
 def test_url_query_is_not_in_tracebacks(https: Https, one_dataset: OneDataset, reason: str) -> None:
     root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl?ticket={SECRET}"})
