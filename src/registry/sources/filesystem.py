@@ -49,6 +49,7 @@ __all__ = [
     "missing_error",
     "offline_error",
     "option_errors",
+    "public_cause",
     "source_errors",
     "status_of",
 ]
@@ -66,7 +67,8 @@ _ERRORS: dict[str, tuple[str, ...]] = {
     "https": ("aiohttp:ClientError",),
     "s3": _S3_ERRORS,
     "s3a": _S3_ERRORS,
-    "hf": ("httpx2:HTTPError",),  # the base of what the Hub's client raises
+    # The first is the base of what the Hub's client raises.
+    "hf": ("httpx2:HTTPError", "registry.sources.hub.client:PassingError"),
 }
 # Codes of S3 that say why access is refused, and what to do.
 _S3_CODES = {
@@ -205,11 +207,14 @@ def _error_types(location: str) -> tuple[type[Exception], ...]:
 
 
 def _raise_as(ours: SourceError, error: BaseException, location: str) -> NoReturn:
-    # Errors of file systems contain the URL, and may contain what a client was given: a traceback
-    # must not show its secrets.
+    raise ours from (None if has_secret(location) else public_cause(error))
+
+
+def public_cause(error: BaseException) -> BaseException | None:
+    """Return an error to raise another one from; None if the traceback would show a secret."""
+    # Errors of clients contain URLs, and may contain what a client was given.
     texts = "".join("".join(format_exception_only(link)) for link in causes(error))
-    is_public = not has_secret(location) and redact(texts) == texts
-    raise ours from (error if is_public else None)
+    return error if redact(texts) == texts else None
 
 
 def _translated(error: BaseException, location: str) -> SourceError:
