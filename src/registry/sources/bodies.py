@@ -21,6 +21,7 @@ __all__ = ["Body", "describe", "is_strong", "new_hash", "open_body"]
 
 # A read returns what has arrived, up to so many bytes.
 _BUFFER = 1 << 20
+_HUB_BLOCK = 5 << 20
 _HTTP_VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
 # A server may refuse to answer HEAD with one of them, and still answer GET.
 _TRY_GET = frozenset({400, 403, 404, 405, 501})
@@ -64,14 +65,10 @@ def open_body(
         return body
     if protocol in ("s3", "s3a"):
         return _open_s3(files, location, start, etag, version_id)
+    if protocol == "hf":
+        return _open_hub(files, location, start)
     opened = files.open(location, "rb")
-    about = files.info(location) if protocol == "hf" else {}
-    return Body(
-        read=lambda: bytes(opened.read(_BUFFER)),
-        close=opened.close,
-        size=about.get("size"),
-        digests=_hub_digests(about),
-    )
+    return Body(read=lambda: bytes(opened.read(_BUFFER)), close=opened.close)
 
 
 def describe(files: Any, location: str) -> dict[str, Any]:
@@ -230,6 +227,22 @@ def new_hash(name: str, size: int | None) -> Any:
     if name == "git":
         return hashlib.sha1(b"blob %d\0" % (size or 0), usedforsecurity=False)
     return hashlib.new(name, usedforsecurity=False)
+
+
+def _open_hub(files: Any, location: str, start: int) -> Body:
+    about = files.info(location)
+    # A stream, which a block size of 0 asks for, can't be continued.
+    opened = files.open(location, "rb", block_size=files.block_size or _HUB_BLOCK)
+    opened.seek(start)
+    digests = _hub_digests(about)
+    return Body(
+        read=lambda: bytes(opened.read(_BUFFER)),
+        close=opened.close,
+        start=start,
+        size=about.get("size"),
+        etag="".join(digest.hex() for digest in digests.values()),
+        digests=digests,
+    )
 
 
 def _hub_digests(about: Mapping[str, Any]) -> dict[str, bytes]:

@@ -40,12 +40,13 @@ from registry.sources.retry import (
 if TYPE_CHECKING:
     import fsspec
 
-    from registry.boundary.boundary import Boundary
+    from registry.progress import Deadline
 
 __all__ = [
     "causes",
     "changed_error",
     "filesystem",
+    "limited_requests",
     "missing_error",
     "offline_error",
     "option_errors",
@@ -245,6 +246,18 @@ def _translated(error: BaseException, location: str) -> SourceError:
         what = "the server did not answer in time" if late else "the connection was lost"
         return SourceError(f"{shown}: {what}")
     return SourceError(f"{shown}: {_redacted(error, location)}")
+
+
+@contextlib.contextmanager
+def limited_requests(location: str, deadline: Deadline) -> Iterator[None]:
+    """Limit the requests of the Hub's client; other file systems have options for that."""
+    if protocol_of(location) != "hf":
+        yield
+        return
+    from registry.sources.hub.client import limited_client  # imports the client, which is slow
+
+    with limited_client(public_location(location), deadline):
+        yield
 
 
 def missing_error(location: str, message: str) -> SourceError:
