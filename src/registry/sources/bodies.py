@@ -36,7 +36,8 @@ class Body(Struct, kw_only=True):
     read: Callable[[], bytes]
     """Returns the next bytes, b"" at the end."""
     close: Callable[[], None]
-    start: int = 0
+    start: int | None = 0
+    """None if the server sends a part, and does not say which."""
     size: int | None = None
     """Bytes of the whole file."""
     etag: str = ""
@@ -177,7 +178,7 @@ def _open_s3(files: Any, location: str, start: int, etag: str, version_id: str |
     return Body(
         read=lambda: bytes(_call(files, read)),
         close=lambda: _call(files, close),
-        start=first,
+        start=first or 0,
         size=answer.get("ContentLength") if size is None else size,
         etag=answer.get("ETag", ""),
         digests={"md5": bytes.fromhex(found[1])} if found and not encrypted else {},
@@ -214,11 +215,11 @@ def _describe_s3(files: Any, location: str) -> dict[str, Any]:
     return {"size": body.size, "ETag": body.etag}
 
 
-def _content_range(given: str | None) -> tuple[int, int | None]:
-    """Return where a part begins and the size of the whole, from `bytes 2-5/10`."""
+def _content_range(given: str | None) -> tuple[int | None, int | None]:
+    """Return where a part begins and the size of the whole, from `bytes 2-5/10`, if it says so."""
     found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", given or "")
     if found is None:
-        return 0, None
+        return None, None
     return int(found[1]), None if found[2] == "*" else int(found[2])
 
 

@@ -82,6 +82,7 @@ class Transfer:
             with_retries(self._attempt, self._pool.deadline, report=self._report)
         finally:
             self._file.close()
+        self._pool.deadline.progress()
         return self._file.sha256, self._path.stat().st_size
 
     def _attempt(self) -> None:
