@@ -44,7 +44,7 @@ demo: $(VENV)/.run  ## install, build the demo datasets and show some samples (2
 	$(BIN)/registry preview demo-chat -n 1
 
 test: $(VENV)/.dev  ## run the tests (with another Python: PYTHON=python3.13; some: TESTS="tests/diff")
-	$(BIN)/python -m pytest --numprocesses 2 $(TESTS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
 
 quick:  ## run the part of the tests that other versions of Python and of packages can break (2 minutes)
 	$(MAKE) test TESTS="$(QUICK)"
@@ -58,7 +58,7 @@ $(LOWEST)/.done: pyproject.toml Makefile | $(UV)
 	touch $@
 
 lowest: $(LOWEST)/.done  ## run the quick part with the lowest versions of packages that we allow (all: TESTS=tests)
-	$(LOWEST)/bin/python -m pytest --numprocesses 2 $(or $(TESTS),$(QUICK))
+	$(LOWEST)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),$(QUICK))
 
 $(PARITY)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(PARITY)
@@ -96,7 +96,7 @@ fuzz: $(VENV)/.fuzz  ## feed changed inputs to every reader of files for 5 minut
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 faults: $(VENV)/.dev  ## produce every fault of docs/reliability.md, at every point (30 minutes)
-	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 tests/faults \
+	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/faults \
 		$(shell grep --recursive --files-with-matches THOROUGH --include 'test_*.py' tests)
 
 bench: $(VENV)/.dev  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")

@@ -93,7 +93,7 @@ def test_sync_builds_once_and_both_views_share_the_samples(
     assert results["mmlu-small"]["samples"] == 100
     assert hub.requests == []
     listed = json.loads(run(["-m", "registry", "cache", "list", "--json"], environment).stdout)
-    assert [entry["samples"] for entry in listed] == [UNIQUE]
+    assert [entry["samples"] for entry in listed["entries"]] == [UNIQUE]
 
 
 def test_order_for_a_given_seed_never_changes(

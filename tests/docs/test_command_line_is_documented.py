@@ -45,6 +45,7 @@ VARIABLES_OF_LIBRARIES = {"HF_TOKEN": "huggingface_hub"}
 VARIABLES_OF_TESTS = {
     "REGISTRY_SHARED_DATA": "tests/conftest.py",
     "REGISTRY_EVIDENCE_DATA": "tests/evidence/rows.py",
+    "REGISTRY_FAULTS": "tests/faults/conftest.py",
 }
 
 

@@ -57,11 +57,12 @@ def refuse_unreadable_cache(folder: Path) -> None:
     if os.access(folder, os.R_OK | os.X_OK):
         return
     try:
-        folder.stat()
+        if not folder.is_dir():
+            return  # it is created, or reported, by whatever writes there
     except PermissionError:
         pass
     except OSError:
-        return  # it is created, or reported, by whatever writes there
+        return
     raise CacheError(
         f"the cache {folder} can't be read by this user (set REGISTRY_CACHE_DIR to a folder of your"
         " own; or whoever made it makes it again with REGISTRY_CACHE_GROUP=1, for their group)"
