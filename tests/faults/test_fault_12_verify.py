@@ -29,5 +29,5 @@ def test_it_is_asked_again(tmp_path: Path, fault: Fault, times: float, code: int
         proxy.add(fault, method="GET", times=times)
         ended = registry(catalog, "verify", **QUICK)
         assert ended.code == code
-        assert ("[unreachable]" in ended.err) is bool(code)
+        assert ("[unreachable]" in ended.text) is bool(code)
         assert "drift" not in ended.text
