@@ -29,6 +29,7 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
+from registry.progress import Deadline
 from registry.sources.retry import (
     causes,
     describe_failure,
@@ -39,8 +40,6 @@ from registry.sources.retry import (
 
 if TYPE_CHECKING:
     import fsspec
-
-    from registry.progress import Deadline
 
 __all__ = [
     "causes",
@@ -256,7 +255,8 @@ def limited_requests(location: str, deadline: Deadline) -> Iterator[None]:
         return
     from registry.sources.hub.client import limited_client  # imports the client, which is slow
 
-    with limited_client(public_location(location), deadline):
+    # Bytes that are requested again are no progress: the transfer counts those that are new.
+    with limited_client(public_location(location), Deadline(deadline.seconds)):
         yield
 
 
