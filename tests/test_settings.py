@@ -113,9 +113,9 @@ def test_lockfile_is_next_to_its_index() -> None:
     assert settings(root="/x/other.yml").lock_file == Path("/x/other.lock")
 
 
-@pytest.mark.parametrize("given", ["8MB", "-1", "1.5", "٣"])
+@pytest.mark.parametrize("given", ["8MB", "-1", "1.5", "٣", "9" * 400])
 def test_a_limit_that_is_no_number_is_an_error(given: str) -> None:
-    message = f"REGISTRY_MAX_LOCK_MIB is not a whole number: '{given}'"
+    message = f"REGISTRY_MAX_LOCK_MIB is not a whole number from 0 to 999999999: '{given}'"
     with pytest.raises(RegistryError, match=re.escape(message)):
         lock_limit({"REGISTRY_MAX_LOCK_MIB": given})
     assert lock_limit({"REGISTRY_MAX_LOCK_MIB": ""}) == lock_limit({}) == 8 << 20
@@ -126,3 +126,7 @@ def test_times_of_the_network_are_settings() -> None:
     assert (deadline_seconds({}), read_timeout({})) == (1800, 60)
     given = {"REGISTRY_DEADLINE": "5", "REGISTRY_READ_TIMEOUT": "2"}
     assert (deadline_seconds(given), read_timeout(given)) == (5, 2)
+    with pytest.raises(
+        RegistryError, match="REGISTRY_READ_TIMEOUT is not a whole number from 1 to"
+    ):
+        read_timeout({"REGISTRY_READ_TIMEOUT": "0"})  # clients disagree on what it would mean

@@ -34,6 +34,8 @@ _MOST_MANIFESTS = 20_000
 # Twice what a catalog of 10,000 new manifests takes.
 _VALIDATE_SECONDS = 10
 _READ_SECONDS = 60
+# More seconds are too many for a clock.
+_MOST_DIGITS = 9
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -145,11 +147,13 @@ def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
 
 def read_timeout(environ: Mapping[str, str] = os.environ) -> int:
     """Return how many seconds a server may send nothing, from REGISTRY_READ_TIMEOUT."""
-    return _number(environ, "REGISTRY_READ_TIMEOUT", _READ_SECONDS)
+    return _number(environ, "REGISTRY_READ_TIMEOUT", _READ_SECONDS, least=1)
 
 
-def _number(environ: Mapping[str, str], name: str, default: int) -> int:
+def _number(environ: Mapping[str, str], name: str, default: int, *, least: int = 0) -> int:
     given = environ.get(name) or str(default)
-    if not (given.isascii() and given.isdecimal()):
-        raise RegistryError(f"{name} is not a whole number: '{given}' (the default is {default})")
+    is_number = given.isascii() and given.isdecimal() and len(given) <= _MOST_DIGITS
+    if not is_number or int(given) < least:
+        what = f"a whole number from {least} to {10**_MOST_DIGITS - 1}"
+        raise RegistryError(f"{name} is not {what}: '{given}' (the default is {default})")
     return int(given)

@@ -59,3 +59,9 @@ def test_leaves_are_scalars_and_references() -> None:
         (("d", "e"), 2),
     ]
     assert [variable_of(one) for one in ({"env": "X"}, {"env": 1}, "X")] == ["X", None, None]
+
+
+def test_queries_of_urls_are_redacted() -> None:
+    text = "404 for url 'https://cdn.example/x?X-Amz-Signature=abc', see https://docs.example/404"
+    expected = "404 for url 'https://cdn.example/x?…', see https://docs.example/404"
+    assert redact(text) == expected

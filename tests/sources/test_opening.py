@@ -11,6 +11,7 @@ from registry.errors import SourceError
 from registry.sources.opening import open_location
 from tests.conftest import S3, Https
 from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.hub import HubEmulator
 from tests.servers.static import StaticFiles
 
 
@@ -44,3 +45,19 @@ def test_a_lost_connection_is_continued(s3: S3, monkeypatch: pytest.MonkeyPatch)
             with open_location(location, {}, UNBOUNDED) as file:
                 assert file.read() == data
             assert len(proxy.requests("GET", "/a$")) == 2
+
+
+def test_a_file_of_the_hub_is_continued(hub: HubEmulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = bytes(range(256)) * 12_000
+    commit = hub.commit("org/opened", {"a.bin": data})
+    location = f"hf://datasets/org/opened@{commit}/a.bin"
+    with FaultProxy(hub.url) as proxy:
+        monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+        options = {"endpoint": proxy.url, "block_size": 100_000}
+        for fault in (Fault(reset_after=50_000), Fault(status=503), Fault(drip=5)):
+            proxy.clear()
+            with open_location(location, options, UNBOUNDED) as file:
+                assert file.read(1) == data[:1]
+                proxy.add(fault, path="/resolve/", times=1)
+                assert file.read() == data[1:]
+            assert proxy.requests("GET", "/resolve/")[1].fault == fault

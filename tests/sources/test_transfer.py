@@ -66,6 +66,23 @@ def test_a_lost_connection_is_continued_under_the_same_etag(
     assert [one.status for one in proxy.log] == [200, 206, 206]
 
 
+def test_a_part_of_unknown_place_is_not_the_file(proxy: FaultProxy, tmp_path: Path) -> None:
+    proxy.add(BROKEN, times=1)
+    proxy.add(Fault(without=("Content-Range",)))
+    assert transfer(proxy, tmp_path) == WHOLE
+    assert [one.status for one in proxy.log] == [200, 206, 200]
+
+
+def test_a_file_that_arrived_is_progress(proxy: FaultProxy, tmp_path: Path) -> None:
+    deadline = Deadline(60)
+    pool = FilesystemPool({}, UNBOUNDED, deadline)
+    # By their bytes alone, thousands of small files would be none.
+    proxy.add(Fault(body=b"small", status=200))
+    one = Transfer(f"{proxy.url}/a", pool, tmp_path / "a", limits=Limits(), report=silent)
+    assert one.run()[1] == 5
+    assert deadline.progressed == 1
+
+
 @pytest.mark.parametrize(
     "fault",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ __all__ = ["leaves", "read_secrets", "redact", "variable_of"]
 _READ: set[str] = set()
 # A shorter value can't be told from ordinary text.
 _SHORTEST = 4
+_URL = re.compile(r"https?://[^\s'\"<>]+")
 
 OptionPath = tuple[str | int, ...]
 
@@ -64,7 +66,9 @@ def _read(value: Any, location: str, place: str) -> Any:
 
 
 def redact(text: str) -> str:
-    """Return a text without the values of variables that were read."""
+    """Return a text without the values of variables that were read, and queries of URLs."""
+    # A server may redirect to a URL with a signature that nobody named.
+    text = _URL.sub(lambda found: public_location(found[0]), text)
     for value in sorted(_READ, key=len, reverse=True):
         if len(value) >= _SHORTEST:
             text = text.replace(value, "…")

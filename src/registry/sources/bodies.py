@@ -21,6 +21,7 @@ __all__ = ["Body", "describe", "is_strong", "new_hash", "open_body"]
 
 # A read returns what has arrived, up to so many bytes.
 _BUFFER = 1 << 20
+_HUB_BLOCK = 5 << 20
 _HTTP_VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
 # A server may refuse to answer HEAD with one of them, and still answer GET.
 _TRY_GET = frozenset({400, 403, 404, 405, 501})
@@ -35,7 +36,8 @@ class Body(Struct, kw_only=True):
     read: Callable[[], bytes]
     """Returns the next bytes, b"" at the end."""
     close: Callable[[], None]
-    start: int = 0
+    start: int | None = 0
+    """None if the server sends a part, and does not say which."""
     size: int | None = None
     """Bytes of the whole file."""
     etag: str = ""
@@ -64,14 +66,10 @@ def open_body(
         return body
     if protocol in ("s3", "s3a"):
         return _open_s3(files, location, start, etag, version_id)
+    if protocol == "hf":
+        return _open_hub(files, location, start)
     opened = files.open(location, "rb")
-    about = files.info(location) if protocol == "hf" else {}
-    return Body(
-        read=lambda: bytes(opened.read(_BUFFER)),
-        close=opened.close,
-        size=about.get("size"),
-        digests=_hub_digests(about),
-    )
+    return Body(read=lambda: bytes(opened.read(_BUFFER)), close=opened.close)
 
 
 def describe(files: Any, location: str) -> dict[str, Any]:
@@ -180,7 +178,7 @@ def _open_s3(files: Any, location: str, start: int, etag: str, version_id: str |
     return Body(
         read=lambda: bytes(_call(files, read)),
         close=lambda: _call(files, close),
-        start=first,
+        start=first or 0,
         size=answer.get("ContentLength") if size is None else size,
         etag=answer.get("ETag", ""),
         digests={"md5": bytes.fromhex(found[1])} if found and not encrypted else {},
@@ -217,11 +215,11 @@ def _describe_s3(files: Any, location: str) -> dict[str, Any]:
     return {"size": body.size, "ETag": body.etag}
 
 
-def _content_range(given: str | None) -> tuple[int, int | None]:
-    """Return where a part begins and the size of the whole, from `bytes 2-5/10`."""
+def _content_range(given: str | None) -> tuple[int | None, int | None]:
+    """Return where a part begins and the size of the whole, from `bytes 2-5/10`, if it says so."""
     found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", given or "")
     if found is None:
-        return 0, None
+        return None, None
     return int(found[1]), None if found[2] == "*" else int(found[2])
 
 
@@ -230,6 +228,22 @@ def new_hash(name: str, size: int | None) -> Any:
     if name == "git":
         return hashlib.sha1(b"blob %d\0" % (size or 0), usedforsecurity=False)
     return hashlib.new(name, usedforsecurity=False)
+
+
+def _open_hub(files: Any, location: str, start: int) -> Body:
+    about = files.info(location)
+    # A stream, which a block size of 0 asks for, can't be continued.
+    opened = files.open(location, "rb", block_size=files.block_size or _HUB_BLOCK)
+    opened.seek(start)
+    digests = _hub_digests(about)
+    return Body(
+        read=lambda: bytes(opened.read(_BUFFER)),
+        close=opened.close,
+        start=start,
+        size=about.get("size"),
+        etag="".join(digest.hex() for digest in digests.values()),
+        digests=digests,
+    )
 
 
 def _hub_digests(about: Mapping[str, Any]) -> dict[str, bytes]:

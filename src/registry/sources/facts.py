@@ -84,6 +84,8 @@ def is_unreachable(error: BaseException) -> bool:
     status = status_of(error)
     if status is not None:
         return status == 429 or status >= 500
+    if isinstance(error, SourceError) and error.transient:
+        return True
     return any(type(link).__name__ in _UNREACHABLE for link in causes(error))
 
 
@@ -125,15 +127,29 @@ def _footer_rows(file: FileFacts, pool: FilesystemPool, boundary: Boundary) -> i
 
     if archive_of(file.location) != file.location:
         return None
-    # From a server without ranges fsspec gets a ValueError. What is wrong with a file that is not
-    # Parquet is said when its first records are read.
-    with contextlib.suppress(ValueError, pa.ArrowException), source_errors(file.location):
-        if is_local(file.location):
-            with boundary.open_location(file.location) as local:
-                return int(pq.read_metadata(local).num_rows)
-        how = {"block_size": _FOOTER_BYTES, "cache_type": "readahead"}
-        with pool.of(file.location).open(file.location, "rb", **how) as opened:
-            return int(pq.ParquetFile(opened, pre_buffer=False).metadata.num_rows)
+    if not is_local(file.location):
+        return pool.ask(file.location, _remote_rows)
+    # What is wrong with a file that is not Parquet is said when its first records are read.
+    with (
+        contextlib.suppress(ValueError, pa.ArrowException),
+        source_errors(file.location),
+        boundary.open_location(file.location) as local,
+    ):
+        return int(pq.read_metadata(local).num_rows)
+    return None
+
+
+def _remote_rows(files: Any, location: str) -> int | None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    how = {"block_size": _FOOTER_BYTES, "cache_type": "readahead"}
+    # From a server without ranges fsspec gets a ValueError.
+    with (
+        contextlib.suppress(ValueError, pa.ArrowException),
+        files.open(location, "rb", **how) as opened,
+    ):
+        return int(pq.ParquetFile(opened, pre_buffer=False).metadata.num_rows)
     return None
 
 

@@ -29,6 +29,7 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
+from registry.progress import Deadline
 from registry.sources.retry import (
     causes,
     describe_failure,
@@ -40,15 +41,15 @@ from registry.sources.retry import (
 if TYPE_CHECKING:
     import fsspec
 
-    from registry.boundary.boundary import Boundary
-
 __all__ = [
     "causes",
     "changed_error",
     "filesystem",
+    "limited_requests",
     "missing_error",
     "offline_error",
     "option_errors",
+    "public_cause",
     "source_errors",
     "status_of",
 ]
@@ -66,7 +67,8 @@ _ERRORS: dict[str, tuple[str, ...]] = {
     "https": ("aiohttp:ClientError",),
     "s3": _S3_ERRORS,
     "s3a": _S3_ERRORS,
-    "hf": ("httpx2:HTTPError",),  # the base of what the Hub's client raises
+    # The first is the base of what the Hub's client raises.
+    "hf": ("httpx2:HTTPError", "registry.sources.hub.client:PassingError"),
 }
 # Codes of S3 that say why access is refused, and what to do.
 _S3_CODES = {
@@ -205,11 +207,14 @@ def _error_types(location: str) -> tuple[type[Exception], ...]:
 
 
 def _raise_as(ours: SourceError, error: BaseException, location: str) -> NoReturn:
-    # Errors of file systems contain the URL, and may contain what a client was given: a traceback
-    # must not show its secrets.
+    raise ours from (None if has_secret(location) else public_cause(error))
+
+
+def public_cause(error: BaseException) -> BaseException | None:
+    """Return an error to raise another one from; None if the traceback would show a secret."""
+    # Errors of clients contain URLs, and may contain what a client was given.
     texts = "".join("".join(format_exception_only(link)) for link in causes(error))
-    is_public = not has_secret(location) and redact(texts) == texts
-    raise ours from (error if is_public else None)
+    return error if redact(texts) == texts else None
 
 
 def _translated(error: BaseException, location: str) -> SourceError:
@@ -240,6 +245,19 @@ def _translated(error: BaseException, location: str) -> SourceError:
         what = "the server did not answer in time" if late else "the connection was lost"
         return SourceError(f"{shown}: {what}")
     return SourceError(f"{shown}: {_redacted(error, location)}")
+
+
+@contextlib.contextmanager
+def limited_requests(location: str, deadline: Deadline) -> Iterator[None]:
+    """Limit the requests of the Hub's client; other file systems have options for that."""
+    if protocol_of(location) != "hf":
+        yield
+        return
+    from registry.sources.hub.client import limited_client  # imports the client, which is slow
+
+    # Bytes that are requested again are no progress: the transfer counts those that are new.
+    with limited_client(public_location(location), Deadline(deadline.seconds)):
+        yield
 
 
 def missing_error(location: str, message: str) -> SourceError:

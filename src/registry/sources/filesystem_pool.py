@@ -10,7 +10,7 @@ from registry.boundary.boundary import Boundary
 from registry.boundary.checks import check_location
 from registry.progress import Deadline, Report, silent
 from registry.settings import deadline_seconds
-from registry.sources.filesystem import filesystem, option_errors
+from registry.sources.filesystem import filesystem, limited_requests, option_errors
 from registry.sources.retry import with_retries
 
 __all__ = ["FilesystemPool"]
@@ -52,7 +52,7 @@ class FilesystemPool:
         """Return what `question` finds out with a file system, repeated if need be."""
 
         def attempt() -> Result:
-            with option_errors(location):
+            with option_errors(location), limited_requests(location, self.deadline):
                 return question(self.of(location), location)
 
         answer = with_retries(attempt, self.deadline, report=self._report)

@@ -57,7 +57,7 @@ def _open_remote(
     location: str, options: Mapping[str, Any], boundary: Boundary, *, part: bool, etag: str
 ) -> IO[bytes]:
     protocol = protocol_of(location)
-    if protocol in ("http", "https") or (protocol in ("s3", "s3a") and not part):
+    if protocol in ("http", "https", "hf") or (protocol in ("s3", "s3a") and not part):
         from registry.sources.transfer import RemoteFile  # a warm open imports this module
 
         files = filesystem(location, options, boundary)

@@ -14,7 +14,7 @@ from registry.boundary.limits import Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, Progress, Report
 from registry.sources.bodies import Body, is_strong, new_hash, open_body
-from registry.sources.filesystem import changed_error, source_errors
+from registry.sources.filesystem import changed_error, limited_requests, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.retry import Meter, network_policy, status_of, with_retries
 
@@ -82,10 +82,12 @@ class Transfer:
             with_retries(self._attempt, self._pool.deadline, report=self._report)
         finally:
             self._file.close()
+        self._pool.deadline.progress()
         return self._file.sha256, self._path.stat().st_size
 
     def _attempt(self) -> None:
-        with source_errors(self._location):
+        location = self._location
+        with source_errors(location), limited_requests(location, self._pool.deadline):
             body = self._open()
             try:
                 self._read(body)
@@ -229,7 +231,8 @@ class RemoteFile(io.RawIOBase):
 
     def _next(self) -> bytes:
         try:
-            with source_errors(self._location):
+            location = self._location
+            with source_errors(location), limited_requests(location, self._deadline):
                 if self._body is None:
                     self._body = self._open()
                 begun = time.monotonic()

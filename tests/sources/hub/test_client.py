@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
-from huggingface_hub import HfApi
+from huggingface_hub import HfApi, close_session, get_session
 from huggingface_hub.errors import HfHubHTTPError
 
 from registry.progress import Deadline
 from registry.sources.hub.client import PassingError, limited_client
 from registry.sources.retry import is_transient, retry_after
+from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator
 
 
@@ -31,3 +33,15 @@ def test_other_answers_and_other_callers_are_left_as_they_are(hub: HubEmulator) 
     hub.fail_with(429)
     with pytest.raises(HfHubHTTPError):
         HfApi().dataset_info("org/client")
+
+
+def test_a_client_that_is_made_in_the_middle_of_a_call_is_limited(
+    hub: HubEmulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    with FaultProxy(hub.url) as proxy:
+        proxy.add(Fault(silence=10))
+        with limited_client("org/client", Deadline(1)):
+            close_session()  # as huggingface_hub does after a refused connection
+            with pytest.raises(httpx2.ReadTimeout):
+                get_session().get(proxy.url)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from registry.base.fs import is_disk_fault
+from registry.boundary.secrets import redact
 from registry.errors import (
     AccessError,
     RegistryError,
@@ -18,7 +19,7 @@ from registry.errors import (
 )
 from registry.manifest.source import is_commit
 from registry.manifest.source_models import data_file_list
-from registry.sources.filesystem import offline_error
+from registry.sources.filesystem import offline_error, public_cause
 from registry.sources.retry import causes, describe_failure, status_of, with_retries
 
 if TYPE_CHECKING:
@@ -47,13 +48,8 @@ def ask_hub(request: Callable[[], Result], where: str, deadline: Deadline) -> Re
     from registry.sources.hub.client import limited_client  # imports the client, which is slow
 
     def attempt() -> Result:
-        try:
-            with hub_errors(where), limited_client(where, deadline):
-                return request()
-        except SourceError as error:
-            if error.elapsed:  # of a file that was tried often enough
-                error.transient = False
-            raise
+        with hub_errors(where), limited_client(where, deadline):
+            return request()
 
     return with_retries(attempt, deadline)
 
@@ -157,7 +153,7 @@ def hub_errors(where: str) -> Iterator[None]:
         full = next(filter(is_disk_fault, causes(error)), None)
         if full is not None and status_of(error) is None:
             raise full from None
-        raise describe_failure(_translated(error, where), error) from error
+        raise describe_failure(_translated(error, where), error) from public_cause(error)
 
 
 def _translated(error: Exception, where: str) -> SourceError:
@@ -179,7 +175,7 @@ def _translated(error: Exception, where: str) -> SourceError:
     if status not in (None, 404):
         return SourceError(f"{where}: the Hub answered {status}")
     if isinstance(error, DatasetsError) and not isinstance(error, OSError):
-        return SourceError(f"{where}: {error.__cause__ or error}")
+        return SourceError(f"{where}: {redact(str(error.__cause__ or error))}")
     if isinstance(error, (ValueError, RuntimeError)):
-        return SourceError(f"{where}: {error}")
-    return SourceError(f"{where}: {type(error).__name__}: {error}")
+        return SourceError(f"{where}: {redact(str(error))}")
+    return SourceError(f"{where}: {redact(f'{type(error).__name__}: {error}')}")

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 import httpx2
 from huggingface_hub import get_session
+from huggingface_hub.utils import _http
+from msgspec import Struct
 
 from registry.progress import Deadline
 from registry.sources.retry import Meter, is_transient, network_policy
@@ -38,19 +40,37 @@ class PassingError(Exception):
 @contextlib.contextmanager
 def limited_client(where: str, deadline: Deadline) -> Iterator[None]:
     """Limit the requests of this thread, for `where`; those of others are left as they are."""
-    client = get_session()
     with _lock:
-        hooks = client.event_hooks
-        if _check_answer not in hooks["response"]:
-            client.event_hooks = {
-                "request": [*hooks["request"], _set_timeouts],
-                "response": [*hooks["response"], _check_answer],
-            }
+        _limit(get_session())
+        # After a refused connection, huggingface_hub makes a new client, in the middle of a call.
+        # `set_client_factory` would close the present one, which other threads may be using.
+        factory = _http._GLOBAL_CLIENT_FACTORY  # noqa: SLF001
+        if not isinstance(factory, _Factory):
+            _http._GLOBAL_CLIENT_FACTORY = _Factory(factory)  # noqa: SLF001
     before = _limits.set((where, deadline))
     try:
         yield
     finally:
         _limits.reset(before)
+
+
+class _Factory(Struct, frozen=True):
+    """Makes clients that have our hooks."""
+
+    make: Callable[[], httpx2.Client]
+
+    def __call__(self) -> httpx2.Client:
+        return _limit(self.make())
+
+
+def _limit(client: httpx2.Client) -> httpx2.Client:
+    hooks = client.event_hooks
+    if _check_answer not in hooks["response"]:
+        client.event_hooks = {
+            "request": [*hooks["request"], _set_timeouts],
+            "response": [*hooks["response"], _check_answer],
+        }
+    return client
 
 
 def _set_timeouts(request: httpx2.Request) -> None:

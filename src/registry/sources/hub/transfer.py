@@ -55,16 +55,18 @@ def download(remote: Remote, path: Path, context: SourceContext) -> None:
     end = time.monotonic() + limits.seconds
 
     def attempt() -> None:
-        meter.restart()
         start = file.tell()
+        if start == remote.size:  # the connection was lost after the last byte
+            return
         with hub_errors(remote.where), _request(remote, f"{start}-" if start else "") as response:
             if start and response.status_code != 206:  # the server ignored the range
                 file.seek(0)
                 file.truncate()
-            for chunk in response.iter_bytes():
+            for chunk in _chunks(response, meter, file.tell()):
                 file.write(chunk)
-                meter.add(len(chunk), file.tell())
                 context.report(Progress("fetch", file.tell(), remote.size))
+                if file.tell() > remote.size:
+                    break
                 if time.monotonic() > end:
                     message = limits.message("seconds", "the transfer takes", "seconds")
                     raise SourceError(f"{remote.where}: {message}")
@@ -107,24 +109,34 @@ class _Ranges(io.RawIOBase):
         stop = min(self._position + view.nbytes, self._remote.size)
         if stop <= self._position:
             return 0
-        read = partial(_read_range, self._remote, self._position, stop)
+        read = partial(_read_range, self._remote, self._position, stop, self._deadline)
         content = with_retries(read, self._deadline)
         view[: len(content)] = content
         self._position = stop
         return len(content)
 
 
-def _read_range(remote: Remote, start: int, stop: int) -> bytes:
+def _read_range(remote: Remote, start: int, stop: int, deadline: Deadline) -> bytes:
+    meter = Meter(remote.where, deadline, network_policy())
     expected = f"bytes {start}-{stop - 1}/{remote.size}"
     with hub_errors(remote.where), _request(remote, f"{start}-{stop - 1}") as response:
         # Unchecked, the start of the file would be taken for the part.
         found = response.headers.get("Content-Range")
         if found != expected:
             raise SourceError(f"{remote.where}: requested {expected}, the server sent {found}")
-        content = response.read()
+        content = b"".join(_chunks(response, meter, start))
     if len(content) != stop - start:
         raise _incomplete(remote, len(content), stop - start)
     return content
+
+
+def _chunks(response: httpx2.Response, meter: Meter, position: int) -> Iterator[bytes]:
+    """Yield the bytes of an answer, which must not come too slowly."""
+    meter.restart()
+    for chunk in response.iter_bytes():
+        position += len(chunk)
+        meter.add(len(chunk), position)
+        yield chunk
 
 
 @contextlib.contextmanager

@@ -1,0 +1,33 @@
+"""`verify` asks a server again that fails for now; for ever it is unreachable, which is no drift."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.faults.faulty_hub import questions
+from tests.faults.network import QUICK
+from tests.faults.process import registry, write_catalog
+from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.static import StaticFiles
+
+BUSY = Fault(status=503)
+
+
+@pytest.mark.parametrize(
+    ("fault", "times", "code"),
+    [(BUSY, 1, 0), (BUSY, math.inf, 1), (Fault(drip=20), math.inf, 1)],
+    ids=["once", "for ever", "slow"],
+)
+def test_it_is_asked_again(tmp_path: Path, fault: Fault, times: float, code: int) -> None:
+    with StaticFiles({"/a.parquet": questions(3000)}) as site, FaultProxy(site.url) as proxy:
+        source = f"{{type: parquet, path: '{proxy.url}/a.parquet'}}"
+        text = f"  a:\n    source: {source}\n    fields: {{input: q, target: a}}\n"
+        catalog = write_catalog(tmp_path, text)
+        proxy.add(fault, method="GET", times=times)
+        ended = registry(catalog, "verify", **QUICK)
+        assert ended.code == code
+        assert ("[unreachable]" in ended.text) is bool(code)
+        assert "drift" not in ended.text
