@@ -121,7 +121,7 @@ async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
         first, size = 0, None if packed else response.content_length
 
     async def close(_: Any) -> None:
-        response.close()
+        _abandon(response)
 
     async def read(_: Any) -> bytes:
         return bytes(await response.content.read(_BUFFER))
@@ -137,6 +137,15 @@ async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
     )
 
 
+def _abandon(response: Any) -> None:
+    """Close the connection of an answer that may not have been read to its end."""
+    # TLS ends with an exchange, for which nobody reads any more where aiohttp has paused: the
+    # socket would stay open until it is collected.
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
+    response.close()
+
+
 async def _describe_http(files: Any, location: str) -> dict[str, Any]:
     import aiohttp
 
@@ -146,7 +155,7 @@ async def _describe_http(files: Any, location: str) -> dict[str, Any]:
         if getattr(error, "status", 404) not in _TRY_GET:
             raise
         response = await _request(files, "get", location, {})
-    response.close()
+    _abandon(response)
     headers = response.headers
     packed = headers.get("Content-Encoding", "identity") not in ("identity", "")
     length = headers.get("Content-Length", "")
