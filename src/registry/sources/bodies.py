@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from registry.base.locations import protocol_of
+from registry.sources.retry import status_of
 
 __all__ = ["Body", "describe", "is_strong", "new_hash", "open_body"]
 
@@ -197,8 +198,6 @@ def _open_s3(files: Any, location: str, start: int, etag: str, version_id: str |
 def _get_object(
     files: Any, asked: Mapping[str, Any], version: str | None, *, is_required: bool
 ) -> Any:
-    from registry.sources.retry import status_of
-
     if version is None:
         return files.call_s3("get_object", **asked)
     try:
@@ -211,8 +210,6 @@ def _get_object(
 
 
 def _describe_s3(files: Any, location: str) -> dict[str, Any]:
-    from registry.sources.retry import status_of
-
     try:
         return dict(files.info(location))
     except Exception as error:
