@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
-from registry.decode.frame import Frame, NotColumnarError
+from registry.decode.frame import AnyFrame, NotColumnarError
 
 if TYPE_CHECKING:
     from typing import IO
@@ -66,11 +66,11 @@ def _has_long_line(block: bytearray, most: int) -> bool:
 
 
 def parse_blocks(
-    blocks: Iterator[bytearray], parse: Callable[[bytearray], Frame]
-) -> Iterator[Frame]:
+    blocks: Iterator[bytearray], parse: Callable[[bytearray], AnyFrame]
+) -> Iterator[AnyFrame]:
     """Yield the frames of blocks in order, parsing as many blocks ahead as there are cores."""
     ahead = min(os.cpu_count() or 1, _MOST_AHEAD)
-    waiting: deque[tuple[Future[Frame], int]] = deque()
+    waiting: deque[tuple[Future[AnyFrame], int]] = deque()
 
     def read_ahead() -> None:
         while len(waiting) < ahead and sum(size for _, size in waiting) < _MOST_AHEAD_BYTES:
