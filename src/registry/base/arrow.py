@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "SCAN_BYTES",
     "blank_strings",
     "byte_positions",
     "contains_literal",
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 # Small enough for the processor's cache; see `byte_positions`.
-_SCAN_BYTES = 1 << 16
+SCAN_BYTES = 1 << 16
 
 # A character that `str.strip` keeps.
 _NOT_SPACE = (
@@ -124,7 +125,7 @@ def byte_positions(character: str, data: bytes | bytearray) -> NDArray[np.int64]
     # In parts that fit in the processor's cache: a bool for each byte of `data` would be new
     # memory, and touching it for the first time takes longer than the search.
     parts = [
-        np.flatnonzero(codes[start : start + _SCAN_BYTES] == ord(character)) + start
-        for start in range(0, len(codes), _SCAN_BYTES)
+        np.flatnonzero(codes[start : start + SCAN_BYTES] == ord(character)) + start
+        for start in range(0, len(codes), SCAN_BYTES)
     ]
     return np.concatenate([np.zeros(0, np.int64), *parts])
