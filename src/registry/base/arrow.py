@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCALARS",
     "array_of",
+    "SCAN_BYTES",
     "blank_strings",
     "byte_positions",
     "contains_literal",
@@ -29,6 +30,7 @@ __all__ = [
     "ranges",
     "repeat_string",
     "starts_with_visible_ascii",
+    "string_hashes",
     "string_scalar",
     "to_numpy_int64",
 ]
@@ -42,7 +44,12 @@ SCALARS: dict[type, pa.DataType] = {
 """Type of Python → the type of its Arrow columns."""
 
 # Small enough for the processor's cache; see `byte_positions`.
-_SCAN_BYTES = 1 << 16
+SCAN_BYTES = 1 << 16
+
+_HASHED_BYTES = 128
+"""Longer strings are hashed one by one."""
+_ZEROS = np.zeros(8, np.uint8)
+_FACTOR, _HALF, _RANGE = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), 1 << 64
 
 # A character that `str.strip` keeps.
 _NOT_SPACE = (
@@ -126,6 +133,25 @@ def list_offsets(column: pa.Array) -> NDArray[np.int64]:
     return np.frombuffer(buffer, np.int64, len(column) + 1, 8 * column.offset)
 
 
+def string_hashes(column: pa.Array) -> NDArray[np.uint64]:
+    """Return a hash of each string of a large_string array; it differs between processes."""
+    offsets = list_offsets(column)
+    lengths, first = np.diff(offsets), int(offsets[0])
+    data = np.frombuffer(column.buffers()[2] or b"", np.uint8)[first : offsets[-1]]
+    # The eight bytes from each position on, as an integer; zeros follow the last string.
+    words = np.ndarray((len(data) + 1,), "<u8", np.append(data, _ZEROS), strides=(1,))
+    starts = offsets[:-1] - first
+    hashes = lengths.astype(np.uint64)
+    for place in range(0, min(int(lengths.max(initial=0)), _HASHED_BYTES), 8):
+        rows = np.flatnonzero(lengths > place)
+        missing = 8 * np.maximum(8 - (lengths[rows] - place), 0).astype(np.uint64)
+        mixed = (hashes[rows] ^ (words[starts[rows] + place] << missing)) * _FACTOR
+        hashes[rows] = mixed ^ (mixed >> _HALF)
+    for row in np.flatnonzero(lengths > _HASHED_BYTES).tolist():
+        hashes[row] = hash(data[starts[row] : starts[row] + lengths[row]].tobytes()) % _RANGE
+    return hashes
+
+
 def ranges(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return `range(length)` for each of the lengths, concatenated."""
     ends = np.cumsum(lengths)
@@ -176,7 +202,7 @@ def byte_positions(character: str, data: bytes | bytearray) -> NDArray[np.int64]
     # In parts that fit in the processor's cache: a bool for each byte of `data` would be new
     # memory, and touching it for the first time takes longer than the search.
     parts = [
-        np.flatnonzero(codes[start : start + _SCAN_BYTES] == ord(character)) + start
-        for start in range(0, len(codes), _SCAN_BYTES)
+        np.flatnonzero(codes[start : start + SCAN_BYTES] == ord(character)) + start
+        for start in range(0, len(codes), SCAN_BYTES)
     ]
     return np.concatenate([np.zeros(0, np.int64), *parts])

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from registry.base.arrow import byte_positions
+from registry.base.arrow import SCAN_BYTES, byte_positions
 from registry.base.locations import unpacked_suffix
 from registry.decode.chunks import line_blocks, parse_blocks
 from registry.decode.exact_json import MAX_DEPTH, has_unique_keys, parse_exact
@@ -204,24 +204,44 @@ def _refuse_inexact(block: bytearray, line_ends: NDArray[np.int64]) -> None:
 def _lines_with_words(block: bytearray) -> Iterator[bytes]:
     """Yield the lines that may have a word which pyarrow reads as a number."""
     for word in (b"NaN", b"Inf"):
-        place = block.find(word)
-        while place >= 0:
-            start = block.rfind(b"\n", 0, place) + 1
-            end = block.find(b"\n", place)
-            end = len(block) if end < 0 else end
-            if block[place - 1] in _BEFORE_NUMBERS:
-                yield bytes(block[start:end])
-                place = end
-            place = block.find(word, place + 1)
+        line_end = -1
+        for place in _word_positions(word, block):
+            if place > line_end and block[place - 1] in _BEFORE_NUMBERS:
+                line_end = block.find(b"\n", place)
+                line_end = len(block) if line_end < 0 else line_end
+                yield bytes(block[block.rfind(b"\n", 0, place) + 1 : line_end])
+
+
+def _word_positions(word: bytes, block: bytearray) -> list[int]:
+    """Return the places of a word; much faster than `find` for a word that is rare."""
+    codes, found = np.frombuffer(block, np.uint8), []
+    for start in range(0, len(block), SCAN_BYTES):
+        part = codes[start : start + SCAN_BYTES + len(word) - 1]
+        size = len(part) - len(word) + 1
+        hits = part[:size] == word[0] if size > 0 else part[:0] != 0
+        for place, code in enumerate(word[1:], 1):
+            hits &= part[place : place + size] == code
+        if hits.any():
+            found += (np.flatnonzero(hits) + start).tolist()
+    return found
 
 
 def _may_be_deep(block: bytearray, line_ends: NDArray[np.int64]) -> bool:
     """Return whether a line has so many brackets that it may be nested too deeply."""
-    if block.count(b"[") + block.count(b"{") - len(line_ends) < MAX_DEPTH:
+    codes = np.frombuffer(block, np.uint8)
+    parts = [
+        # `[` and `{` differ in this bit.
+        np.flatnonzero((codes[start : start + SCAN_BYTES] | 0x20) == ord("{")) + start
+        for start in range(0, len(codes), SCAN_BYTES)
+    ]
+    brackets = np.concatenate(parts)
+    if len(brackets) - len(line_ends) < MAX_DEPTH:
         return False
-    brackets = [byte_positions(character, block) for character in "[{"]
-    squares, braces = (np.diff(np.searchsorted(one, line_ends), prepend=0) for one in brackets)
-    return bool((squares + braces > MAX_DEPTH).any())
+    # Nearly always, so many brackets take more bytes than the longest line.
+    if (brackets[MAX_DEPTH:] - brackets[:-MAX_DEPTH]).min() > np.diff(line_ends, prepend=0).max():
+        return False
+    counts = np.diff(np.searchsorted(brackets, line_ends), prepend=0)
+    return bool((counts > MAX_DEPTH).any())
 
 
 def _refuse_pyarrow_extensions(block: bytearray) -> None:
