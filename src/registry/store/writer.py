@@ -45,7 +45,7 @@ class _ChecksummedFile(HashedFile):
 
 
 class SampleWriter:
-    """Writes and hashes a samples file in its own thread, so that building does not wait for disk.
+    """Writes and hashes a samples file in a thread of its own, so that building does not wait for disk.
 
     Small batches are combined, so that readers open few. Columns without any value are omitted, as
     nulls take space too.
@@ -66,7 +66,7 @@ class SampleWriter:
         self._watch = watch
         self._gathered: list[pa.RecordBatch] = []
         self._gathered_rows = self._gathered_bytes = 0
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
+        self._pool: ThreadPoolExecutor | None = None
         self._pending: deque[Future[None]] = deque()
         self.rows = 0
         """Number of rows so far."""
@@ -88,12 +88,12 @@ class SampleWriter:
     def __exit__(self, *error: object) -> None:
         try:
             if error[0] is None:
-                self._flush()
-                self._wait(0)
+                self._finish()
                 self._writer.close()
                 self._footer = self._file.end_part()
         finally:
-            self._pool.shutdown(cancel_futures=True)
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
             self._file.close()
 
     @property
@@ -117,17 +117,24 @@ class SampleWriter:
         self._gathered_bytes += batch.nbytes
         self.rows += batch.num_rows
         if self._gathered_rows >= _BATCH_ROWS or self._gathered_bytes >= _BATCH_BYTES:
-            self._flush()
+            # One batch is written while the next is built; more would only take memory.
+            self._wait(1)
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
+            self._pending.append(self._pool.submit(self._write, self._take()))
 
-    def _flush(self) -> None:
-        if not self._gathered:
-            return
+    def _finish(self) -> None:
+        """Write what is left, without a thread, which a small file never starts."""
+        self._wait(0)
+        if self._gathered:
+            self._write(self._take())
+
+    def _take(self) -> pa.RecordBatch:
+        """Return the gathered rows as one batch, and begin the next one."""
         combine = len(self._gathered) > 1
         batch = pa.concat_batches(self._gathered) if combine else self._gathered[0]
         self._gathered, self._gathered_rows, self._gathered_bytes = [], 0, 0
-        # One batch is written while the next is built; more would only take memory.
-        self._wait(1)
-        self._pending.append(self._pool.submit(self._write, batch))
+        return batch
 
     def _wait(self, most: int) -> None:
         """Wait until at most `most` batches are pending, which bounds the memory they take."""
