@@ -54,7 +54,7 @@ class SampleWriter:
     def __init__(
         self, path: Path, schema: pa.Schema, watch: Callable[[pa.RecordBatch], None]
     ) -> None:
-        """Create the file.
+        """Write to a file, which is created with the first batch.
 
         Args:
             path: The file.
@@ -74,11 +74,12 @@ class SampleWriter:
         self._footer = 0
         self.columns: set[str] = set()
         """Columns that have any value."""
-        self._begin()
+        self._is_open = False
 
-    def _begin(self) -> None:
+    def _open(self) -> None:
         """Create a file with the columns that have values so far."""
         self._file = _ChecksummedFile(self._path)
+        self._is_open = True
         fields = [self._schema.field(name) for name in self._names]
         self._writer = pa.ipc.new_file(self._file, pa.schema(fields))
 
@@ -94,7 +95,8 @@ class SampleWriter:
         finally:
             if self._pool is not None:
                 self._pool.shutdown(cancel_futures=True)
-            self._file.close()
+            if self._is_open:
+                self._file.close()
 
     @property
     def sha256(self) -> str:
@@ -128,6 +130,8 @@ class SampleWriter:
         self._wait(0)
         if self._gathered:
             self._write(self._take())
+        if not self._is_open:
+            self._open()
 
     def _take(self) -> pa.RecordBatch:
         """Return the gathered rows as one batch, and begin the next one."""
@@ -144,31 +148,39 @@ class SampleWriter:
     def _write(self, batch: pa.RecordBatch) -> None:
         columns = zip(batch.schema.names, batch.columns, strict=True)
         filled = {name for name, column in columns if column.null_count < batch.num_rows}
-        if new := filled - self.columns:
-            # The schema of a file is fixed, so rewrite it with the columns that have their first
-            # value now. This is rare: most columns have a value in the first batch.
-            self.columns |= new
-            self._writer.close()
-            self._file.close()
-            narrow = self._path.with_suffix(".narrow")
-            self._path.rename(narrow)
-            self._begin()
-            written, self._batches = self._batches, []
-            try:
-                with pa.memory_map(str(narrow)) as data:
-                    reader = pa.ipc.open_file(data)
-                    for number, (rows, choices, _, _) in enumerate(written):
-                        widened = with_all_columns(reader.get_batch(number), self._schema)
-                        self._write_part(widened, rows, choices)
-            except OSError as error:
-                if error.errno is not None:
-                    raise
-                # pyarrow omits the number where closing fails.
-                raise OSError(errno.EIO, str(error), str(narrow)) from error
-            narrow.unlink()
+        if not filled <= self.columns or not self._is_open:
+            self.columns |= filled
+            if self._is_open:
+                self._widen()
+            else:
+                self._open()
         start, end = choice_ends(batch, 0, batch.num_rows)
         self._write_part(batch, batch.num_rows, end - start)
         self._watch(batch)
+
+    def _widen(self) -> None:
+        """Write the file again with the columns that have their first value now.
+
+        This is rare: its schema is fixed, but most columns have a value in the first batch.
+        """
+        self._writer.close()
+        self._file.close()
+        narrow = self._path.with_suffix(".narrow")
+        self._path.rename(narrow)
+        self._open()
+        written, self._batches = self._batches, []
+        try:
+            with pa.memory_map(str(narrow)) as data:
+                reader = pa.ipc.open_file(data)
+                for number, (rows, choices, _, _) in enumerate(written):
+                    widened = with_all_columns(reader.get_batch(number), self._schema)
+                    self._write_part(widened, rows, choices)
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            # pyarrow omits the number where closing fails.
+            raise OSError(errno.EIO, str(error), str(narrow)) from error
+        narrow.unlink()
 
     def _write_part(self, batch: pa.RecordBatch, rows: int, choices: int) -> None:
         self._writer.write_batch(batch.select(self._names))
