@@ -92,9 +92,7 @@ def test_columns_with_late_first_values_are_in_all_batches(
     assert file.full_batch(0).schema.names == schema_of(METADATA_TYPES).names
 
 
-def test_file_is_incomplete_after_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_is_incomplete_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     path = tmp_path / "samples.arrow"
 

@@ -30,6 +30,7 @@ __all__ = [
     "is_disk_fault",
     "make_durable",
     "publish_folder",
+    "remove_folder",
     "remove_leftovers",
     "set_cached_mode",
     "temporary_folder",
@@ -171,6 +172,29 @@ def _replace(
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path, parent: Path) -> None:
+    """Remove a folder, if it exists, in one step: it is moved under `parent` first.
+
+    Raises:
+        CacheError: it can't be moved there.
+    """
+    import shutil  # not needed to open a cached dataset
+
+    # Nothing holds it there, so it is removed as left over if this process is killed.
+    target = parent / uuid.uuid4().hex
+    try:
+        if not parent.exists():
+            make_folder(parent)
+        folder.rename(target)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _write_error(parent, error) from error
+    shutil.rmtree(target, ignore_errors=True)
+    with contextlib.suppress(OSError):  # it may have been a file, or a link
+        target.unlink()
 
 
 def publish_folder(folder: Path, target: Path) -> None:

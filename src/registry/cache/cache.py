@@ -29,12 +29,13 @@ from typing import Any, Literal, cast, get_args
 import msgspec
 from msgspec import Struct
 
-from registry.base.cache_access import make_folder
+from registry.base.cache_access import create_file, make_folder
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
 from registry.base.fs import (
     file_sha256,
     make_durable,
     publish_folder,
+    remove_folder,
     set_cached_mode,
     temporary_folder,
     write_cached,
@@ -232,7 +233,8 @@ class Cache(Struct, frozen=True):
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
         text = seal(full_meta)
         # Last, so that a folder with it always has all of its files.
-        write_cached(folder / META, lambda file: file.write(text))
+        with create_file(folder / META) as file:
+            file.write(text)
         if replace:
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
@@ -242,10 +244,7 @@ class Cache(Struct, frozen=True):
 
     def discard(self, kind: EntryKind, fingerprint: str) -> None:
         """Remove an entry; processes that have its files open can still read them."""
-        folder = self._folder(kind, fingerprint)
-        with contextlib.suppress(FileNotFoundError), self.temporary() as temporary:
-            # Renamed first, so that an entry disappears in one step and not file by file.
-            folder.rename(temporary / "discarded")
+        remove_folder(self._folder(kind, fingerprint), self.versioned / "tmp")
 
     def quarantine(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> None:
         """Move a damaged entry or blob out of the way; without permission it stays, unused."""
