@@ -45,7 +45,7 @@ class _ChecksummedFile(HashedFile):
 
 
 class SampleWriter:
-    """Writes and hashes a samples file in a thread of its own, so that building does not wait for disk.
+    """Writes and hashes a samples file in its own thread, so that building does not wait for disk.
 
     Small batches are combined, so that readers open few. Columns without any value are omitted, as
     nulls take space too.
