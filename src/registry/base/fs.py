@@ -8,11 +8,17 @@ import hashlib
 import io
 import os
 import re
+import stat
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from registry.base.cache_access import create_file, make_folder, set_file_mode
+from registry.base.cache_access import (
+    create_file,
+    file_mode,
+    make_folder,
+    set_file_mode,
+)
 from registry.errors import CacheError
 
 if TYPE_CHECKING:
@@ -217,8 +223,9 @@ def publish_folder(folder: Path, target: Path) -> None:
 
 def set_cached_mode(path: Path) -> None:
     """Make a file of the cache accessible to its user, or group, only."""
-    with path.open("rb") as file:
-        set_file_mode(file, path)
+    if stat.S_IMODE(path.lstat().st_mode) != file_mode(path):  # few: `create_file` set it
+        with path.open("rb") as file:
+            set_file_mode(file, path)
 
 
 def make_durable(paths: Iterable[Path], root: Path) -> None:
