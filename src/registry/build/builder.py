@@ -215,7 +215,7 @@ def _write(
                 raise MappingError(message, dataset=state.dataset)
             report(Progress("map", writer.rows))
     report(Progress("map", writer.rows, writer.rows))
-    repeated = detector.repeated(partial(SampleFile, path, writer.batches))
+    repeated = detector.repeated(SampleFile(path, writer.batches))
     return BuildResult(
         path,
         writer.sha256,

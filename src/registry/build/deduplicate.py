@@ -7,7 +7,7 @@ ascend, a 64-bit hash of each id is stored; ids are compared only if their hashe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
@@ -64,20 +64,18 @@ class DuplicateIdDetector:
         higher = pc.greater(ids.slice(1), ids.slice(0, len(ids) - 1))
         return above and bool(pc.all(higher, min_count=0).as_py())
 
-    def repeated(self, open_file: Callable[[], SampleFile]) -> frozenset[str | int]:
-        """Return the repeated ids of the written file, which is opened if its ids are needed."""
+    def repeated(self, file: SampleFile) -> frozenset[str | int]:
+        """Return the repeated ids of the written file."""
         if not self._hashes:
             return frozenset()
         # The ascending batches were not hashed while they were written.
-        ascending = islice(_batches(open_file()), self._ascending) if self._ascending else ()
-        before = [_hashes(batch) for batch in ascending]
+        before = [_hashes(batch) for batch in islice(_batches(file), self._ascending)]
         hashes = np.concatenate([*before, *self._hashes])
         hashes.sort()
         # Different ids may share a hash, so these are only candidates.
         candidates = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
         if not candidates:
             return frozenset()
-        file = open_file()
         every = (
             one for number in range(file.batch_count) for one in ids_of(file.full_batch(number))
         )
