@@ -23,6 +23,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -101,7 +102,7 @@ class CacheEntry(Struct, frozen=True):
         return ""
 
 
-class Cache(Struct, frozen=True):
+class Cache(Struct, frozen=True, dict=True):
     """Entries under one folder."""
 
     root: Path
@@ -111,9 +112,9 @@ class Cache(Struct, frozen=True):
     used: set[Path] | None = None
     """If given, it gets what an operation depends on: samples, views, states of sources."""
 
-    @property
+    @cached_property
     def versioned(self) -> Path:
-        """The folder of this version's files."""
+        """The folder of this version's files; that it is safe is checked once."""
         return versioned_folder(self.root)
 
     def find(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
