@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from registry.decode import chunks as blocks
 from registry.decode.chunks import line_blocks, parse_blocks
-from registry.decode.frame import Frame, NotColumnarError
+from registry.decode.frame import AnyFrame, Frame, NotColumnarError
 
 
 @hypothesis.given(st.lists(st.binary(max_size=40), max_size=9).map(b"\n".join), st.integers(1, 50))
@@ -44,8 +44,8 @@ def frame(block: bytearray) -> Frame:
     return Frame(pa.RecordBatch.from_pydict({"b": [bytes(block)]}))
 
 
-def values(frames: Iterator[Frame]) -> list[bytes]:
-    return [one.batch.column("b")[0].as_py() for one in frames]
+def values(frames: Iterator[AnyFrame]) -> list[bytes]:
+    return [one.values("b")[0] for one in frames]
 
 
 def test_frames_are_in_the_order_of_their_blocks() -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from registry.decode.frame import Frame, NotColumnarError
+from registry.decode.frame import AnyFrame, NotColumnarError
 
 if TYPE_CHECKING:
     from typing import IO
@@ -64,8 +64,8 @@ def _has_long_line(block: bytearray, most: int) -> bool:
 
 
 def parse_blocks(
-    blocks: Iterator[bytearray], parse: Callable[[bytearray], Frame]
-) -> Iterator[Frame]:
+    blocks: Iterator[bytearray], parse: Callable[[bytearray], AnyFrame]
+) -> Iterator[AnyFrame]:
     """Yield the frames of blocks in order, parsing as many blocks ahead as there are cores."""
     first, second = next(blocks, None), next(blocks, None)
     if first is None or second is None:  # a thread takes longer to start than a small file to parse
@@ -73,7 +73,7 @@ def parse_blocks(
         return
     blocks = chain([first, second], blocks)
     ahead = min(os.cpu_count() or 1, _MOST_AHEAD)
-    waiting: deque[tuple[Future[Frame], int]] = deque()
+    waiting: deque[tuple[Future[AnyFrame], int]] = deque()
 
     def read_ahead() -> None:
         while len(waiting) < ahead and sum(size for _, size in waiting) < _MOST_AHEAD_BYTES:

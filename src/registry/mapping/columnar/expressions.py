@@ -13,7 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, repeat_string, string_scalar, to_numpy_int64
+from registry.base.arrow import (
+    array_of,
+    int64_array,
+    is_text,
+    repeat_string,
+    string_scalar,
+    to_numpy_int64,
+)
+from registry.decode.frame import MISSING, python_values
 from registry.manifest.expressions import (
     Column,
     Comparisons,
@@ -27,12 +35,14 @@ from registry.manifest.expressions import (
     Template,
 )
 from registry.manifest.templates import Placeholder
-from registry.mapping.columnar.record_batch import RecordBatchView, python_values
+from registry.mapping.columnar.memoize import evaluate_values
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columnar.text import hex_digests, str_of_lists
 
 __all__ = [
     "LARGEST_COLUMN",
     "NoKernelError",
+    "by_kernel",
     "evaluate",
     "indices_where",
     "is_text",
@@ -56,11 +66,6 @@ class NoKernelError(Exception):
     """An expression, or the type of its columns, has no kernel."""
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type is that of strings."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def is_text_list(kind: pa.DataType) -> bool:
     """Return whether a type is that of lists of strings."""
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
@@ -78,8 +83,19 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
     """Return the values of an expression; null also stands for a missing column.
 
     Raises:
-        NoKernelError: the expression must be evaluated record by record.
+        NoKernelError: the values are no Arrow column.
     """
+    try:
+        return by_kernel(expression, view)
+    except NoKernelError:
+        column = array_of(evaluate_values(expression, view), missing=MISSING)
+        if column is None:
+            raise
+        return column
+
+
+def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
+    """Return the values of an expression that has a kernel, else raise a NoKernelError."""
     match expression:
         case Column(name):
             return _column(name, view)
