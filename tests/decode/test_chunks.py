@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -76,3 +77,15 @@ def test_frames_before_an_invalid_block_are_yielded() -> None:
     assert values(islice(frames, 2)) == [b"1", b"2"]
     with pytest.raises(NotColumnarError, match="bad"):
         next(frames)
+
+
+def test_single_block_is_parsed_without_a_thread() -> None:
+    def parse(block: bytearray) -> Frame:
+        threads.append(threading.current_thread())
+        return frame(block)
+
+    threads: list[threading.Thread] = []
+    assert values(parse_blocks(iter([bytearray(b"1")]), parse)) == [b"1"]
+    assert threads == [threading.current_thread()]
+    assert values(parse_blocks(map(bytearray, [b"1", b"2"]), parse)) == [b"1", b"2"]
+    assert threading.current_thread() not in threads[1:]
