@@ -6,6 +6,9 @@ everything else in opening a dataset. The functions here do not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +18,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "SCALARS",
     "SCAN_BYTES",
+    "array_of",
     "blank_strings",
     "byte_positions",
     "contains_literal",
     "int64_array",
+    "is_text",
     "list_offsets",
     "ranges",
     "repeat_string",
@@ -28,6 +34,14 @@ __all__ = [
     "string_scalar",
     "to_numpy_int64",
 ]
+
+SCALARS: dict[type, pa.DataType] = {
+    str: pa.large_string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+}
+"""Type of Python → the type of its Arrow columns."""
 
 # Small enough for the processor's cache; see `byte_positions`.
 SCAN_BYTES = 1 << 16
@@ -54,6 +68,44 @@ def to_numpy_int64(column: pa.Array) -> NDArray[np.int64]:
     """Return an integer column without nulls as int64; int64 columns are shared, not copied."""
     values = column.cast(pa.int64())
     return np.frombuffer(values.buffers()[1], np.int64, len(values), 8 * values.offset)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type is that of strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def array_of(values: Sequence[Any], *, missing: object = None) -> pa.Array | None:
+    """Return str, int, float, bool or lists of str as an Arrow column; None for other values.
+
+    Args:
+        values: Values of one type; None is a null.
+        missing: Another value that is a null.
+    """
+    types = set(map(type, values))
+    absent = type(missing) in types
+    types -= {NoneType, type(missing)}
+    if not types:
+        return pa.nulls(len(values), pa.large_string())
+    if len(types) > 1:
+        return None
+    (kind,) = types
+    if absent:
+        values = [None if value is missing else value for value in values]
+    if kind is list:
+        items = set(map(type, chain.from_iterable(value for value in values if value)))
+        if not items <= {str, NoneType}:
+            return None
+        wanted = pa.large_list(pa.large_string())
+    elif kind in SCALARS:
+        wanted = SCALARS[kind]
+    else:
+        return None
+    try:
+        return pa.array(values, wanted)
+    # An integer beyond 64 bits, or half of a surrogate pair.
+    except (OverflowError, UnicodeEncodeError, pa.ArrowException):
+        return None
 
 
 def repeat_string(text: str, count: int) -> pa.Array:
