@@ -77,24 +77,24 @@ def test_fields_with_kernels_create_no_rows(read: list[str]) -> None:
     ("fields", "where", "columns"),
     [
         ({"target": {"from": "b", "do": "str"}}, None, []),
-        ({"target": {"from": "f", "do": "str"}}, None, ["f"]),
-        ({"target": {"template": "{q}{a|}"}}, None, ["q", "a"]),
-        ({"metadata": {"v": {"from": "n", "do": {"coalesce": "f"}}}}, None, ["n", "f"]),
+        ({"target": {"from": "n", "do": "dump"}}, None, ["n"]),
+        ({"metadata": {"v": {"object": {"q": "q", "a": "a"}}}}, None, ["q", "a"]),
+        ({"metadata": {"v": {"from": "n", "do": [{"coalesce": "f"}, "dump"]}}}, None, ["n", "f"]),
         (
-            {"metadata": {"v": {"if": {"value": "m.y", "equals": 1}, "then": "q"}}},
+            {"metadata": {"v": {"if": {"value": "m", "empty": False}, "then": "q"}}},
             None,
             ["q", "m"],
         ),
         (
-            {"metadata": {"v": {"from": "q", "do": {"letter_in": "l"}}}},
+            {"metadata": {"v": {"from": "q", "do": [{"letter_in": "l"}, "dump"]}}},
             {"value": "q", "equals": "x"},
             ["q", "l"],
         ),
         ({"metadata": ["m"]}, None, ["m"]),
-        ({}, {"value": "n", "less": 2}, ["n"]),
+        ({}, {"value": {"from": "n", "do": "dump"}, "equals": "1"}, ["n"]),
         ({"metadata": "m"}, None, ["m"]),
         ({"metadata": "*"}, None, ["q", "a", "n", "f", "b", "l", "m", "o"]),
-        ({"target": {"from": "f", "do": "str"}, "id": {"hash": ["f"]}}, None, ["f"]),
+        ({"target": {"from": "f", "do": "dump"}, "id": {"hash": ["f"]}}, None, ["f"]),
     ],
 )
 def test_fields_without_kernels_read_only_their_columns_as_rows(

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from registry.base.arrow import int64_array, string_scalar, to_numpy_int64
+from registry.decode.frame import NotColumnarError
 from registry.manifest.expressions import (
     Column,
     Condition,
@@ -137,7 +138,10 @@ def _where(
         return evaluate(expression, view)
     except NoKernelError:
         # An error of a record for which the expression is not evaluated does not count.
-        chosen = evaluate(expression, view.take(np.flatnonzero(mask)))
+        try:
+            chosen = evaluate(expression, view.take(np.flatnonzero(mask)))
+        except NotColumnarError as error:
+            raise NoKernelError from error
         return chosen.take(int64_array(np.maximum(np.cumsum(mask) - 1, 0)))
 
 
