@@ -7,9 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from registry.errors import MappingError
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.mapping.columnar.expressions import (
     NoKernelError,
+    by_kernel,
     evaluate,
     indices_where,
     is_text,
@@ -77,7 +79,7 @@ def test_branch_is_only_evaluated_where_it_is_chosen() -> None:
     length = {"from": "t", "do": "len"}
     raw = {"if": {"value": "t", "empty": True}, "then": "n", "else": length}
     assert evaluate(parse_expression(raw), view).to_pylist() == [1, 8, 2]
-    with pytest.raises(NoKernelError):
+    with pytest.raises(MappingError):
         evaluate(parse_expression(raw | {"if": {"value": "n", "equals": 7}}), view)
 
 
@@ -145,7 +147,7 @@ WITHOUT_KERNEL: list[Any] = [
 @pytest.mark.parametrize("raw", WITHOUT_KERNEL, ids=str)
 def test_expressions_that_need_records_have_no_kernel(raw: Any) -> None:
     with pytest.raises(NoKernelError):
-        evaluate(parse_expression(raw), view_of())
+        by_kernel(parse_expression(raw), view_of())
 
 
 @pytest.mark.parametrize("value", ["text", "large", "nulls", "missing", "sliced", "deep.x.y"])

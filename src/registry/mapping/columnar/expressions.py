@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, string_scalar, to_numpy_int64
-from registry.decode.frame import NotColumnarError
+from registry.base.arrow import array_of, int64_array, is_text, string_scalar, to_numpy_int64
+from registry.decode.frame import MISSING, NotColumnarError, python_values
+from registry.errors import MappingError
 from registry.manifest.expressions import (
     Column,
     Condition,
@@ -40,7 +41,6 @@ from registry.mapping.columnar.kernels.arrays import (
     choose,
     constant,
     empty_mask,
-    is_text,
     is_text_list,
     list_of,
     str_of_values,
@@ -48,13 +48,15 @@ from registry.mapping.columnar.kernels.arrays import (
 )
 from registry.mapping.columnar.kernels.conditions import condition_mask, holds
 from registry.mapping.columnar.kernels.templates import fill_template
-from registry.mapping.columnar.record_batch import RecordBatchView, python_values
+from registry.mapping.columnar.memoize import evaluate_values
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columnar.text import hex_digests, str_of_lists
 from registry.mapping.operations import find_operation
 
 __all__ = [
     "LARGEST_COLUMN",
     "NoKernelError",
+    "by_kernel",
     "evaluate",
     "indices_where",
     "is_text",
@@ -70,8 +72,20 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
     """Return the values of an expression; null also stands for a missing column.
 
     Raises:
-        NoKernelError: the expression must be evaluated record by record.
+        NoKernelError: the values are no Arrow column.
     """
+    try:
+        return by_kernel(expression, view)
+    # An error of a part may be that of a record for which the part is not evaluated.
+    except (NoKernelError, MappingError) as error:
+        column = array_of(evaluate_values(expression, view), missing=MISSING)
+        if column is None:
+            raise NoKernelError from error
+        return column
+
+
+def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
+    """Return the values of an expression that has a kernel, else raise a NoKernelError."""
     match expression:
         case Column(name):
             return _column(name, view)
@@ -98,7 +112,10 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
 
 def indices_where(condition: Condition, view: RecordBatchView) -> pa.Array:
     """Return the indices of the records that meet a condition."""
-    return int64_array(np.flatnonzero(condition_mask(condition, view, evaluate)))
+    try:
+        return int64_array(np.flatnonzero(condition_mask(condition, view, evaluate)))
+    except MappingError as error:
+        raise NoKernelError from error
 
 
 def _column(name: str, view: RecordBatchView) -> pa.Array:
@@ -136,7 +153,7 @@ def _where(
     """Return the values of an expression where a mask is true, and any value elsewhere."""
     try:
         return evaluate(expression, view)
-    except NoKernelError:
+    except (NoKernelError, MappingError):
         # An error of a record for which the expression is not evaluated does not count.
         try:
             chosen = evaluate(expression, view.take(np.flatnonzero(mask)))

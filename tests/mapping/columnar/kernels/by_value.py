@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from registry.manifest.expressions import parse_expression
-from registry.mapping.columnar.expressions import NoKernelError, evaluate
+from registry.mapping.columnar.expressions import NoKernelError, by_kernel
 from registry.mapping.evaluate import compile_expression
 from tests.mapping.columnar.views import records_of, view_of
 
@@ -24,7 +24,7 @@ def check(step: Any, values: list[Any], **columns: list[Any]) -> None:
         **{name: pa.concat_arrays([array[:1], array])[1:] for name, array in arrays.items()}
     )
     expression = parse_expression({"from": "v", "do": step})
-    column = evaluate(expression, view)
+    column = by_kernel(expression, view)
     column.validate(full=True)
     one_by_one = compile_expression(expression)
     assert repr(column.to_pylist()) == repr([one_by_one(row) for row in records_of(view)])

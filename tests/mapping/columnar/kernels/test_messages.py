@@ -97,7 +97,13 @@ def test_empty_parts_and_messages_are_omitted_in_any_order() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["numbers", "lists", [{"document": "a"}], [{"image": "lists"}], {"from": "a", "do": "dump"}],
+    [
+        "numbers",
+        "lists",
+        [{"document": "a"}],
+        [{"image": "lists"}],
+        {"object": {"text": "a", "image": "a"}},
+    ],
 )
 def test_other_contents_have_no_kernel(content: Any) -> None:
     view = _view(a=["x", "y"], numbers=[1, 2], lists=[["x"], []])

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from registry.manifest.expressions import parse_expression
-from registry.mapping.columnar.expressions import NoKernelError, evaluate
+from registry.mapping.columnar.expressions import NoKernelError, by_kernel
 from registry.mapping.evaluate import compile_expression
 from tests.mapping.columnar.views import records_of, view_of
 
@@ -41,7 +41,7 @@ COLUMNS = {
 )
 def test_template_is_filled_in_as_for_each_record(raw: str) -> None:
     view, expression = view_of(**COLUMNS), parse_expression({"template": raw})
-    column = evaluate(expression, view)
+    column = by_kernel(expression, view)
     column.validate(full=True)
     assert column.to_pylist() == list(map(compile_expression(expression), records_of(view)))
 
@@ -49,12 +49,12 @@ def test_template_is_filled_in_as_for_each_record(raw: str) -> None:
 @pytest.mark.parametrize("raw", ["{gaps}", "{none}", "{missing}", "{?t}{gaps}{/}", "{l|}", "{l}"])
 def test_template_with_an_error_is_left_to_records(raw: str) -> None:
     with pytest.raises(NoKernelError):
-        evaluate(parse_expression({"template": raw}), view_of(**COLUMNS))
+        by_kernel(parse_expression({"template": raw}), view_of(**COLUMNS))
 
 
 def test_named_expression_hides_a_column() -> None:
     raw: Any = {"template": "{?t}{t}{/}{v|}", "with": {"t": {"const": 1}, "v": ["gaps"]}}
     with pytest.raises(NoKernelError):
-        evaluate(parse_expression(raw), view_of(**COLUMNS))
+        by_kernel(parse_expression(raw), view_of(**COLUMNS))
     raw["with"]["v"] = {"const": []}
-    assert evaluate(parse_expression(raw), view_of(**COLUMNS)).to_pylist() == ["1", "1", "1"]
+    assert by_kernel(parse_expression(raw), view_of(**COLUMNS)).to_pylist() == ["1", "1", "1"]

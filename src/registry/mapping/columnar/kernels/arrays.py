@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from registry.base.arrow import (
     int64_array,
+    is_text,
     list_offsets,
     repeat_string,
     string_scalar,
@@ -60,11 +61,6 @@ _INT64 = 1 << 63
 
 class NoKernelError(Exception):
     """An expression, or the type of its columns, has no kernel."""
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type is that of strings."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
