@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -64,7 +65,9 @@ def test_every_byte_of_a_file_has_a_checksum(
     path = tmp_path / "samples.arrow"
     # The second batch has the first choices, so that the first is written twice.
     writer = written(path, [batch([3]), batch([1, 2]), batch([4])])
-    (_, _, start, footer), *batches = unpack_numbers(writer.batches).reshape(-1, 4).tolist()
+    (_, _, start, footer), *batches = (
+        np.array(unpack_numbers(writer.batches)).reshape(-1, 4).tolist()
+    )
     content = path.read_bytes()
     for _, _, end, found in batches:
         assert found == checksum(content[start:end])

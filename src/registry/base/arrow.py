@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCALARS",
-    "array_of",
     "SCAN_BYTES",
+    "array_of",
     "blank_strings",
     "byte_positions",
     "contains_literal",

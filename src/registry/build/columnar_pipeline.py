@@ -12,7 +12,7 @@ from registry.decode.frame import NotColumnarError
 from registry.mapping.columnar.presence import see_columns
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.sources.source_type import reader_of
-from registry.store.schema import FILE_COLUMNS
+from registry.store.rows import FILE_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
