@@ -12,6 +12,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +60,30 @@ def measured(
     *, chosen: Sequence[str], rows: int, rounds: int, folder: str, cache: str
 ) -> dict[str, dict[str, list[float]]]:
     """Return the seconds of each round by mapping and by who, in turns."""
-    warnings.simplefilter("ignore")  # of samples that a file of few different records repeats
-    logging.disable(logging.CRITICAL)
     found, records = cases(), _records()
     result = {}
     for name in chosen:
         file = _written(records[name], Path(folder, f"{name}-{rows}.jsonl"), rows)
         try:
-            result[name] = _measured(found[name], file, rounds)
+            with _quiet():
+                result[name] = _measured(found[name], file, rounds)
         finally:
             file.unlink()
             shutil.rmtree(cache, ignore_errors=True)
     return result
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Log and warn nothing: a file of few different records has many questionable samples."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _measured(case: Any, file: Path, rounds: int) -> dict[str, list[float]]:

@@ -320,7 +320,7 @@ def test_mapping_is_measured_beside_its_function_in_every_round(
     measured = mappings.measured(
         chosen=["aime-2024"], rows=30, rounds=2, folder=str(tmp_path), cache=str(tmp_path / "cache")
     )
-    logging.disable(logging.NOTSET)
+    assert logging.root.manager.disable == logging.NOTSET
     assert {who: len(values) for who, values in measured["aime-2024"].items()} == {OURS: 2, PEER: 2}
     assert len(read) == 30 * 3
 
