@@ -117,7 +117,11 @@ def test_members_of_a_group_share_a_cache(
 
     def status(user: int, *arguments: str, healed: bool = False) -> str:
         code, out, err = run(user, umask, "sync", "--json", *arguments)
-        assert (code, "moved to the quarantine" in err, len(err.splitlines())) == (0, healed, healed)
+        assert (code, "moved to the quarantine" in err, len(err.splitlines())) == (
+            0,
+            healed,
+            healed,
+        )
         return str(json.loads(out)[0]["status"])
 
     assert status(FIRST) == "built"

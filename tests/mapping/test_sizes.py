@@ -55,3 +55,16 @@ def test_join_is_that_of_str() -> None:
 )
 def test_sizes_count_all_strings_in_a_value(value: Any, least: int) -> None:
     assert least <= sizes.size_of(value) < least + 200
+
+
+def test_size_of_a_sample_is_that_of_its_fields() -> None:
+    fields = {
+        "input": [ChatMessageUser(content="abc")],
+        "choices": ["a", "bc"],
+        "target": "A",
+        "id": 3,
+    }
+    fields |= {"metadata": {"key": ["xyz", {"k": None}]}, "setup": None}
+    expected = sum(sizes.size_of(value) for value in fields.values() if value is not None)
+    assert sizes.sample_size(fields) == expected
+    assert sizes.size_of(["a", "bc", ["d"]]) == 1 + 2 + (1 + 8) + 8

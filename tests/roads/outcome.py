@@ -18,7 +18,7 @@ from registry.cache.cache import Cache
 from registry.decode import arrow_tables, csv_tables, tables
 from registry.decode import chunks as blocks
 from registry.decode.stream import SourceBytes
-from registry.decode.tables import Frame, NotColumnarError
+from registry.decode.tables import AnyFrame, Frame, NotColumnarError
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.sources.hub import records as hub_records
@@ -89,10 +89,10 @@ def by_columns(case: Case, folder: Path, frames: list[int] | None = None) -> Out
     """Build with both pipelines enabled; `frames` gets the number of records of each frame that was decoded."""
     decode_tables = tables.decode_tables
 
-    def counted(*args: Any) -> Iterator[Frame]:
+    def counted(*args: Any) -> Iterator[AnyFrame]:
         for frame in decode_tables(*args):
             if frames is not None:
-                frames.append(frame.batch.num_rows)
+                frames.append(frame.count)
             yield frame
 
     return _outcome(case, folder, counted)

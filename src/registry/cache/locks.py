@@ -136,9 +136,11 @@ def _write_holder(path: Path, dataset: str) -> None:
 
     holder = {"pid": os.getpid(), "host": platform.node(), "dataset": dataset, "since": time.time()}
     # Never through a link, which another member of the group may have put there.
-    flags = os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-    with contextlib.suppress(OSError), open(os.open(path, flags), "w", encoding="utf-8") as file:
-        json.dump(holder, file)
+    flags = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
+    with contextlib.suppress(OSError), open(os.open(path, flags), "wb") as file:
+        # Spaces overwrite what the last holder wrote: when a file that was truncated is closed,
+        # ext4 begins to write it to the disk.
+        file.write(json.dumps(holder).encode().ljust(os.fstat(file.fileno()).st_size))
 
 
 def _holder_of(path: Path) -> str:

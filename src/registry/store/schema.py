@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIELDS",
-    "FILE_COLUMNS",
     "METADATA_TYPES",
     "METADATA_VALUES",
     "MetadataType",
@@ -63,9 +62,6 @@ FIELDS = (
     "checkpoint",
 )
 """Fields of a sample, in the order of its model."""
-
-FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
-"""Columns that may contain names of files next to the source."""
 
 MetadataType = Literal["str", "str_list", "int", "float", "bool", "json"]
 """Common type of the values of a metadata key; `json` for any other values, stored as JSON."""

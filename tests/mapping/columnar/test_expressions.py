@@ -10,6 +10,7 @@ import pytest
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.mapping.columnar.expressions import (
     NoKernelError,
+    by_kernel,
     evaluate,
     indices_where,
     is_text,
@@ -137,7 +138,7 @@ WITHOUT_KERNEL: list[Any] = [
 @pytest.mark.parametrize("raw", WITHOUT_KERNEL, ids=str)
 def test_expressions_that_need_records_have_no_kernel(raw: Any) -> None:
     with pytest.raises(NoKernelError):
-        evaluate(parse_expression(raw), view_of())
+        by_kernel(parse_expression(raw), view_of())
 
 
 @pytest.mark.parametrize("value", ["text", "large", "nulls", "missing", "sliced", "deep.x.y"])
