@@ -32,10 +32,10 @@ from registry.mapping.operations import build_operation, find_operation
 from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
 from registry.mapping.sizes import join
 
-__all__ = ["COMPILER", "compile_expression", "message_content"]
+__all__ = ["COMPILER", "MEDIA_FORMATS", "compile_expression", "message_content"]
 
 # Inspect's content types for audio and video require a format; manifests have no key for it.
-_MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
+MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
 
 
 def compile_expression(expression: Expression) -> Evaluator:
@@ -211,7 +211,7 @@ def _content_part(kind: str, value: Any) -> list[dict[str, Any]]:
         return []
     if not isinstance(value, str):
         raise MappingError(f"a message's {kind} must be a string", value=value)
-    media_format = {"format": _MEDIA_FORMATS[kind]} if kind in _MEDIA_FORMATS else {}
+    media_format = {"format": MEDIA_FORMATS[kind]} if kind in MEDIA_FORMATS else {}
     return [{"type": kind, kind: value, **media_format}]
 
 
