@@ -59,7 +59,7 @@ def map_key(value: Any) -> str | None:
         return {None: "null", True: "true", False: "false"}[value]
     if type(value) is int:
         return str(value)
-    if type(value) is float:
+    if isinstance(value, int | float):
         return json.dumps(value)
     if value is MISSING:
         raise AsideError
