@@ -62,7 +62,10 @@ def test_items_are_kept_by_comparisons() -> None:
 
 def test_operations_of_items_read_no_record() -> None:
     check({"each": ["strip", {"split": ","}]}, [["a,b", " c"], []])
-    has_no_kernel({"each": {"index": 0}}, [["a"]])
+    check({"each": [{"index": 0}, {"slice": [0, 1]}]}, [["ab", " c"], []])
+    has_no_kernel({"each": [{"index": "n"}]}, [["a"]], n=[0])
+    has_no_kernel({"each": [{"letter_in": "n"}]}, [["a"]], n=["a"])
+    has_no_kernel({"each": [{"coalesce": "n"}]}, [[""]], n=["a"])
     has_no_kernel({"each": {"to": {"template": "{item}"}}}, [["a"]])
 
 
