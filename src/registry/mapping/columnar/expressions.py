@@ -301,6 +301,8 @@ _STEPS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
     "join": list_steps.join,
     "len": list_steps.length,
     "drop_null": list_steps.drop_null,
+    "unique": list_steps.unique,
+    "sort": list_steps.sort,
     "lower": text_steps.lower,
     "upper": text_steps.upper,
     "capitalize": text_steps.capitalize,
