@@ -21,6 +21,14 @@ def test_wanted_keys_and_the_heads_of_paths_are_decoded() -> None:
     assert frame.values("b") == [{"c": [1]}, None]
 
 
+@pytest.mark.parametrize("key", ['"no"', "a\\b", "a\n", "\0", "\x7f", "é", ""])
+def test_any_text_may_be_a_key(key: str) -> None:
+    lines = [{"other": 0, key: [1]}, {"other": 0}]
+    block = bytearray("".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    frame = ValueDecoder(frozenset({key})).decode(block, 2)
+    assert (frame.names, frame.values(key)) == ([key], [[1], MISSING])
+
+
 def test_without_wanted_keys_all_are_decoded_in_order() -> None:
     frame = ValueDecoder(None).decode(BLOCK, 2)
     assert frame.records() == [json.loads(line) for line in BLOCK.splitlines()]
