@@ -99,8 +99,9 @@ faults: $(VENV)/.dev  ## produce every fault of docs/reliability.md, at every po
 	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/faults \
 		$(shell grep --recursive --files-with-matches THOROUGH --include 'test_*.py' tests)
 
-bench: $(VENV)/.dev  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
-	$(BIN)/python -m benchmarks --work build/bench --json build/bench/figures.json $(BENCH)
+bench: $(VENV)/.dev $(PARITY)/.done  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
+	$(BIN)/python -m benchmarks --parity $(PARITY)/bin/python --work build/bench \
+		--json build/bench/figures.json $(BENCH)
 
 audit: $(VENV)/.dev  ## check the installed packages for known vulnerabilities, where that service can be reached
 	$(BIN)/python -I .ci/audit.py

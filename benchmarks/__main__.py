@@ -13,23 +13,23 @@ from pathlib import Path
 
 from benchmarks.case import Case
 from benchmarks.cases import all_cases
+from benchmarks.distribution import Distribution, failed_distribution, result_of_mappings
 from benchmarks.machine import machine
+from benchmarks.page import write_page
 from benchmarks.place import FULL, QUICK, Place
 from benchmarks.report import (
     CaseResult,
     Report,
     failed,
-    markdown,
     merged,
     result_of,
     table,
-    with_table,
 )
-from benchmarks.runner import MeasurementError, measure, prepare
+from benchmarks.runner import MeasurementError, measure, measure_mappings, prepare
 
 __all__ = ["main"]
 
-_DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+_DOCUMENTS = Path(__file__).parents[1] / "docs"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +54,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--quick", action="store_true", help="small data: shows that all cases run, no more")
     add("--work", type=Path, help="folder for data and caches, kept (default: a temporary one)")
     add("--json", type=Path, help="file for the figures; cases not run now stay in it")
-    add("--write-docs", action="store_true", help="put the table into docs/performance.md")
+    add("--write-docs", action="store_true", help="put the results into docs/performance.md")
+    add(
+        "--parity", type=Path, metavar="PYTHON", help="interpreter with inspect_evals, for mappings"
+    )
     options = parser.parse_args(arguments)
     if options.write_docs and options.quick:
         parser.error("the table of the documents takes no quick figures")
@@ -75,29 +78,40 @@ def _run(options: argparse.Namespace, folder: Path) -> Report:
     order = [case.name for case in cases]
     chosen = [case for case in cases if options.only.search(case.name)]
     _say(f"preparing data in {place.folder}")
-    prepare(place, chosen)
+    prepare(place, [case for case in chosen if isinstance(case, Case)])
     report = _kept(options.json, {"machine": machine(), "quick": options.quick, "cases": []})
-    for result in _results(chosen, place, options.rounds):
+    for result in _results(chosen, place, options):
         report = merged(report, {**report, "cases": [result]})
         _keep(options.json, report)
     sys.stdout.write(table(report, order) + "\n")
     if options.json is None:
         sys.stdout.write(_text(report))
     if options.write_docs:
-        document = _DOCUMENT.read_text(encoding="utf-8")
-        changed = with_table(document, markdown(report, order))
-        _DOCUMENT.write_text(changed, encoding="utf-8")
+        write_page(_DOCUMENTS, report, order)
     return report
 
 
-def _results(chosen: Sequence[Case], place: Place, rounds: int) -> Iterable[CaseResult]:
+def _results(
+    chosen: Sequence[Case | Distribution], place: Place, options: argparse.Namespace
+) -> Iterable[CaseResult]:
     for case in chosen:
         _say(f"measuring {case.name}")
         try:
-            yield result_of(case, measure(case, place, rounds=rounds))
+            yield _result(case, place, options)
         except MeasurementError as error:
             _say(f"{case.name} failed: {error}")
-            yield failed(case, str(error))
+            message = str(error)
+            if isinstance(case, Case):
+                yield failed(case, message)
+            else:
+                yield failed_distribution(case, message)
+
+
+def _result(case: Case | Distribution, place: Place, options: argparse.Namespace) -> CaseResult:
+    if isinstance(case, Case):
+        return result_of(case, measure(case, place, rounds=options.rounds))
+    python = options.parity and options.parity.absolute()
+    return result_of_mappings(case, measure_mappings(case, place, python, rounds=options.rounds))
 
 
 def _say(line: str) -> None:

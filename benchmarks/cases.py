@@ -6,14 +6,22 @@ from typing import Any
 
 from benchmarks.case import OURS, PEER, AtMost, Call, Case, Over, Program, Times, Within
 from benchmarks.catalogs import KNOWN
+from benchmarks.distribution import Distribution, distributions
 from benchmarks.place import Place
 
 __all__ = ["all_cases"]
 
 
-def all_cases(place: Place) -> tuple[Case, ...]:
+def all_cases(place: Place) -> tuple[Case | Distribution, ...]:
     """Return the cases, in the order of the table."""
-    return (*_cold(place), *_warm(place), *_catalog(place), *_start(place), *_remote(place))
+    return (
+        *distributions(place.sizes.mapped, place.sizes.mapped_few),
+        *_cold(place),
+        *_warm(place),
+        *_catalog(place),
+        *_start(place),
+        *_remote(place),
+    )
 
 
 def _build(name: str, count: int) -> Call:

@@ -11,13 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LETTERS", "made", "make", "rows"]
+__all__ = ["AGE", "LETTERS", "made", "make", "rows"]
 
 LETTERS = "ABCD"
 
 _SEED = 20240607
 # A file that has just changed is hashed at each load; one of this age is settled.
-_AGE = 1_700_000_000
+AGE = 1_700_000_000
 _PARQUET_ROWS = 100_000
 
 _PEOPLE = (
@@ -94,7 +94,7 @@ def make(path: Path, count: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}")
         _WRITERS[path.suffix](beside, rows(count))
-        os.utime(beside, (_AGE, _AGE))
+        os.utime(beside, (AGE, AGE))
         beside.replace(path)
     return path
 

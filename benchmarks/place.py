@@ -28,6 +28,12 @@ class Sizes:
     """Manifests of the small one."""
     changed: int
     """Datasets that a diff compares, all of them changed."""
+    mapped: int
+    """Records of each mapping of the catalog."""
+    mapped_few: int
+    """Records of each in the case of everyday size."""
+    mappings: int | None
+    """How many mappings of the catalog are measured, None for all."""
 
 
 FULL = Sizes(
@@ -39,9 +45,22 @@ FULL = Sizes(
     manifests=10_000,
     few_manifests=10,
     changed=1_000,
+    mapped=20_000,
+    mapped_few=1_000,
+    mappings=None,
 )
 QUICK = Sizes(
-    tiny=10, few=50, rows=300, many=1_500, most=6_000, manifests=30, few_manifests=3, changed=5
+    tiny=10,
+    few=50,
+    rows=300,
+    many=1_500,
+    most=6_000,
+    manifests=30,
+    few_manifests=3,
+    changed=5,
+    mapped=60,
+    mapped_few=20,
+    mappings=3,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from benchmarks.case import OURS, PEER, Case, Goal, met, number
 from benchmarks.machine import sentence
@@ -13,16 +13,14 @@ from benchmarks.machine import sentence
 __all__ = [
     "CaseResult",
     "Report",
+    "empty",
     "failed",
     "markdown",
     "merged",
     "result_of",
     "table",
-    "with_table",
 ]
 
-_BEGIN = "<!-- table: written by `python -m benchmarks --write-docs` -->"
-_END = "<!-- end of the table -->"
 _HEAD = ("case", "what", OURS, "beside it", "target", "measured", "met", "rounds")
 
 
@@ -56,6 +54,10 @@ class CaseResult(TypedDict):
     runs: dict[str, RunResult]
     goals: list[GoalResult]
     failure: str | None
+    rows: NotRequired[int]
+    """Records of each mapping."""
+    mappings: NotRequired[dict[str, dict[str, list[float]]]]
+    """Mapping → who → the seconds of each round."""
 
 
 class Report(TypedDict):
@@ -96,11 +98,16 @@ def failed(case: Case, message: str) -> CaseResult:
 
 
 def _empty(case: Case) -> CaseResult:
+    return empty(case.name, case.what, case.unit, peer=PEER in case.runs)
+
+
+def empty(name: str, what: str, unit: str, *, peer: bool) -> CaseResult:
+    """Return a result of today without figures."""
     return {
-        "name": case.name,
-        "what": case.what,
-        "unit": case.unit,
-        "peer": PEER in case.runs,
+        "name": name,
+        "what": what,
+        "unit": unit,
+        "peer": peer,
         "rounds": 0,
         "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
         "runs": {},
@@ -175,16 +182,3 @@ def markdown(report: Report, order: Sequence[str]) -> str:
     head = f"Measured {when} on {sentence(report['machine'])}."
     rows = [_HEAD, ("---",) * len(_HEAD), *_rows(report, order)]
     return "\n".join([head, "", *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def with_table(document: str, text: str) -> str:
-    """Return a document with what stands between its two markers replaced.
-
-    Raises:
-        ValueError: the document lacks a marker.
-    """
-    before, begin, rest = document.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"the document needs the lines {_BEGIN} and {_END}")
-    return f"{before}{begin}\n\n{text}\n\n{end}{after}"

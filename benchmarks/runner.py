@@ -10,21 +10,24 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from benchmarks.case import Call, Case, Need, Program, Run
 from benchmarks.catalogs import write_catalog, write_change, write_manifests
+from benchmarks.distribution import Distribution
 from benchmarks.place import Place
 
-__all__ = ["UNITS", "MeasurementError", "measure", "prepare"]
+__all__ = ["UNITS", "MeasurementError", "measure", "measure_mappings", "prepare"]
 
 UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "%": 1e2}
 """How many of a unit make one of what runs return: a second, a byte, the whole."""
 
 _REPOSITORY = Path(__file__).parents[1]
+_GROUP = 8
+"""How many mappings one process measures: few, so that none is slowed by what others leave."""
 _SAID = 2000
 """How many characters of a failed child's output are shown."""
 _FORMATS: tuple[Literal["csv", "jsonl", "parquet"], ...] = ("csv", "jsonl", "parquet")
@@ -49,8 +52,8 @@ def prepare(place: Place, cases: Iterable[Case]) -> None:
 
 def _make(place: Place, count: int, suffix: str) -> None:
     # Not in this process: its children would inherit the memory that pyarrow takes.
-    arguments = json.dumps({"path": str(place.data(count, suffix)), "count": count})
-    _output(["-m", "benchmarks.child", "benchmarks.data:made", arguments], place)
+    arguments = {"path": str(place.data(count, suffix)), "count": count}
+    _result("benchmarks.data:made", arguments, place)
 
 
 def measure(case: Case, place: Place, *, rounds: int) -> dict[str, list[float]]:
@@ -69,6 +72,39 @@ def measure(case: Case, place: Place, *, rounds: int) -> dict[str, list[float]]:
         for name in names:
             values[name].append(_once(case.runs[name], place, kept) * UNITS[case.unit])
     return values
+
+
+def measure_mappings(
+    case: Distribution, place: Place, python: Path | None, *, rounds: int
+) -> dict[str, dict[str, list[float]]]:
+    """Return the seconds of each round by mapping and by who; a process measures several mappings.
+
+    Args:
+        case: The case.
+        place: Where the data goes.
+        python: The interpreter of the environment that has inspect_evals.
+        rounds: How often each mapping is measured.
+
+    Raises:
+        MeasurementError: there is no such interpreter, or a child process failed.
+    """
+    if python is None:
+        raise MeasurementError("needs an environment with inspect_evals: --parity PYTHON")
+    names = _result("benchmarks.mappings:names", {}, place, python=python)
+    chosen = names[: place.sizes.mappings]
+    measured: dict[str, dict[str, list[float]]] = {}
+    for start in range(0, len(chosen), _GROUP):
+        arguments = {
+            "chosen": chosen[start : start + _GROUP],
+            "rows": case.rows,
+            "rounds": rounds * case.rounds,
+            "folder": str(place.folder / "data"),
+            "cache": str(place.caches / "mappings"),
+        }
+        function = "benchmarks.mappings:measured"
+        cache = place.caches / "mappings"
+        measured |= _result(function, arguments, place, cache, python=python)
+    return measured
 
 
 def _once(run: Run, place: Place, kept: Path) -> float:
@@ -93,9 +129,20 @@ def _cache(run: Run, place: Place, kept: Path) -> Iterator[Path]:
 
 def _call(call: Call, place: Place, cache: Path) -> float:
     given = {"cache": str(cache)} if call.takes_cache else {}
-    arguments = json.dumps({**call.arguments, **given})
-    output = _output(["-m", "benchmarks.child", call.function, arguments], place, cache)
-    return float(json.loads(output.splitlines()[-1]))
+    return float(_result(call.function, {**call.arguments, **given}, place, cache))
+
+
+def _result(
+    function: str,
+    arguments: Mapping[str, Any],
+    place: Place,
+    cache: Path | None = None,
+    *,
+    python: Path | None = None,
+) -> Any:
+    """Return what a function of a child process returns."""
+    command = ["-m", "benchmarks.child", function, json.dumps(arguments)]
+    return json.loads(_output(command, place, cache, python=python).splitlines()[-1])
 
 
 def _seconds(program: Program, place: Place, cache: Path) -> float:
@@ -104,10 +151,12 @@ def _seconds(program: Program, place: Place, cache: Path) -> float:
     return time.perf_counter() - begin
 
 
-def _output(arguments: list[str], place: Place, cache: Path | None = None) -> str:
+def _output(
+    arguments: list[str], place: Place, cache: Path | None = None, *, python: Path | None = None
+) -> str:
     """Run Python and return what it writes."""
     done = subprocess.run(
-        [sys.executable, *arguments],
+        [python or sys.executable, *arguments],
         cwd=place.folder,
         env=_environment(place, cache or place.caches / "none"),
         capture_output=True,

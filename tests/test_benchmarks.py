@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+from xml.etree import ElementTree as ET
 
 import pytest
+from inspect_ai.dataset import Sample
 
-from benchmarks import peer, runner
+from benchmarks import distribution, mappings, peer, runner
 from benchmarks.__main__ import main
 from benchmarks.case import OURS, PEER, AtMost, Call, Case, Goal, Over, Program, Times, Within, met
 from benchmarks.cases import all_cases
 from benchmarks.data import rows
+from benchmarks.distribution import (
+    Distribution,
+    Quantile,
+    distributions,
+    failed_distribution,
+    quantile,
+    ratios,
+    result_of_mappings,
+)
 from benchmarks.machine import machine
+from benchmarks.page import PICTURE, with_part, write_page
 from benchmarks.place import FULL, QUICK, Place
-from benchmarks.report import Report, failed, markdown, merged, result_of, table, with_table
-from benchmarks.runner import MeasurementError, measure, prepare
+from benchmarks.plot import plot
+from benchmarks.report import Report, failed, markdown, merged, result_of, table
+from benchmarks.runner import MeasurementError, measure, measure_mappings, prepare
 from registry import get_dataset
+from tests.parity import cases as parity
+from tests.parity.expand import expanded
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 CASE = Case(
@@ -204,14 +220,119 @@ def test_figures_from_a_different_machine_or_size_are_dropped() -> None:
         assert [case["name"] for case in merged(old, new)["cases"]] == ["one"]
 
 
-def test_table_of_a_document_is_replaced_between_its_markers() -> None:
-    once = with_table(DOCUMENT.read_text(encoding="utf-8"), "first")
-    assert with_table(once, "second") == once.replace("\n\nfirst\n\n", "\n\nsecond\n\n")
+def test_part_of_a_document_is_replaced_between_its_markers() -> None:
+    document = DOCUMENT.read_text(encoding="utf-8")
+    once = with_part(with_part(document, "table", "first"), "mappings", "other")
+    twice = with_part(once, "table", "second")
+    assert twice == once.replace("\n\nfirst\n\n", "\n\nsecond\n\n")
+    assert "\n\nother\n\n" in twice
     with pytest.raises(ValueError, match="the document needs the lines"):
-        with_table("no markers", "text")
+        with_part("no markers", "table", "text")
 
 
 def test_document_lists_every_case() -> None:
     shown = DOCUMENT.read_text(encoding="utf-8")
     cases = all_cases(Place(Path(), FULL))
     assert [case.name for case in cases if f"\n| {case.name} | {case.what} |" not in shown] == []
+
+
+# ---------------------------------------------------------------- the catalog's mappings
+
+LARGE = Distribution(
+    name="mappings",
+    rows=100,
+    goals=(Quantile("median", 0.5, 3), Quantile("slowest", 0, 2)),
+    rounds=1,
+)
+MEASURED = {
+    f"m{number}": {OURS: [0.1, 0.2, 0.3], PEER: [0.2 * number, 0.2 * number, 9.0]}
+    for number in range(1, 5)
+}
+
+
+def mappings_report() -> Report:
+    results = [result_of_mappings(LARGE, MEASURED)]
+    return {"machine": machine(), "quick": False, "cases": results}
+
+
+def test_quantiles_are_ratios_of_mappings() -> None:
+    assert ratios(MEASURED) == {"m1": 1.0, "m2": 2.0, "m3": pytest.approx(3), "m4": 4.0}
+    assert [quantile([5, 1, 4, 2, 3], share) for share in (0, 0.1, 0.5, 1)] == [1, 1, 3, 5]
+
+
+def test_distribution_is_held_against_its_goals() -> None:
+    result = result_of_mappings(LARGE, MEASURED)
+    shown = [(goal["target"], goal["measured"], goal["met"]) for goal in result["goals"]]
+    assert shown == [("median ≥ 3 ×", "3 ×", True), ("slowest ≥ 2 ×", "1 ×", False)]
+    assert result["runs"][OURS]["values"] == [2000.0] * 4
+    failure = failed_distribution(LARGE, "no")
+    assert (failure["failure"], [goal["met"] for goal in failure["goals"]]) == ("no", [False] * 2)
+
+
+def test_page_shows_quantiles_and_each_mapping_with_the_slowest_first() -> None:
+    lines = distribution.markdown(mappings_report(), PICTURE).splitlines()
+    assert "| 100 | 4 | 1.00 | 1.00 | 2.00 | 3.00 | 4.00 | 4.00 | 0 |" in lines
+    rows = [line for line in lines if line.startswith("| m")]
+    assert rows[1] == "| m1 | 1.00 | 2,000 | 2,000 |"
+    assert [row.split(" ")[1] for row in rows] == ["mapping", "m1", "m2", "m3", "m4"]
+
+
+def test_results_are_written_to_the_page_and_its_image(tmp_path: Path) -> None:
+    (tmp_path / "performance.md").write_bytes(DOCUMENT.read_bytes())
+    write_page(tmp_path, mappings_report(), ["mappings"])
+    page = (tmp_path / "performance.md").read_text(encoding="utf-8")
+    assert "| m4 | 4.00 | 2,000 | 8,000 |" in page
+    assert f"]({PICTURE})" in page
+    assert (tmp_path / PICTURE).read_text(encoding="utf-8").count("<circle") == 4
+
+
+def test_plot_is_xml_with_a_mark_for_each_mapping_and_goal() -> None:
+    image = plot({"<a> & b": ([0.17, 1.0, 40.0], LARGE.goals)})
+    root = ET.fromstring(image)
+    named = "{http://www.w3.org/2000/svg}"
+    circles = root.findall(f"{named}circle")
+    assert len(circles) == 3
+    heights = [float(circle.attrib["cy"]) for circle in circles]
+    assert heights == sorted(heights, reverse=True)
+    assert len([line for line in root if line.attrib.get("class") == "one goal"]) == 2
+    assert "● <a> & b" in [text.text for text in root.findall(f"{named}text")]
+    assert "prefers-color-scheme: dark" in image
+
+
+def test_mappings_need_the_environment_of_the_parity_tests(tmp_path: Path) -> None:
+    with pytest.raises(MeasurementError, match="--parity PYTHON"):
+        measure_mappings(LARGE, Place(tmp_path, QUICK), None, rounds=1)
+
+
+def test_mapping_is_measured_beside_its_function_in_every_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[dict[str, Any]] = []
+
+    def record_to_sample(record: dict[str, Any]) -> Sample:
+        read.append(record)
+        return Sample(input=record["Problem"])
+
+    case = parity.Case("aime-2024", lambda: record_to_sample)
+    monkeypatch.setattr(mappings, "cases", lambda: {"aime-2024": case})
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cache"))
+    assert mappings.names() == ["aime-2024"]
+    measured = mappings.measured(
+        chosen=["aime-2024"], rows=30, rounds=2, folder=str(tmp_path), cache=str(tmp_path / "cache")
+    )
+    assert logging.root.manager.disable == logging.NOTSET
+    assert {who: len(values) for who, values in measured["aime-2024"].items()} == {OURS: 2, PEER: 2}
+    assert len(read) == 30 * 3
+
+
+def test_records_are_expanded_with_the_same_forms_and_no_longer_text_twice() -> None:
+    records: list[dict[str, Any]] = [
+        {"text": "long " * 10, "letter": "A", "url": "https://x/" + "y" * 50},
+        {"n": [1]},
+    ]
+    made = list(expanded(records, 5))
+    assert [list(one) for one in made[:3]] == [["text", "letter", "url"], ["n"], list(records[0])]
+    assert len({one["text"] for one in made if "text" in one}) == 3
+    assert made[2]["letter"] == "A"
+    assert made[2]["url"] == records[0]["url"]
+    assert [case.name for case in distributions(1, 1)] == ["mappings", "mappings-few"]

@@ -37,6 +37,12 @@ NOT_WHEN_WARM = (
 )
 """Packages, and modules of Python that only take time, which a warm open does without."""
 
+NOT_FOR_ONE_SAMPLE = (
+    *("numpy", "pyarrow", "registry.base.arrow", "registry.store.schema"),
+    *("registry.samples.content", "registry.samples.messages", "registry.store.conversations"),
+)
+"""What a warm open, and an access to a sample by its number, do without too."""
+
 OURS_NOT_WHEN_WARM = (
     *(
         "build.builder",
@@ -104,7 +110,7 @@ def test_warm_dataset_loads_only_modules_needed_to_open_it() -> None:
     loaded_by(code, HEAVY)
     ours = tuple(f"registry.{name}" for name in OURS_NOT_WHEN_WARM)
     assert all(importlib.util.find_spec(name) for name in ours)
-    assert loaded_by(code, (*NOT_WHEN_WARM, *ours)) == []
+    assert loaded_by(code, (*NOT_WHEN_WARM, *NOT_FOR_ONE_SAMPLE, *ours)) == []
 
 
 def test_warm_dataset_builds_no_pydantic_validator() -> None:
@@ -137,6 +143,11 @@ def test_warm_user_dataset_loads_few_modules_for_any_access(
     loaded_by(code, HEAVY)
     monkeypatch.setenv("REGISTRY_OFFLINE", "1")
     assert loaded_by(code, NOT_WHEN_WARM) == []
+    one = f"{load}; len(d); d[0]; d[-1]; repr(d)"
+    assert loaded_by(one, (*NOT_WHEN_WARM, *NOT_FOR_ONE_SAMPLE)) == []
+    limited = one.replace("root=", "shuffle=False, limit=3, root=")
+    loaded_by(limited, HEAVY)
+    assert loaded_by(limited, (*NOT_WHEN_WARM, *NOT_FOR_ONE_SAMPLE)) == []
 
 
 def test_help_loads_only_terminal_modules() -> None:

@@ -13,7 +13,6 @@ SOURCE = ROOT / "src" / "registry"
 # A module without its own test file, and the test that covers it instead.
 WITHOUT_OWN_TEST: dict[str, str] = {
     "__main__.py": "one line; tests/cli/test_cli.py runs it as a process",
-    "decode/frame.py": "one dataclass and one error, which tests/decode/test_tables.py reads",
 }
 
 MODULES = sorted(

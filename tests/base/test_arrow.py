@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from registry.base.arrow import (
     blank_strings,
@@ -16,6 +18,7 @@ from registry.base.arrow import (
     ranges,
     repeat_string,
     starts_with_visible_ascii,
+    string_hashes,
     string_scalar,
 )
 
@@ -135,3 +138,25 @@ list_offsets(column); starts_with_visible_ascii(column)
 assert "pandas" not in sys.modules, "pandas is imported"
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+_strings = st.text("ab\0é", max_size=10) | st.builds(
+    lambda text, times, end: text * times + end,
+    st.text("ab", min_size=1, max_size=3),
+    st.integers(1, 70),
+    st.sampled_from(["", "\0", "c"]),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(_strings, max_size=20))
+def test_hashes_differ_where_strings_do(strings: list[str]) -> None:
+    column = pa.array(["before", *strings, "after"], pa.large_string())[1:-1]
+    hashes = string_hashes(column).tolist()
+    assert len(set(hashes)) == len(set(strings)) == len(set(zip(hashes, strings, strict=True)))
+
+
+def test_string_has_the_same_hash_in_another_column() -> None:
+    strings = ["", "a", "b" * 8, "c" * 200]
+    first, second = (pa.array(one, pa.large_string()) for one in (strings, ["x", *strings[::-1]]))
+    assert string_hashes(first).tolist() == string_hashes(second).tolist()[:0:-1]

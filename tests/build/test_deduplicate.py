@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -131,15 +132,19 @@ def test_ids_are_hashed_only_if_they_do_not_ascend(
     assert len(calls) == hashed
 
 
-def test_ids_are_compared_only_if_their_hashes_are_equal(
+def test_ids_with_equal_hashes_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = counted(monkeypatch, "ids_of")
-    file_of(tmp_path, [3, 1], [2])
-    assert len(seen) == 2
-    seen.clear()
-    file_of(tmp_path, [-1, -2], [2])  # hash(-1) is that of -2
-    assert len(seen) == 4
+    monkeypatch.setattr(duplicates, "string_hashes", lambda ids: np.zeros(len(ids), np.uint64))
+    assert file_of(tmp_path, ["b", "a"], ["c", 0])[1] == set()
+    assert file_of(tmp_path, ["b", "a"], ["c", 0, "a"], [0])[1] == {"a", 0}
+
+
+def test_ids_are_not_read_again_if_their_hashes_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(duplicates, "_repeated")
+    assert file_of(tmp_path, [3, 1], [2], ["b", None], ["a"])[1] == set()
 
 
 RULES: dict[DuplicateRule, list[Any]] = {

@@ -10,12 +10,12 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from msgspec.structs import replace
 
-from registry.base.fs import write_cached
+from registry.base.cache_access import create_file
 from registry.cache import cache as module
 from registry.cache.cache import Cache, CacheEntry
 from registry.cache.checksum import seal, unseal
@@ -108,13 +108,12 @@ def test_known_digest_is_not_computed_again(cache: Cache, monkeypatch: pytest.Mo
 
 def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[set[str]] = []
-    write = write_cached
 
-    def note(path: Path, content: Any) -> None:
+    def note(path: Path) -> BinaryIO:
         seen.append(set(os.listdir(path.parent)))
-        write(path, content)
+        return create_file(path)
 
-    monkeypatch.setattr(module, "write_cached", note)
+    monkeypatch.setattr(module, "create_file", note)
     publish(cache)
     assert seen == [{"file"}]
 
@@ -242,6 +241,18 @@ def test_discarding_a_missing_entry_does_nothing(cache: Cache) -> None:
     cache.discard("samples", FINGERPRINT)
     assert not entry.folder.exists()
     assert quarantined(cache) == []
+
+
+@pytest.mark.parametrize("place", [Path.touch, lambda path: path.symlink_to("/")])
+def test_discarding_what_is_no_folder_leaves_nothing(
+    cache: Cache, place: Callable[[Path], object]
+) -> None:
+    folder = publish(cache).folder
+    shutil.rmtree(folder)
+    place(folder)
+    cache.discard("samples", FINGERPRINT)
+    for part in ("samples", "tmp"):
+        assert os.listdir(cache.versioned / part) == []
 
 
 # --- blobs and source states ---

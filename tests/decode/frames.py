@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from registry.decode.stream import SourceBytes
-from registry.decode.tables import Frame, NotColumnarError, decode_tables
+from registry.decode.tables import AnyFrame, Frame, NotColumnarError, decode_tables
 from registry.manifest.arguments import source_from_arguments
 from registry.manifest.source import Source, SourceModel
 from registry.manifest.source_models import CsvSource, JsonSource, ParquetSource
@@ -21,7 +21,7 @@ Q = frozenset({"q"})
 
 def frames_of(
     path: Path, source: Source, wanted: frozenset[str] | None = Q
-) -> tuple[list[Frame], str]:
+) -> tuple[list[AnyFrame], str]:
     """Return the frames of a file, and the reason why they end; "" at the end of the file."""
     frames = []
     try:
@@ -32,8 +32,13 @@ def frames_of(
     return frames, ""
 
 
-def rows_of(frames: list[Frame]) -> list[dict[str, Any]]:
-    return [row for frame in frames for row in frame.batch.to_pylist()]
+def rows_of(frames: list[AnyFrame]) -> list[dict[str, Any]]:
+    """Return the records; a null of an Arrow column may be a key that the record lacks."""
+    return [
+        row
+        for frame in frames
+        for row in (frame.batch.to_pylist() if isinstance(frame, Frame) else frame.records())
+    ]
 
 
 def read(

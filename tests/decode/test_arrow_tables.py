@@ -33,7 +33,7 @@ def test_only_the_wanted_columns_of_a_table_are_read(
     path = tmp_path / "d.parquet"
     frames, why = frames_of(path, parquet(path, table()), wanted)
     assert why == ""
-    assert [(frame.batch.schema.names, frame.batch.num_rows) for frame in frames] == [(names, 3)]
+    assert [(frame.names, frame.count) for frame in frames] == [(names, 3)]
 
 
 def test_row_groups_are_read_in_batches_of_bounded_size(
@@ -43,7 +43,7 @@ def test_row_groups_are_read_in_batches_of_bounded_size(
     path = tmp_path / "d.parquet"
     source = parquet(path, pa.table({"q": [str(number) for number in range(200)]}))
     frames, _ = frames_of(path, source)
-    assert [frame.batch.num_rows for frame in frames] == [64, 64, 64, 8]
+    assert [frame.count for frame in frames] == [64, 64, 64, 8]
     assert [row["q"] for row in rows_of(frames)] == [str(number) for number in range(200)]
 
 
@@ -57,7 +57,7 @@ def test_batches_are_bounded_by_values_however_small_they_are_encoded(
     source = parquet(path, pa.table({"q": pa.array(texts, kind)}))
     assert path.stat().st_size < 10_000
     frames, _ = frames_of(path, source)
-    assert [frame.batch.num_rows for frame in frames] == [512, 104, 104, 104, 104, 72]
+    assert [frame.count for frame in frames] == [512, 104, 104, 104, 104, 72]
     assert [row["q"] for row in rows_of(frames)] == texts
 
 
@@ -65,7 +65,7 @@ def test_batches_of_ordinary_rows_are_large(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     source = parquet(path, pa.table({"q": [str(number) for number in range(40_000)]}))
     frames, _ = frames_of(path, source)
-    assert [frame.batch.num_rows for frame in frames] == [512, 2048, 8192, 16384, 12864]
+    assert [frame.count for frame in frames] == [512, 2048, 8192, 16384, 12864]
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all"])
@@ -130,7 +130,7 @@ def test_small_batches_of_an_arrow_file_are_combined(
     with pa.ipc.new_file(str(path), table().schema) as writer:
         writer.write_table(table(), max_chunksize=1)
     frames, why = frames_of(path, HfSource(path="o/d", split="test"))
-    assert [frame.batch.num_rows for frame in frames] == [2, 1]
+    assert [frame.count for frame in frames] == [2, 1]
     assert (rows_of(frames), why) == ([{"q": "x"}, {"q": "y"}, {"q": "z"}], "")
 
 

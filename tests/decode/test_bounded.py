@@ -91,7 +91,7 @@ def test_columns_end_where_a_line_is_too_long(tmp_path: Path) -> None:
         )
     short = data.replace(b"x" * 20, b"")
     (frame,) = decode_tables(file(short * 20, "d.jsonl"), source, frozenset("a"))
-    assert frame.batch.num_rows == 20
+    assert frame.count == 20
 
 
 def test_the_line_of_a_byte_is_counted_from_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from registry.decode import chunks as blocks
 from registry.decode.chunks import line_blocks, parse_blocks
-from registry.decode.frame import Frame, NotColumnarError
+from registry.decode.frame import AnyFrame, Frame, NotColumnarError
 
 
 @hypothesis.given(st.lists(st.binary(max_size=40), max_size=9).map(b"\n".join), st.integers(1, 50))
@@ -43,8 +44,8 @@ def frame(block: bytearray) -> Frame:
     return Frame(pa.RecordBatch.from_pydict({"b": [bytes(block)]}))
 
 
-def values(frames: Iterator[Frame]) -> list[bytes]:
-    return [one.batch.column("b")[0].as_py() for one in frames]
+def values(frames: Iterator[AnyFrame]) -> list[bytes]:
+    return [one.values("b")[0] for one in frames]
 
 
 def test_frames_are_in_the_order_of_their_blocks() -> None:
@@ -76,3 +77,15 @@ def test_frames_before_an_invalid_block_are_yielded() -> None:
     assert values(islice(frames, 2)) == [b"1", b"2"]
     with pytest.raises(NotColumnarError, match="bad"):
         next(frames)
+
+
+def test_single_block_is_parsed_without_a_thread() -> None:
+    def parse(block: bytearray) -> Frame:
+        threads.append(threading.current_thread())
+        return frame(block)
+
+    threads: list[threading.Thread] = []
+    assert values(parse_blocks(iter([bytearray(b"1")]), parse)) == [b"1"]
+    assert threads == [threading.current_thread()]
+    assert values(parse_blocks(map(bytearray, [b"1", b"2"]), parse)) == [b"1", b"2"]
+    assert threading.current_thread() not in threads[1:]

@@ -13,6 +13,7 @@ import pytest
 from registry.boundary.boundary import UNBOUNDED
 from registry.build.pipeline import PipelineState
 from registry.cache.cache import Cache
+from registry.decode.frame import Frame, ValueFrame
 from registry.load import load
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.mapping.unread_columns import UnreadColumns
@@ -50,19 +51,21 @@ def test_columns_are_unread_if_no_expression_names_them(
 
 @pytest.mark.parametrize("value", ["docker", {"a": "b"}, 0, False, ["x"]])
 def test_any_value_counts(value: Any) -> None:
-    by_record, by_batch = UnreadColumns(ALL), UnreadColumns(ALL)
+    by_record, by_batch, by_values = (UnreadColumns(ALL) for _ in range(3))
     by_record.add_record({"q": "x", "files": value})
-    by_batch.add_batch(pa.RecordBatch.from_pylist([{"q": "x"}, {"files": value}][1:]))
-    assert by_record.found == by_batch.found == {"files"}
-    assert by_record.missing == by_batch.missing == {"sandbox", "setup"}
+    by_batch.add_frame(Frame(pa.RecordBatch.from_pylist([{"files": value}])))
+    by_values.add_frame(ValueFrame(1, {"files": [value]}))
+    assert by_record.found == by_batch.found == by_values.found == {"files"}
+    assert by_record.missing == by_batch.missing == by_values.missing == {"sandbox", "setup"}
 
 
 @pytest.mark.parametrize("record", [{"q": "x"}, {"files": None}, {"files": ""}])
 def test_an_empty_column_does_not(record: dict[str, Any]) -> None:
-    by_record, by_batch = UnreadColumns(ALL), UnreadColumns(ALL)
+    by_record, by_batch, by_values = (UnreadColumns(ALL) for _ in range(3))
     by_record.add_record(record)
-    by_batch.add_batch(pa.RecordBatch.from_pylist([record, record]))
-    assert by_record.found == by_batch.found == set()
+    by_batch.add_frame(Frame(pa.RecordBatch.from_pylist([record, record])))
+    by_values.add_frame(ValueFrame(2, {}, [record, record]))
+    assert by_record.found == by_batch.found == by_values.found == set()
 
 
 def test_without_names_nothing_is_looked_at() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from registry.cache.cache import Cache
 from registry.decode import arrow_tables, csv_tables, tables
 from registry.decode import chunks as blocks
 from registry.decode.stream import SourceBytes
-from registry.decode.tables import Frame, NotColumnarError
+from registry.decode.tables import AnyFrame, Frame, NotColumnarError
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.sources.hub import records as hub_records
@@ -36,9 +36,9 @@ class Case:
     data: bytes
     name: str
     """Name of the file; its suffix tells the form."""
-    source: dict[str, Any]
+    source: dict[str, Any] = field(default_factory=dict)
     """The source in a manifest, without its path."""
-    keys: dict[str, Any]
+    keys: dict[str, Any] = field(default_factory=dict)
     """The other keys of a dataset."""
     more: tuple[bytes, ...] = ()
     """Files of the same name that follow."""
@@ -47,6 +47,8 @@ class Case:
     """Bytes of a block that is decoded at a time."""
     rows: int = 1 << 10
     """Rows that are handled at a time."""
+    resolve: Callable[[Path], DatasetSpec] | None = None
+    """Gives the dataset of a file, in place of `source` and `keys`."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,10 @@ def by_columns(case: Case, folder: Path, frames: list[int] | None = None) -> Out
     """Build with both pipelines enabled; `frames` gets the number of records of each frame that was decoded."""
     decode_tables = tables.decode_tables
 
-    def counted(*args: Any) -> Iterator[Frame]:
+    def counted(*args: Any) -> Iterator[AnyFrame]:
         for frame in decode_tables(*args):
             if frames is not None:
-                frames.append(frame.batch.num_rows)
+                frames.append(frame.count)
             yield frame
 
     return _outcome(case, folder, counted)
@@ -144,6 +146,8 @@ def _written(case: Case, folder: Path) -> list[Path]:
 
 
 def _spec_of(case: Case, paths: list[Path]) -> DatasetSpec:
+    if case.resolve is not None:
+        return case.resolve(paths[0])
     source = case.source
     if source["type"] != "hf":
         source = {**source, "path": tuple(map(str, paths))}

@@ -12,6 +12,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from registry.cache.checksum import checksum, seal, unseal
@@ -40,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 def with_checksums_of(samples: bytes, batches: str) -> str:
     """Return the table of batches of an edited file."""
-    table = unpack_numbers(batches).reshape(-1, 4).copy()
+    table = np.array(unpack_numbers(batches)).reshape(-1, 4)
     ends = [int(end) for end in table[:, 2]]
     for number, (start, end) in enumerate(pairwise(ends), 1):
         table[number, 3] = checksum(samples[start:end])

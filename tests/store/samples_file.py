@@ -94,7 +94,8 @@ def written(
 
 def shapes_of(writer: SampleWriter) -> list[list[int]]:
     """Return the numbers of rows and choices of each batch."""
-    numbers: list[list[int]] = unpack_numbers(writer.batches).reshape(-1, 4)[1:, :2].tolist()
+    table = np.array(unpack_numbers(writer.batches)).reshape(-1, 4)
+    numbers: list[list[int]] = table[1:, :2].tolist()
     return numbers
 
 

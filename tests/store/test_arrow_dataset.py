@@ -35,6 +35,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     """Count batches read, rows read and samples created."""
     found = {"batch": 0, "read": 0, "rows": 0, "sample": 0}
     batch, read, make = SampleFile.batch, SampleFile.read, sample_rows._make
+    read_row = SampleFile.row
 
     def count_batch(file: SampleFile, number: int) -> Any:
         found["batch"] += 1
@@ -45,12 +46,17 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
         found["rows"] += len(rows)
         return read(file, rows)
 
+    def count_row(file: SampleFile, row: int) -> Any:
+        found["rows"] += 1
+        return read_row(file, row)
+
     def count_sample(*values: Any) -> Any:
         found["sample"] += 1
         return make(*values)
 
     monkeypatch.setattr(SampleFile, "batch", count_batch)
     monkeypatch.setattr(SampleFile, "read", count_read)
+    monkeypatch.setattr(SampleFile, "row", count_row)
     monkeypatch.setattr(sample_rows, "_make", count_sample)
     return found
 
@@ -171,7 +177,7 @@ def test_access_to_one_sample_reads_one_batch(tmp_path: Path) -> None:
     for place in places[:50]:
         file = pickle.loads(written)
         assert dataset_of(file)[place].id == place
-        assert list(file._batches) == [place // 100]
+        assert list(file._values) == [place // 100]
 
 
 @pytest.mark.parametrize(

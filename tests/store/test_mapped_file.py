@@ -60,7 +60,7 @@ def flip(path: Path, number: int) -> None:
 
 def stored(path: Path, restore: Any = fail) -> StoredArray:
     return StoredArray(
-        MappedFile(path, on_damage()), np.int32, len(NUMBERS), checksums_of(NUMBERS), restore
+        MappedFile(path, on_damage()), "i", len(NUMBERS), checksums_of(NUMBERS).tolist(), restore
     )
 
 

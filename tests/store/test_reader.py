@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.cache.checksum import checksum
 from registry.errors import CacheError
 from registry.store import reader as sample_file
 from registry.store import writer as sample_writer
+from registry.store.mapped_file import pack_numbers
 from registry.store.reader import SampleFile
 from tests.store.samples_file import batch, values_of, written
 
@@ -66,11 +68,24 @@ def test_rows_are_read_in_the_requested_order(four_batches: SampleFile, rows: li
 
 
 @pytest.mark.parametrize("row", range(10))
-def test_a_single_row_is_a_slice_of_its_batch(
+def test_a_single_row_has_the_values_of_a_slice_without_arrow(
     file: SampleFile, monkeypatch: pytest.MonkeyPatch, row: int
 ) -> None:
-    monkeypatch.setattr(sample_file, "_take", lambda *_: pytest.fail("rows were copied"))
-    assert values_of(file, [row], "id_number") == [row]
+    ((_, part),) = file.read(np.array([row]))
+    monkeypatch.setattr(SampleFile, "batch", lambda *_: pytest.fail("Arrow read the batch"))
+    assert list(file.row(row).items()) == list(part.items())
+
+
+def test_a_file_that_is_not_of_samples_is_damage(tmp_path: Path) -> None:
+    other = pa.record_batch({"input": pa.array([1], pa.decimal128(5))})
+    with pa.ipc.new_file(str(tmp_path / "other.arrow"), other.schema) as writer:
+        writer.write_batch(other)
+    content = (tmp_path / "other.arrow").read_bytes()
+    batches = pack_numbers(
+        np.array([0, 0, 0, checksum(content), 1, 0, 0, checksum(b"")], np.uint64)
+    )
+    with pytest.raises(CacheError, match="is not a samples file"):
+        SampleFile(tmp_path / "other.arrow", batches).row(0)
 
 
 def test_columns_without_a_value_are_omitted(file: SampleFile) -> None:

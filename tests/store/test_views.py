@@ -118,7 +118,7 @@ def test_a_limit_takes_the_first_samples(
     view = ViewArrays(None if rows is None else np.array(rows, np.int64), None, bad)
     limited = view.limited(limit, 4)
     assert limited.rows is not None
-    assert (limited.rows[:].tolist(), limited.first_bad) == expected
+    assert (list(limited.rows[:]), limited.first_bad) == expected
 
 
 @pytest.mark.parametrize("limit", [None, 4, 5])
@@ -142,7 +142,7 @@ def opened(file: SampleFile, cache: Cache, **options: Any) -> ViewArrays:
 
 def as_lists(view: ViewArrays) -> Any:
     arrays = (view.rows, view.choices)
-    return [None if one is None else one[:].tolist() for one in arrays], view.first_bad
+    return [None if one is None else list(one[:]) for one in arrays], view.first_bad
 
 
 def test_a_view_without_seeds_is_the_file(file: SampleFile, cache_dir: Path) -> None:

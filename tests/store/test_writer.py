@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -63,7 +65,9 @@ def test_every_byte_of_a_file_has_a_checksum(
     path = tmp_path / "samples.arrow"
     # The second batch has the first choices, so that the first is written twice.
     writer = written(path, [batch([3]), batch([1, 2]), batch([4])])
-    (_, _, start, footer), *batches = unpack_numbers(writer.batches).reshape(-1, 4).tolist()
+    (_, _, start, footer), *batches = (
+        np.array(unpack_numbers(writer.batches)).reshape(-1, 4).tolist()
+    )
     content = path.read_bytes()
     for _, _, end, found in batches:
         assert found == checksum(content[start:end])
@@ -91,7 +95,8 @@ def test_columns_with_late_first_values_are_in_all_batches(
     assert file.full_batch(0).schema.names == schema_of(METADATA_TYPES).names
 
 
-def test_file_is_incomplete_after_an_error(tmp_path: Path) -> None:
+def test_file_is_incomplete_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     path = tmp_path / "samples.arrow"
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -104,7 +109,36 @@ def test_file_is_incomplete_after_an_error(tmp_path: Path) -> None:
         pa.ipc.open_file(path.read_bytes())
 
 
-def test_error_in_the_writing_thread_is_raised(tmp_path: Path) -> None:
+def test_no_file_is_created_before_the_first_batch(tmp_path: Path) -> None:
+    path = tmp_path / "samples.arrow"
+    with pytest.raises(ValueError, match="none"), SampleWriter(path, schema_of({}), print):
+        raise ValueError("none")
+    assert not path.exists()
+    writer = written(path, [])
+    assert SampleFile(path, writer.batches).rows == 0
+
+
+@pytest.mark.parametrize(("most", "threads"), [(1, {"write_0"}), (3, {"write_0"}), (4, set())])
+def test_small_file_is_written_without_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, threads: set[str]
+) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", most)
+    names: set[str] = set()
+
+    def watch(one: pa.RecordBatch) -> None:
+        names.add(threading.current_thread().name)
+
+    with SampleWriter(tmp_path / "samples.arrow", schema_of(METADATA_TYPES), watch) as writer:
+        for number in range(3):
+            writer.write(batch([number]))
+    assert names - {threading.current_thread().name} == threads
+
+
+def test_error_in_the_writing_thread_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+
     def fail(one: pa.RecordBatch) -> None:
         raise RuntimeError("watched")
 

@@ -66,9 +66,9 @@ def test_one_file_is_parsed_by_several_threads(
     meeting = threading.Barrier(2)
     parse = json_tables._parse
 
-    def parse_beside_another(block: bytearray, schema: Any) -> object:
+    def parse_beside_another(block: bytearray, **options: Any) -> object:
         meeting.wait(timeout=30)  # breaks unless another thread parses at the same time
-        return parse(block, schema)
+        return parse(block, **options)
 
     monkeypatch.setattr(json_tables, "_parse", parse_beside_another)
     catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})

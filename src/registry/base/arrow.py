@@ -6,6 +6,9 @@ everything else in opening a dataset. The functions here do not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,20 +18,38 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "SCALARS",
+    "SCAN_BYTES",
+    "array_of",
     "blank_strings",
     "byte_positions",
     "contains_literal",
     "int64_array",
+    "is_text",
     "list_offsets",
     "ranges",
     "repeat_string",
     "starts_with_visible_ascii",
+    "string_hashes",
     "string_scalar",
     "to_numpy_int64",
 ]
 
+SCALARS: dict[type, pa.DataType] = {
+    str: pa.large_string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+}
+"""Type of Python → the type of its Arrow columns."""
+
 # Small enough for the processor's cache; see `byte_positions`.
-_SCAN_BYTES = 1 << 16
+SCAN_BYTES = 1 << 16
+
+_HASHED_BYTES = 128
+"""Longer strings are hashed one by one."""
+_ZEROS = np.zeros(8, np.uint8)
+_FACTOR, _HALF, _RANGE = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), 1 << 64
 
 # A character that `str.strip` keeps.
 _NOT_SPACE = (
@@ -47,6 +68,44 @@ def to_numpy_int64(column: pa.Array) -> NDArray[np.int64]:
     """Return an integer column without nulls as int64; int64 columns are shared, not copied."""
     values = column.cast(pa.int64())
     return np.frombuffer(values.buffers()[1], np.int64, len(values), 8 * values.offset)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type is that of strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def array_of(values: Sequence[Any], *, missing: object = None) -> pa.Array | None:
+    """Return str, int, float, bool or lists of str as an Arrow column; None for other values.
+
+    Args:
+        values: Values of one type; None is a null.
+        missing: Another value that is a null.
+    """
+    types = set(map(type, values))
+    absent = type(missing) in types
+    types -= {NoneType, type(missing)}
+    if not types:
+        return pa.nulls(len(values), pa.large_string())
+    if len(types) > 1:
+        return None
+    (kind,) = types
+    if absent:
+        values = [None if value is missing else value for value in values]
+    if kind is list:
+        items = set(map(type, chain.from_iterable(value for value in values if value)))
+        if not items <= {str, NoneType}:
+            return None
+        wanted = pa.large_list(pa.large_string())
+    elif kind in SCALARS:
+        wanted = SCALARS[kind]
+    else:
+        return None
+    try:
+        return pa.array(values, wanted)
+    # An integer beyond 64 bits, or half of a surrogate pair.
+    except (OverflowError, UnicodeEncodeError, pa.ArrowException):
+        return None
 
 
 def repeat_string(text: str, count: int) -> pa.Array:
@@ -72,6 +131,28 @@ def list_offsets(column: pa.Array) -> NDArray[np.int64]:
     if buffer is None:  # an array of nulls may have no offsets
         return np.zeros(len(column) + 1, np.int64)
     return np.frombuffer(buffer, np.int64, len(column) + 1, 8 * column.offset)
+
+
+def string_hashes(column: pa.Array) -> NDArray[np.uint64]:
+    """Return a hash of each string of a large_string array; it differs between processes."""
+    offsets = list_offsets(column)
+    lengths, first = np.diff(offsets), int(offsets[0])
+    data = np.frombuffer(column.buffers()[2] or b"", np.uint8)[first : offsets[-1]]
+    # The eight bytes from each position on, as an integer; zeros follow the last string.
+    words = np.ndarray((len(data) + 1,), "<u8", np.append(data, _ZEROS), strides=(1,))
+    starts = offsets[:-1] - first
+    hashes = lengths.astype(np.uint64)
+    shortest, longest = int(lengths.min(initial=_HASHED_BYTES)), int(lengths.max(initial=0))
+    for place in range(0, min(longest, _HASHED_BYTES), 8):
+        rows = slice(None) if place < shortest else np.flatnonzero(lengths > place)
+        word = words[starts[rows] + place]
+        if place + 8 > shortest:  # without the bytes after the string
+            word <<= 8 * np.maximum(place + 8 - lengths[rows], 0).astype(np.uint64)
+        mixed = (hashes[rows] ^ word) * _FACTOR
+        hashes[rows] = mixed ^ (mixed >> _HALF)
+    for row in np.flatnonzero(lengths > _HASHED_BYTES).tolist():
+        hashes[row] = hash(data[starts[row] : starts[row] + lengths[row]].tobytes()) % _RANGE
+    return hashes
 
 
 def ranges(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -124,7 +205,7 @@ def byte_positions(character: str, data: bytes | bytearray) -> NDArray[np.int64]
     # In parts that fit in the processor's cache: a bool for each byte of `data` would be new
     # memory, and touching it for the first time takes longer than the search.
     parts = [
-        np.flatnonzero(codes[start : start + _SCAN_BYTES] == ord(character)) + start
-        for start in range(0, len(codes), _SCAN_BYTES)
+        np.flatnonzero(codes[start : start + SCAN_BYTES] == ord(character)) + start
+        for start in range(0, len(codes), SCAN_BYTES)
     ]
     return np.concatenate([np.zeros(0, np.int64), *parts])

@@ -8,11 +8,17 @@ import hashlib
 import io
 import os
 import re
+import stat
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from registry.base.cache_access import create_file, make_folder, set_file_mode
+from registry.base.cache_access import (
+    create_file,
+    file_mode,
+    make_folder,
+    set_file_mode,
+)
 from registry.errors import CacheError
 
 if TYPE_CHECKING:
@@ -30,6 +36,7 @@ __all__ = [
     "is_disk_fault",
     "make_durable",
     "publish_folder",
+    "remove_folder",
     "remove_leftovers",
     "set_cached_mode",
     "temporary_folder",
@@ -105,9 +112,11 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     folder = parent / uuid.uuid4().hex
     with contextlib.ExitStack() as held:
         try:
-            while not folder.exists():  # again, if it was removed before it was held
+            is_held = False
+            while not is_held:
                 make_folder(folder)
                 held.enter_context(_held(folder))
+                is_held = folder.exists()  # it may have been removed before it was held
         except OSError as error:
             raise _write_error(parent, error) from error
         try:
@@ -173,6 +182,29 @@ def _replace(
             temporary.unlink(missing_ok=True)
 
 
+def remove_folder(folder: Path, parent: Path) -> None:
+    """Remove a folder, if it exists, in one step: it is moved under `parent` first.
+
+    Raises:
+        CacheError: it can't be moved there.
+    """
+    import shutil  # not needed to open a cached dataset
+
+    # Nothing holds it there, so it is removed as left over if this process is killed.
+    target = parent / uuid.uuid4().hex
+    try:
+        if not parent.exists():
+            make_folder(parent)
+        folder.rename(target)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _write_error(parent, error) from error
+    shutil.rmtree(target, ignore_errors=True)
+    with contextlib.suppress(OSError):  # it may have been a file, or a link
+        target.unlink()
+
+
 def publish_folder(folder: Path, target: Path) -> None:
     """Move a finished `folder` to `target`, unless another process published it first.
 
@@ -193,8 +225,9 @@ def publish_folder(folder: Path, target: Path) -> None:
 
 def set_cached_mode(path: Path) -> None:
     """Make a file of the cache accessible to its user, or group, only."""
-    with path.open("rb") as file:
-        set_file_mode(file, path)
+    if stat.S_IMODE(path.lstat().st_mode) != file_mode(path):  # rare, as `create_file` sets it
+        with path.open("rb") as file:
+            set_file_mode(file, path)
 
 
 def make_durable(paths: Iterable[Path], root: Path) -> None:

@@ -59,7 +59,7 @@ class BuildResult:
     columns: list[str]
     """Columns with at least one value."""
     repeated: frozenset[str | int]
-    """Ids of more than one row."""
+    """Ids of more than one row; none if ids may repeat."""
     quality: dict[str, dict[str, Any]]
     """Kind of questionable sample → how many there are, and the first ones."""
 
@@ -124,9 +124,10 @@ def _build_once(
             batches = _checked_at_once(batches, state.unseen, check)
         if limit is not None:
             batches = _first_rows(batches, limit)
-        result = _write(batches, folder / "mapped.arrow", context.report, state)
+        rule = spec.duplicate_rule
+        detector = None if rule == "keep" else DuplicateIdDetector()
+        result = _write(batches, folder / "mapped.arrow", context.report, state, detector)
     # Steps that need all samples read the written file batch by batch, so memory use is constant.
-    rule = spec.duplicate_rule
     if result.repeated and rule != "keep":
         own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
         result = _write(own, folder / "own.arrow", context.report, state)
@@ -217,15 +218,20 @@ def _first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.Re
 
 
 def _write(
-    batches: Iterable[pa.RecordBatch], path: Path, report: Report, state: PipelineState
+    batches: Iterable[pa.RecordBatch],
+    path: Path,
+    report: Report,
+    state: PipelineState,
+    detector: DuplicateIdDetector | None = None,
 ) -> BuildResult:
     remaining = iter(batches)
     first = next(remaining, None)
     schema = samples_schema({}) if first is None else first.schema
-    detector, counter = DuplicateIdDetector(), QualityCounter()
+    counter = QualityCounter()
 
     def watch(batch: pa.RecordBatch) -> None:
-        detector.add(batch)
+        if detector is not None:
+            detector.add(batch)
         counter.add(batch)
 
     with SampleWriter(path, schema, watch) as writer:
@@ -236,7 +242,7 @@ def _write(
                 raise MappingError(message, dataset=state.dataset)
             report(Progress("map", writer.rows))
     report(Progress("map", writer.rows, writer.rows))
-    repeated = detector.repeated(SampleFile(path, writer.batches))
+    repeated = detector.repeated(SampleFile(path, writer.batches)) if detector else frozenset()
     return BuildResult(
         path,
         writer.sha256,

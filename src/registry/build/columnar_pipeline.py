@@ -12,7 +12,7 @@ from registry.decode.frame import NotColumnarError
 from registry.mapping.columnar.presence import see_columns
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.sources.source_type import reader_of
-from registry.store.schema import FILE_COLUMNS
+from registry.store.rows import FILE_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,10 +39,10 @@ def columnar_pipeline(
     wanted = mapper.dependencies
     names = None if wanted is None else (wanted - source.columns.keys()) | state.unread.missing
     for frame in reader_of(source).decode_tables(file, names):
-        end = state.next_record + frame.batch.num_rows
-        state.unread.add_batch(frame.batch)
+        end = state.next_record + frame.count
+        state.unread.add_frame(frame)
         numbers = np.arange(state.next_record, end)
-        view = RecordBatchView(frame, source.columns, numbers, pipeline.boundary)
+        view = RecordBatchView(frame, source.columns, numbers, pipeline.boundary, mapper.programs)
         see_columns(state.unseen, view)
         with gc_paused():
             batch, metadata_types = mapper.map(view, state.metadata_types)

@@ -6,7 +6,6 @@ ascend, a 64-bit hash of each id is stored; ids are compared only if their hashe
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array
+from registry.base.arrow import int64_array, string_hashes, to_numpy_int64
 from registry.errors import MappingError
 from registry.store.reader import SampleFile
 from registry.store.schema import field_columns, with_all_columns
@@ -40,7 +39,7 @@ class DuplicateIdDetector:
         self._last: str | int | None = None
         self._ascending = 0
         """Number of batches before the first one whose ids don't ascend."""
-        self._hashes: list[NDArray[np.int64]] = []
+        self._hashes: list[NDArray[np.uint64]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add the ids of a batch."""
@@ -73,14 +72,24 @@ class DuplicateIdDetector:
         hashes = np.concatenate([*before, *self._hashes])
         hashes.sort()
         # Different ids may share a hash, so these are only candidates.
-        candidates = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
-        if not candidates:
+        candidates = hashes[1:][hashes[1:] == hashes[:-1]]
+        if not len(candidates):
             return frozenset()
-        every = (
-            one for number in range(file.batch_count) for one in ids_of(file.full_batch(number))
-        )
-        counts = Counter(one for one in every if one is not None and hash(one) in candidates)
-        return frozenset(one for one, count in counts.items() if count > 1)
+        return frozenset().union(*(_repeated(file, name, candidates) for name in _COLUMNS))
+
+
+def _repeated(file: SampleFile, name: str, candidates: NDArray[np.uint64]) -> frozenset[str | int]:
+    """Return the repeated ids of one of the columns, of those whose hashes are candidates."""
+    parts = []
+    for batch in _batches(file):
+        ids = batch.column(name).drop_null()
+        hashes = _hashes_of(ids)
+        places = np.searchsorted(candidates, hashes)
+        places[places == len(candidates)] = 0
+        parts.append(ids.take(int64_array(np.flatnonzero(candidates[places] == hashes))))
+    counts = pc.value_counts(pa.chunked_array(parts))
+    repeated = counts.filter(pc.greater(counts.field("counts"), 1))
+    return frozenset(repeated.field("values").to_pylist())
 
 
 def ids_of(batch: pa.RecordBatch) -> list[Id]:
@@ -92,9 +101,17 @@ def ids_of(batch: pa.RecordBatch) -> list[Id]:
     return [number if text is None else text for text, number in pairs]
 
 
-def _hashes(batch: pa.RecordBatch) -> NDArray[np.int64]:
-    ids = [one for one in ids_of(batch) if one is not None]
-    return np.fromiter(map(hash, ids), np.int64, len(ids))
+def _hashes(batch: pa.RecordBatch) -> NDArray[np.uint64]:
+    """Return a hash of each id of a batch."""
+    columns = (batch.column(name).drop_null() for name in _COLUMNS)
+    return np.concatenate(list(map(_hashes_of, columns)))
+
+
+def _hashes_of(ids: pa.Array) -> NDArray[np.uint64]:
+    """Return a hash of each value of a column of ids without nulls."""
+    if pa.types.is_integer(ids.type):
+        return to_numpy_int64(ids).view(np.uint64)
+    return string_hashes(ids)
 
 
 def resolve_duplicates(

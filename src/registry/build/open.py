@@ -14,7 +14,7 @@ from registry.boundary.boundary import Boundary
 from registry.manifest.models import View
 from registry.store.arrow_dataset import ArrowDataset
 from registry.store.reader import SampleFile
-from registry.store.schema import FILE_COLUMNS
+from registry.store.rows import FILE_COLUMNS
 from registry.store.views import Order, open_view
 
 if TYPE_CHECKING:

@@ -23,18 +23,20 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import msgspec
 from msgspec import Struct
 
-from registry.base.cache_access import make_folder
+from registry.base.cache_access import create_file, make_folder
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
 from registry.base.fs import (
     file_sha256,
     make_durable,
     publish_folder,
+    remove_folder,
     set_cached_mode,
     temporary_folder,
     write_cached,
@@ -100,7 +102,7 @@ class CacheEntry(Struct, frozen=True):
         return ""
 
 
-class Cache(Struct, frozen=True):
+class Cache(Struct, frozen=True, dict=True):
     """Entries under one folder."""
 
     root: Path
@@ -110,9 +112,9 @@ class Cache(Struct, frozen=True):
     used: set[Path] | None = None
     """If given, it gets what an operation depends on: samples, views, states of sources."""
 
-    @property
+    @cached_property
     def versioned(self) -> Path:
-        """The folder of this version's files."""
+        """The folder of this version's files; that it is safe is checked once."""
         return versioned_folder(self.root)
 
     def find(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
@@ -232,7 +234,8 @@ class Cache(Struct, frozen=True):
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
         text = seal(full_meta)
         # Last, so that a folder with it always has all of its files.
-        write_cached(folder / META, lambda file: file.write(text))
+        with create_file(folder / META) as file:
+            file.write(text)
         if replace:
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
@@ -242,10 +245,7 @@ class Cache(Struct, frozen=True):
 
     def discard(self, kind: EntryKind, fingerprint: str) -> None:
         """Remove an entry; processes that have its files open can still read them."""
-        folder = self._folder(kind, fingerprint)
-        with contextlib.suppress(FileNotFoundError), self.temporary() as temporary:
-            # Renamed first, so that an entry disappears in one step and not file by file.
-            folder.rename(temporary / "discarded")
+        remove_folder(self._folder(kind, fingerprint), self.versioned / "tmp")
 
     def quarantine(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> None:
         """Move a damaged entry or blob out of the way; without permission it stays, unused."""

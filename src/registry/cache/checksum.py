@@ -29,7 +29,7 @@ def checksum(data: ReadableBuffer) -> int:
 
 def seal(data: Mapping[str, Any]) -> bytes:
     """Return a dict, which must not be empty, as JSON whose first value is its checksum."""
-    body = json.dumps(data, indent=1, sort_keys=True).encode()[1:]
+    body = json.dumps(data, sort_keys=True).encode()[1:]
     return _HEAD % checksum(body) + body
 
 

@@ -9,6 +9,7 @@ damaged or out of date, the files are read and it is written again.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -21,6 +22,7 @@ from msgspec import Struct
 
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
+from registry.base.file_state import FileState
 from registry.base.gc import gc_paused
 from registry.catalog.cached_files import (
     CachedFile,
@@ -75,13 +77,21 @@ def open_compiled(
 
 def load_compiled(path: Path) -> CompiledCatalog | None:
     """Return the cached catalog; None if there is none, or another version of the code wrote it."""
+    compiled = _load(path, FileState.or_absent(path))
+    return compiled if compiled and compiled.header["code"] == package_version_key() else None
+
+
+# Whether the manifests are as they were is asked each time: a file that changes without a new state
+# gives an older catalog, which is not current, and never a wrong one.
+@functools.lru_cache(maxsize=4)
+def _load(path: Path, state: FileState) -> CompiledCatalog | None:
     data = read_best_effort(path)
     if data is None:
         return None
     try:
         end = data.index(b"\n")
-        compiled = CompiledCatalog(data, msgspec.json.decode(memoryview(data)[:end]), end + 1)
-        return compiled if compiled.header["code"] == package_version_key() else None
+        header = msgspec.json.decode(memoryview(data)[:end])
+        return CompiledCatalog(data, header, end + 1) if "code" in header else None
     except (ValueError, LookupError, TypeError):  # in another format
         return None
 

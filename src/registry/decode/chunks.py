@@ -6,9 +6,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, cast
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from registry.decode.frame import Frame, NotColumnarError
+from registry.decode.frame import AnyFrame, NotColumnarError
 
 if TYPE_CHECKING:
     from typing import IO
@@ -32,20 +33,17 @@ def line_blocks(
         NotColumnarError: a line has more than `most` bytes, or more than 512 MiB.
     """
     most = min(most, _MOST_BYTES)  # pyarrow counts the bytes of a block in 32 bits
-    # Some streams, such as those of pyarrow, have `readinto`, but `IO` does not declare it.
-    read_into = cast("Callable[[memoryview], int | None]", data.readinto)  # type: ignore[attr-defined]
     rest = b""  # the start of a line that is not complete yet
     while True:
         # The size doubles while no line ends, so that a long line is not copied many times.
-        block = bytearray(len(rest) + max(size or _BLOCK_BYTES, len(rest)))
-        block[: len(rest)] = rest
-        filled = len(rest)
-        with memoryview(block) as view:
-            while filled < len(block) and (count := read_into(view[filled:])):
-                filled += count
-        if filled == len(rest):
+        most_bytes = len(rest) + max(size or _BLOCK_BYTES, len(rest))
+        # It grows by what is read: memory for a whole block takes longer to clear than a small file
+        # to parse.
+        block = bytearray(rest)
+        while len(block) < most_bytes and (found := data.read(most_bytes - len(block))):
+            block += found
+        if len(block) == len(rest):
             break
-        del block[filled:]
         end = block.rfind(b"\n") + 1
         if _has_long_line(block, most):
             raise NotColumnarError("a line that is too long")
@@ -68,11 +66,16 @@ def _has_long_line(block: bytearray, most: int) -> bool:
 
 
 def parse_blocks(
-    blocks: Iterator[bytearray], parse: Callable[[bytearray], Frame]
-) -> Iterator[Frame]:
+    blocks: Iterator[bytearray], parse: Callable[[bytearray], AnyFrame]
+) -> Iterator[AnyFrame]:
     """Yield the frames of blocks in order, parsing as many blocks ahead as there are cores."""
+    first, second = next(blocks, None), next(blocks, None)
+    if first is None or second is None:  # a thread takes longer to start than a small file to parse
+        yield from map(parse, [] if first is None else [first])
+        return
+    blocks = chain([first, second], blocks)
     ahead = min(os.cpu_count() or 1, _MOST_AHEAD)
-    waiting: deque[tuple[Future[Frame], int]] = deque()
+    waiting: deque[tuple[Future[AnyFrame], int]] = deque()
 
     def read_ahead() -> None:
         while len(waiting) < ahead and sum(size for _, size in waiting) < _MOST_AHEAD_BYTES:

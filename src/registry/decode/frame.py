@@ -1,17 +1,41 @@
-"""A frame: consecutive records of a file as columns."""
+"""A frame: consecutive records of a file, as Arrow columns or as lists of Python values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
-__all__ = ["Frame", "NotColumnarError", "Wanted"]
+__all__ = [
+    "MISSING",
+    "AnyFrame",
+    "Frame",
+    "NotColumnarError",
+    "ValueFrame",
+    "Wanted",
+    "python_values",
+]
 
 Wanted = frozenset[str] | None
 """Names and paths of the columns to read, as the manifest writes them; None for all columns."""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __deepcopy__(self, memo: Any) -> _Missing:
+        return self
+
+
+MISSING: Final = _Missing()
+"""The value of a column that the record does not have; null is a value."""
 
 
 class NotColumnarError(Exception):
@@ -20,9 +44,139 @@ class NotColumnarError(Exception):
 
 @dataclass(frozen=True)
 class Frame:
-    """Records as columns: `to_pylist` of a column returns the values of the records."""
+    """Records as Arrow columns: `to_pylist` of a column returns the values of the records."""
 
     batch: pa.RecordBatch
     """One row per record."""
     null_is_value: bool = True
     """False if a null may also mean that the record does not have the key."""
+    exact: Callable[[], ValueFrame] | None = field(default=None, compare=False)
+    """Decodes the same records to values, which distinguish a null from a missing key."""
+
+    @property
+    def count(self) -> int:
+        """Number of records."""
+        return int(self.batch.num_rows)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        names: list[str] = self.batch.schema.names
+        return names
+
+    def array(self, name: str) -> pa.Array:
+        """Return a column; a null may mean that the record does not have the key."""
+        return self.batch.column(name)
+
+    def values(self, name: str) -> list[Any]:
+        """Return the values of a column, MISSING where a record does not have the key.
+
+        Raises:
+            NotColumnarError: Python can't represent a value, or a null may be a missing key.
+        """
+        column = self.batch.column(name)
+        if column.null_count and not self.null_is_value:
+            if self.exact is None:
+                raise NotColumnarError("a null, or a missing key")
+            return self.exact().values(name)
+        return python_values(column)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records with all columns; a NotColumnarError as that of `values`."""
+        has_null = any(column.null_count for column in self.batch.columns)
+        if has_null and not self.null_is_value:
+            raise NotColumnarError("a null, or a missing key")
+        return python_values(self.batch)
+
+    def take(self, indices: NDArray[np.int64]) -> Frame:
+        """Return the records at some indices; a NotColumnarError for a type without `take`."""
+        from pyarrow import ArrowNotImplementedError
+
+        from registry.base.arrow import int64_array
+
+        try:
+            batch = self.batch.take(int64_array(indices))
+        except ArrowNotImplementedError as error:
+            raise NotColumnarError("a column whose type `take` does not support") from error
+        exact = self.exact
+        taken = None if exact is None else lambda: exact().take(indices)
+        return Frame(batch, self.null_is_value, taken)
+
+
+def python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
+    """Return values as Python's; a NotColumnarError for one that Python can't represent."""
+    try:
+        values: list[Any] = data.to_pylist()
+    # Dates after the year 9999, nanoseconds without pandas, strings that are not UTF-8.
+    except (OverflowError, ValueError) as error:
+        raise NotColumnarError("a value that Python can't represent") from error
+    return values
+
+
+class ValueFrame:
+    """Records as lists of the values that JSON has; a column becomes Arrow's when it is needed."""
+
+    def __init__(
+        self,
+        count: int,
+        columns: Mapping[str, list[Any]],
+        records: Sequence[dict[str, Any]] | None = None,
+    ) -> None:
+        """Take the records.
+
+        Args:
+            count: Number of records.
+            columns: Column → value per record, MISSING where the record does not have the key.
+            records: The records with all columns, if they were decoded as a whole.
+        """
+        self.count = count
+        """Number of records."""
+        self._columns = dict(columns)
+        self._records = records
+        self._arrays: dict[str, pa.Array | None] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns that any record has, in the order of the first record with each."""
+        if self._records is not None and not self._columns:
+            names = dict.fromkeys(chain.from_iterable(self._records))
+            self._columns = {
+                name: [record.get(name, MISSING) for record in self._records] for name in names
+            }
+        return list(self._columns)
+
+    def array(self, name: str) -> pa.Array | None:
+        """Return a column, null where a record does not have the key; None if Arrow lacks it."""
+        if name not in self._arrays:
+            from registry.base.arrow import array_of  # pyarrow is slow to import
+
+            self._arrays[name] = array_of(self.values(name), missing=MISSING)
+        return self._arrays[name]
+
+    def values(self, name: str) -> list[Any]:
+        """Return the values of a column, MISSING where a record does not have the key."""
+        return self._columns[name] if name in self.names else [MISSING] * self.count
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records with all columns."""
+        if self._records is not None:
+            return list(self._records)
+        names = self.names
+        return [
+            {name: value for name, value in zip(names, values, strict=True) if value is not MISSING}
+            for values in zip(*self._columns.values(), strict=True)
+        ] or [{} for _ in range(self.count)]
+
+    def take(self, indices: NDArray[np.int64]) -> ValueFrame:
+        """Return the records at some indices."""
+        places = indices.tolist()
+        columns = {
+            name: [values[place] for place in places] for name, values in self._columns.items()
+        }
+        records = self._records
+        taken = None if records is None else [records[place] for place in places]
+        return ValueFrame(len(places), columns, taken)
+
+
+AnyFrame: TypeAlias = Frame | ValueFrame
+"""Records as Arrow columns, or as lists of Python values."""

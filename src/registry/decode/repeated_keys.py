@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from registry.base.arrow import byte_positions
 from registry.decode.exact_json import key_ends, parse_exact
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["keys_surely_differ"]
@@ -21,11 +24,16 @@ _LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONES = np.uint64(0x0101010101010101)
 # Odd numbers without a pattern: hashes that collide cost time, nothing else.
 _FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
-_LINE_FACTOR = np.uint64(0x165667B19E3779F9)
+_OBJECT_FACTOR = np.uint64(0x165667B19E3779F9)
+_CHOICE = np.arange(1, 512, 2, dtype=np.uint64) * _FACTORS[0]
+_SAMPLED = 1 << 10
+"""Keys for which a factor is chosen."""
+_ONE = np.uint64(1)
+_SHIFT = np.uint64(58)
 
 
 def keys_surely_differ(block: bytearray, line_ends: NDArray[np.int64]) -> bool:
-    """Return whether no line repeats a key; a False may be wrong, as with nested objects.
+    """Return whether no object repeats a key; a False may be wrong, as with escapes in keys.
 
     Args:
         block: Lines of JSON objects.
@@ -36,24 +44,136 @@ def keys_surely_differ(block: bytearray, line_ends: NDArray[np.int64]) -> bool:
         RecursionError: it is nested too deeply.
     """
     quotes = key_ends(block) - 1
-    starts = np.searchsorted(quotes, line_ends)
+    if _equal_first_line(block, quotes, line_ends):
+        return True
     # There is no window before the first keys: parse their lines.
     first = min(int(np.searchsorted(line_ends, _WINDOW)), len(line_ends) - 1)
     for line in block[: line_ends[first]].split(b"\n"):
         parse_exact(line.decode())
-    quotes, counts = quotes[starts[first] :], np.diff(starts[first:])
+    starts = np.searchsorted(quotes, line_ends[first:])
+    quotes = quotes[starts[0] :]
     if (np.frombuffer(block, np.uint8)[quotes] != ord('"')).any():  # a space before the colon
         return False
     hashes = _hash_keys(block, quotes)
     if hashes is None:
         return False
-    if len(counts) and len(hashes) == len(counts) * counts[0] and (counts == counts[0]).all():
-        lines = hashes.reshape(len(counts), -1)
-        if (lines == lines[0]).all():  # as in most files; the rest takes as long as all before
-            return len(np.unique(lines[0])) == len(lines[0])
-    hashes += np.repeat(np.arange(len(counts), dtype=np.uint64) * _LINE_FACTOR, counts)
-    hashes.sort()
+    lines = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return _bits_differ(hashes, lines) or _differ_by_object(block, quotes, hashes)
+
+
+def _equal_first_line(
+    block: bytearray, quotes: NDArray[np.int64], line_ends: NDArray[np.int64]
+) -> bool:
+    """Return whether each line has the keys of the first one, in its order, and none twice.
+
+    This compares bytes instead of hashing them, and is true of most files.
+
+    Args:
+        block: Lines of JSON objects.
+        quotes: The ends of all keys, and maybe some other places.
+        line_ends: The positions of the line ends.
+    """
+    names = _names(block, quotes[: np.searchsorted(quotes, line_ends[0])].tolist())
+    if names is None or len(quotes) != len(names) * len(line_ends):
+        return False
+    if not names:
+        return True
+    lines = quotes.reshape(len(line_ends), len(names))
+    if (lines[1:, 0] < line_ends[:-1]).any() or (lines[:, -1] > line_ends).any():
+        return False
+    # What precedes a name in the second line and later are other bytes of the block, as the first
+    # line has the name as well.
+    words = _words(block)
+    for end in range(0, max(map(len, names)), _WORD):
+        columns = [place for place, name in enumerate(names) if len(name) > end]
+        ends = lines[1:] if len(columns) == len(names) else lines[1:, columns]
+        parts = [names[place][: len(names[place]) - end][-_WORD:] for place in columns]
+        shifts = np.array([8 * (_WORD - len(part)) for part in parts], np.uint64)
+        wanted = np.array([int.from_bytes(part, "little") for part in parts], np.uint64)
+        if ((words[ends - (end + _WORD - 1)] >> shifts) != wanted).any():
+            return False
+    return True
+
+
+def _names(block: bytearray, quotes: Sequence[int]) -> list[bytes] | None:
+    """Return the quoted keys that end at some places; None if they are not plain and different."""
+    names = [bytes(block[max(block.rfind(b'"', 0, end), 0) : end + 1]) for end in quotes]
+    is_plain = all(name.endswith(b'"') and b"\\" not in name for name in names)
+    return names if is_plain and len(set(names)) == len(names) else None
+
+
+def _bits_differ(hashes: NDArray[np.uint64], groups: NDArray[np.int64]) -> bool:
+    """Return whether six bits of a product of the hashes differ within each group."""
+    # Take the factor for which the first keys of the block share the fewest bits.
+    first = np.sort(hashes[:_SAMPLED])
+    first = first[np.diff(first, prepend=~first[:1]) != 0]
+    bits = _ONE << ((first * _CHOICE[:, None]) >> _SHIFT)
+    best = np.bitwise_count(np.bitwise_or.reduce(bits, axis=1)).argmax()
+    # A word per group: if all have as many bits as there are keys, no two keys share one.
+    words = np.zeros(int(groups.max(initial=0)) + 1, np.uint64)
+    np.bitwise_or.at(words, groups, _ONE << ((hashes * _CHOICE[best]) >> _SHIFT))
+    return int(np.bitwise_count(words).sum()) == len(hashes)
+
+
+def _differ_by_object(
+    block: bytearray, quotes: NDArray[np.int64], hashes: NDArray[np.uint64]
+) -> bool:
+    """Return whether the hashes of the keys of each object differ.
+
+    Args:
+        block: Lines of JSON objects.
+        quotes: The ends of the keys, and maybe some other places.
+        hashes: A hash of each key.
+    """
+    strings = _string_ends(block)
+    if strings is None:
+        return False
+    is_end = np.zeros(len(block), bool)
+    is_end[strings[1::2]] = True
+    is_key = is_end[quotes]
+    quotes, hashes = quotes[is_key], hashes[is_key]
+    opens, closes = (_outside(byte_positions(one, block), strings) for one in "{}")
+    # The object of a key is the last one that was opened at the depth of the key.
+    opened_at = 1 + np.arange(len(opens)) - np.searchsorted(closes, opens)
+    before = np.searchsorted(opens, quotes)
+    depths = before - np.searchsorted(closes, quotes)
+    objects = before - 1
+    for depth in range(1, int(depths.max(initial=0)) + 1):
+        of_depth = np.flatnonzero((depths == depth) & (opened_at[objects] != depth))
+        starts = np.flatnonzero(opened_at == depth)
+        objects[of_depth] = starts[np.searchsorted(opens[starts], quotes[of_depth]) - 1]
+    if _bits_differ(hashes, objects):
+        return True
+    hashes = np.sort(hashes + objects.astype(np.uint64) * _OBJECT_FACTOR)
     return not np.any(hashes[1:] == hashes[:-1])
+
+
+def _string_ends(block: bytearray) -> NDArray[np.int64] | None:
+    """Return the places of the quotes that start and end strings, in turn; None if unsure."""
+    codes = np.frombuffer(block, np.uint8)
+    quotes = byte_positions('"', block)
+    escaped = np.flatnonzero(codes[quotes - 1] == ord("\\"))
+    ends = quotes[escaped]
+    runs = np.ones(len(ends), np.int64)  # of backslashes before the quote
+    longer = np.arange(len(ends))
+    for length in range(2, _WINDOW):
+        longer = longer[codes[ends[longer] - length] == ord("\\")]
+        runs[longer] += 1
+        if not len(longer):
+            strings: NDArray[np.int64] = np.delete(quotes, escaped[runs % 2 == 1])
+            return strings
+    return None
+
+
+def _outside(places: NDArray[np.int64], strings: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places that are not in a string."""
+    outside: NDArray[np.int64] = places[np.searchsorted(strings, places) % 2 == 0]
+    return outside
+
+
+def _words(block: bytes | bytearray) -> NDArray[np.uint64]:
+    """Return the eight bytes at each position as an integer, without a copy."""
+    return np.ndarray(max(len(block) - _WORD + 1, 0), "<u8", block, strides=(1,))
 
 
 def _hash_keys(block: bytes | bytearray, quotes: NDArray[np.int64]) -> NDArray[np.uint64] | None:
@@ -62,8 +182,7 @@ def _hash_keys(block: bytes | bytearray, quotes: NDArray[np.int64]) -> NDArray[n
     An escape may be another spelling of a character. It has up to six bytes, so one that starts
     before the window ends before the bytes that are hashed.
     """
-    # The eight bytes at each position as an integer, without a copy.
-    words = np.ndarray(len(block) - _WORD + 1, "<u8", block, strides=(1,))
+    words = _words(block)
     hashes = np.zeros(len(quotes), np.uint64)
     in_key = np.ones(len(quotes), bool)
     for distance in range(_WORD, _WINDOW + 1, _WORD):

@@ -10,13 +10,13 @@ import importlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from registry.decode.frame import Frame, NotColumnarError, Wanted
+from registry.decode.frame import AnyFrame, Frame, NotColumnarError, Wanted
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
     from registry.manifest.source import Source
 
-__all__ = ["Frame", "NotColumnarError", "Wanted", "decode_tables"]
+__all__ = ["AnyFrame", "Frame", "NotColumnarError", "Wanted", "decode_tables"]
 
 # Imported on first use: each module loads a part of pyarrow, which takes time.
 TABLE_DECODERS = {
@@ -27,7 +27,7 @@ TABLE_DECODERS = {
 }
 
 
-def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
+def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[AnyFrame]:
     """Yield the records of one file of a source as columns, in the file's order.
 
     Args:
@@ -42,5 +42,5 @@ def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator
         raise NotColumnarError(f"{source.type} is decoded record by record")
     module, function = TABLE_DECODERS[source.type]
     decoder = getattr(importlib.import_module(f"registry.decode.{module}"), function)
-    frames: Iterator[Frame] = decoder(file, source, wanted)
+    frames: Iterator[AnyFrame] = decoder(file, source, wanted)
     return frames

@@ -62,12 +62,18 @@ class FieldMapper:
         """The expressions as the manifest writes them."""
         self.boundary = boundary or Boundary()
         """Which files operations may read."""
-        self.parts = {
-            name: _compile_field(name, getattr(fields, name))
-            for name in _COERCE
-            if getattr(fields, name) is not None
-        }
-        """Field → its evaluator; without the fields that are null, and without metadata."""
+        self.expressions: dict[str, Expression] = {}
+        """Field → its expression; without the fields that are null, and without metadata."""
+        self.parts: dict[str, Evaluator] = {}
+        """Field → its evaluator."""
+        self.coerce: dict[str, Callable[[Any], Any]] = {}
+        """Field → what its evaluator does with the value of the expression."""
+        for name in _COERCE:
+            if (raw := getattr(fields, name)) is not None:
+                expression, evaluate = _compile(name, raw)
+                self.expressions[name] = expression
+                self.coerce[name] = _compile_coerce(name, expression)
+                self.parts[name] = _compile_field(name, expression, evaluate, self.coerce[name])
         self.metadata = _compile_metadata(fields.metadata)
         """The evaluator of the metadata."""
         self.metadata_keys: dict[str, Expression] = {}
@@ -121,36 +127,47 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
     return mapper
 
 
-def _compile_field(name: str, raw: Any) -> Evaluator:
-    expression, evaluate = _compile(name, raw)
-    to_field = _COERCE[name]
-    is_checked = not isinstance(expression, Column) and name in ("target", "choices")
-    drops_blank = name == "target" and is_list_of_columns(expression)
+def _compile_field(
+    name: str, expression: Expression, evaluate: Evaluator, to_field: Callable[[Any], Any]
+) -> Evaluator:
+    # As in the loaders, only the column of the input must exist.
+    required = expression.name if name == "input" and isinstance(expression, Column) else None
 
     def field(row: Row) -> Any:
         try:
             value = evaluate(row)
-            if value is MISSING:
-                # As in the loaders, only the column of the input must exist.
-                if name == "input" and isinstance(expression, Column):
-                    raise no_column(expression.name, row.record)
-                value = None
-            # In a list that the manifest builds, a null would silently become the str "None". A
-            # list in a single column is the data's own, and coerced as Inspect does.
-            if is_checked and isinstance(value, list):
-                for index, item in enumerate(value):
-                    if coerce.is_missing(item):
-                        message = f"item {index} is null (add drop_null to leave it out)"
-                        raise MappingError(message, value=value)
-            # Alternative answers in several columns leave some of them empty, and every answer
-            # contains an empty target.
-            if drops_blank and isinstance(value, list):
-                value = [item for item in value if str(item).strip()]
+            if value is MISSING and required is not None:
+                raise no_column(required, row.record)
             return to_field(value)
         except MappingError as error:
             raise error.at(field=name) from error.__cause__
 
     return field
+
+
+def _compile_coerce(name: str, expression: Expression) -> Callable[[Any], Any]:
+    """Return the function that makes the value of an expression that of a field."""
+    to_field = _COERCE[name]
+    is_checked = not isinstance(expression, Column) and name in ("target", "choices")
+    drops_blank = name == "target" and is_list_of_columns(expression)
+
+    def coerced(value: Any) -> Any:
+        if value is MISSING:
+            value = None
+        # In a list that the manifest builds, a null would silently become the str "None". A
+        # list in a single column is the data's own, and coerced as Inspect does.
+        if is_checked and isinstance(value, list):
+            for index, item in enumerate(value):
+                if coerce.is_missing(item):
+                    message = f"item {index} is null (add drop_null to leave it out)"
+                    raise MappingError(message, value=value)
+        # Alternative answers in several columns leave some of them empty, and every answer
+        # contains an empty target.
+        if drops_blank and isinstance(value, list):
+            value = [item for item in value if str(item).strip()]
+        return to_field(value)
+
+    return coerced
 
 
 def is_list_of_columns(expression: Expression) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.boundary.boundary import Boundary
+from registry.decode.frame import MISSING
 from registry.errors import MappingError, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,15 +26,6 @@ __all__ = [
 ]
 
 _SHOWN_COLUMNS = 12
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = _Missing()
-"""The value of a column that the record does not have; null is a value."""
 
 
 class Row(NamedTuple):

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from registry.mapping.columnar.expressions import is_text
+from registry.base.arrow import is_text
 from registry.mapping.columns_used import mapping_dependencies
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from registry.decode.frame import AnyFrame
     from registry.manifest.models import DatasetSpec
 
 __all__ = ["UnreadColumns"]
@@ -49,14 +48,19 @@ class UnreadColumns:
             if record.get(name) not in (None, ""):
                 self._find(name)
 
-    def add_batch(self, batch: pa.RecordBatch) -> None:
-        """Look at the records of a batch."""
-        for name in self.missing.intersection(batch.schema.names):
-            column = batch.column(name).drop_null()
+    def add_frame(self, frame: AnyFrame) -> None:
+        """Look at the records of a frame."""
+        for name in self.missing.intersection(frame.names):
             # Of text, an empty string is no value: every cell of a CSV file is a string.
-            is_filled = (
-                pc.any(pc.not_equal(column, "")).as_py() if is_text(column.type) else len(column)
-            )
+            column = frame.array(name)
+            if column is None:
+                is_filled = True  # only strings, or only nulls, are an Arrow column
+            else:
+                column = column.drop_null()
+                is_text_column = is_text(column.type)
+                is_filled = (
+                    pc.any(pc.not_equal(column, "")).as_py() if is_text_column else len(column) > 0
+                )
             if is_filled:
                 self._find(name)
 

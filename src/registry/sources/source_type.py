@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from registry.decode.frame import Frame, Wanted
+    from registry.decode.frame import AnyFrame, Wanted
     from registry.decode.stream import SourceBytes
     from registry.manifest.source import Source
     from registry.sources.facts import SourceFacts
@@ -66,7 +66,7 @@ class SourceType(Protocol):
             DecodeError: the file is invalid for the source's type.
         """
 
-    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[Frame]:
+    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[AnyFrame]:
         """Yield the records of a file in order, as columns.
 
         Raises:
@@ -102,7 +102,7 @@ class FormatReader(Generic[_Model]):
 
         return decode(file, self.source, strict=strict)
 
-    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[Frame]:
+    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[AnyFrame]:
         """Yield the records of a file as columns."""
         from registry.decode.tables import decode_tables
 

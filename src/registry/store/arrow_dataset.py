@@ -9,23 +9,26 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeVar, overload
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.errors import CacheError, DamagedEntryError, RegistryError
 from registry.samples.dataset import Dataset, permute_choices, refuse_inspect
 from registry.samples.sample import Sample, sample_input_len
+from registry.store.lazy import LazyModule
+from registry.store.mapped_file import StoredArray
 from registry.store.rows import samples_of
 from registry.store.views import ViewArrays, choice_orders
 
 if TYPE_CHECKING:
+    import numpy as np
     from _typeshed import SupportsRichComparison
     from numpy.typing import NDArray
 
-    from registry.store.mapped_file import StoredArray
     from registry.store.reader import SampleFile
     from registry.store.rows import Columns
+else:
+    np = LazyModule("numpy")
 
 __all__ = ["ArrowDataset", "Origin"]
 
@@ -129,7 +132,11 @@ class ArrowDataset(Dataset):
         if not -count <= position < count:
             raise IndexError(f"index {position} of a dataset of {count} samples")
         position %= count
-        return next(self._build(self._rows(slice(position, position + 1)), position))
+        rows = self._view.rows
+        row = position if rows is None else int(self._select(rows, position))
+        columns = self._reading(lambda file: file.row(row))
+        samples = samples_of(columns, 1, self._file.json_keys)
+        return next(self._finished(samples, [row], position, self._view.choices))
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples in order.
@@ -151,6 +158,8 @@ class ArrowDataset(Dataset):
         """Yield the samples at positions, in their order; many rows are read at a time."""
         rows = np.asarray(positions, dtype=np.int64)
         view = self._view.rows
+        if isinstance(view, range):
+            view = np.arange(len(view))
         return iter(self._with_rows(rows if view is None else self._select(view, rows)))
 
     def as_opened(self) -> tuple[SampleFile, ViewArrays]:
@@ -207,12 +216,17 @@ class ArrowDataset(Dataset):
         """Return the rows of the samples in a slice of a view, by default of the current one."""
         rows = (view or self._view).rows
         if rows is None:
-            return np.arange(*part.indices(self._file.rows), dtype=np.int64)
+            rows = range(self._file.rows)
+        if isinstance(rows, range):
+            chosen = rows[part]
+            return np.arange(chosen.start, chosen.stop, chosen.step, dtype=np.int64)
         return np.asarray(self._select(rows, part), dtype=np.int64)
 
     def _select(
-        self, numbers: NDArray[Any] | StoredArray, part: slice | NDArray[np.int64]
-    ) -> NDArray[Any]:
+        self,
+        numbers: NDArray[Any] | StoredArray | range,
+        part: int | slice | NDArray[np.int64],
+    ) -> Any:
         try:
             return numbers[part]
         except DamagedEntryError as error:  # neither the view nor the samples can be read
@@ -229,7 +243,7 @@ class ArrowDataset(Dataset):
         choices = (view or self._view).choices
         if not self._auto_id and self._finish is None and choices is None:
             return samples
-        return self._finished(samples, rows, start, choices)
+        return self._finished(samples, rows.tolist(), start, choices)
 
     def _columns(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, Columns]]:
         """Yield groups of rows; a damaged file is opened again once."""
@@ -268,12 +282,12 @@ class ArrowDataset(Dataset):
     def _finished(
         self,
         samples: Iterator[Sample],
-        rows: NDArray[np.int64],
+        rows: list[int],
         start: int,
         choices: NDArray[np.int32] | StoredArray | None,
     ) -> Iterator[Sample]:
         """Yield samples with generated ids, absolute file names and choices in the view's order."""
-        for position, (row, sample) in enumerate(zip(rows.tolist(), samples, strict=True), start):
+        for position, (row, sample) in enumerate(zip(rows, samples, strict=True), start):
             if self._auto_id:
                 sample.id = row + 1
             if self._finish is not None:
@@ -285,13 +299,15 @@ class ArrowDataset(Dataset):
 
     def _choice_positions(self, choices: NDArray[np.int32] | StoredArray, row: int) -> list[int]:
         """Return the old positions of a row's choices in their new order."""
-        try:
-            found = choices[slice(*self._file.choice_range(row))]
-        except DamagedEntryError as error:
-            self._reopen(error)
-            found = choices[slice(*self._file.choice_range(row))]
-        positions: list[int] = found.tolist()
-        return positions
+
+        def read(file: SampleFile) -> list[int]:
+            start, end = file.choice_range(row)
+            if isinstance(choices, StoredArray):
+                return choices.tolist(start, end)
+            positions: list[int] = choices[start:end].tolist()
+            return positions
+
+        return self._reading(read)
 
     def sort(
         self,
@@ -375,10 +391,10 @@ class _Change(Struct, frozen=True, kw_only=True):
     choices: range | NDArray[Any] | None
 
 
-def _packed(numbers: NDArray[Any] | StoredArray | None) -> range | NDArray[Any] | None:
+def _packed(numbers: NDArray[Any] | StoredArray | range | None) -> range | NDArray[Any] | None:
     """Return numbers of at least 0 in little space: as a range, else in the smallest type."""
-    if numbers is None:
-        return None
+    if numbers is None or isinstance(numbers, range):
+        return numbers
     values = numbers[:]
     steps = np.diff(values)
     if len(values) > 1 and steps[0] and (steps == steps[0]).all():

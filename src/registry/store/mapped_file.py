@@ -10,21 +10,25 @@ from __future__ import annotations
 import binascii
 import mmap
 import os
+import sys
+from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from registry.cache.checksum import checksum
 from registry.errors import CacheError, DamagedEntryError
+from registry.store.lazy import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from registry.cache.cache import OnDamage
+else:
+    np = LazyModule("numpy")
 
 __all__ = ["MappedFile", "StoredArray", "checksums_of", "pack_numbers", "unpack_numbers"]
 
@@ -86,27 +90,27 @@ class StoredArray:
     def __init__(
         self,
         file: MappedFile,
-        dtype: type[np.integer[Any]],
+        code: Literal["i", "q"],
         count: int,
-        checksums: NDArray[np.uint64],
+        checksums: Sequence[int],
         restore: Callable[[], NDArray[Any]],
     ) -> None:
         """Create an array over the end of a `.npy` file.
 
         Args:
             file: The file.
-            dtype: Type of the numbers.
+            code: Type of the numbers: `i` for 32 bits, `q` for 64.
             count: How many there are.
             checksums: Those that `checksums_of` returned.
             restore: Returns the same numbers, computed again, if the file is damaged.
         """
-        size = count * np.dtype(dtype).itemsize
+        size = count * array(code).itemsize
         if file.size < size:
             raise file.damage(f"has {file.size:,} of {size:,} bytes")
         self._file: MappedFile | None = file
         self._checksums, self._restore = checksums, restore
-        # A plain array over the mapped memory: indexing a `memmap` takes ten times longer.
-        self._values: NDArray[Any] = np.frombuffer(file.map, dtype, count, file.size - size)
+        # Not an array of numpy, which most processes that read a single sample never import.
+        self._values = memoryview(file.map)[file.size - size :].cast(code)
         self._start, self._total = file.size - size, count
         self._is_checked = bytearray(len(checksums))
 
@@ -114,15 +118,32 @@ class StoredArray:
         """Return how many numbers there are; none is read."""
         return len(self._values)
 
-    def __getitem__(self, selected: slice | NDArray[np.int64]) -> NDArray[Any]:
-        """Return the numbers of a slice, or at positions."""
+    @overload
+    def __getitem__(self, selected: int) -> int: ...
+
+    @overload
+    def __getitem__(self, selected: slice | NDArray[np.int64]) -> NDArray[Any]: ...
+
+    def __getitem__(self, selected: int | slice | NDArray[np.int64]) -> int | NDArray[Any]:
+        """Return a number, those of a slice, or those at positions."""
+        if isinstance(selected, int):
+            return self.tolist(selected, selected + 1)[0]
+        self._make_sure(selected)
+        # A copy, as a slice may be kept, and the file cut meanwhile.
+        return np.array(np.asarray(self._values)[selected])
+
+    def tolist(self, start: int, end: int) -> list[int]:
+        """Return the numbers from start to end; numpy is not needed."""
+        self._make_sure(slice(start, end))
+        return self._values[start:end].tolist()
+
+    def _make_sure(self, selected: slice | NDArray[np.int64]) -> None:
+        """Check the numbers that are selected; compute all again if they are damaged."""
         if self._file is not None:
             try:
                 self._check(self._file, selected)
             except DamagedEntryError:
                 self.replace_by(self._restore())
-        # A copy, as a slice may be kept, and the file cut meanwhile.
-        return np.array(self._values[selected])
 
     def first(self, count: int) -> StoredArray:
         """Return the first numbers as an array of its own; none is read."""
@@ -135,7 +156,7 @@ class StoredArray:
         if isinstance(same, StoredArray):
             self.__dict__.update(same.__dict__)
         else:
-            self._values, self._file = same[: len(self)], None
+            self._values, self._file = same[: len(self)].data, None
 
     def _check(self, file: MappedFile, selected: slice | NDArray[np.int64]) -> None:
         file.check_size()
@@ -156,9 +177,7 @@ class StoredArray:
     def _check_chunk(self, file: MappedFile, number: int) -> None:
         width = self._values.itemsize
         start, end = number * _CHUNK, min((number + 1) * _CHUNK, self._total)
-        file.check(
-            self._start + start * width, self._start + end * width, int(self._checksums[number])
-        )
+        file.check(self._start + start * width, self._start + end * width, self._checksums[number])
         self._is_checked[number] = 1
 
 
@@ -173,6 +192,9 @@ def pack_numbers(numbers: NDArray[np.uint64]) -> str:
     return binascii.b2a_base64(numbers.astype("<u8").tobytes(), newline=False).decode()
 
 
-def unpack_numbers(text: str) -> NDArray[np.uint64]:
+def unpack_numbers(text: str) -> array[int]:
     """Return the numbers that `pack_numbers` wrote, flat."""
-    return np.frombuffer(binascii.a2b_base64(text), "<u8")
+    numbers = array("Q", binascii.a2b_base64(text))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers

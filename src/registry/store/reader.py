@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
-from registry.base.arrow import int64_array, list_offsets, to_numpy_int64
+from registry.store.lazy import LazyModule
 from registry.store.mapped_file import MappedFile, unpack_numbers
+from registry.store.row_values import NOT_A_SAMPLES_FILE, BatchValues, Footer
 from registry.store.rows import Columns, metadata_of
-from registry.store.schema import full_schema, json_keys, with_all_columns
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
+    from registry.base import arrow
     from registry.cache.cache import OnDamage
+    from registry.store import schema
+else:
+    # A process that reads a few samples by their numbers needs none of these.
+    np, pa = LazyModule("numpy"), LazyModule("pyarrow")
+    arrow, schema = LazyModule("registry.base.arrow"), LazyModule("registry.store.schema")
 
 __all__ = ["SampleFile", "choice_ends"]
 
@@ -29,7 +36,7 @@ def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
     """Return where the choices of rows start among the flattened values of the column."""
     if "choices" not in batch.schema.names:
         return [0 for _ in rows]
-    starts = list_offsets(batch.column("choices"))
+    starts = arrow.list_offsets(batch.column("choices"))
     return [int(starts[row]) for row in rows]
 
 
@@ -52,14 +59,14 @@ class SampleFile:
         """
         self._file = MappedFile(path, on_damage)
         self._arguments = (path, batches, on_damage)
-        table = unpack_numbers(batches).reshape(-1, 4)
+        table = unpack_numbers(batches)
         # From `meta.json`, so that opening a dataset reads no batch to find its length.
-        self._starts, self._choice_starts = table[:, :2].astype(np.int64).cumsum(axis=0).T
-        self._ends, self._checksums = table[:, 2].tolist(), table[:, 3].tolist()
+        self._starts = list(accumulate(table[0::4]))
+        self._choice_starts = list(accumulate(table[1::4]))
+        self._ends, self._checksums = table[2::4], table[3::4]
         self._file.check(self._ends[-1], self._file.size, self._checksums[0])
-        self._reader = pa.ipc.open_file(pa.py_buffer(self._file.map))
         self._batches: dict[int, pa.RecordBatch] = {}
-        self._columns: dict[int, list[tuple[str, pa.Array]]] = {}
+        self._values: dict[int, BatchValues] = {}
 
     def __reduce__(self) -> tuple[type[SampleFile], tuple[Path, str, OnDamage | None]]:
         # A mapped file can't be pickled; the process that unpickles maps it again.
@@ -68,7 +75,7 @@ class SampleFile:
     @property
     def rows(self) -> int:
         """Number of samples."""
-        return int(self._starts[-1])
+        return self._starts[-1]
 
     @property
     def batches(self) -> str:
@@ -82,12 +89,23 @@ class SampleFile:
     @property
     def choices(self) -> int:
         """Number of choices of all samples."""
-        return int(self._choice_starts[-1])
+        return self._choice_starts[-1]
+
+    @cached_property
+    def _footer(self) -> Footer:
+        try:
+            return Footer(memoryview(self._file.map))
+        except NOT_A_SAMPLES_FILE as error:
+            raise self._file.damage("is not a samples file") from error
+
+    @cached_property
+    def _reader(self) -> pa.RecordBatchFileReader:
+        return pa.ipc.open_file(pa.py_buffer(self._file.map))
 
     @cached_property
     def json_keys(self) -> list[str]:
         """Keys of the metadata whose values are stored as JSON."""
-        return json_keys(self._reader.schema)
+        return self._footer.json_keys
 
     @property
     def batch_count(self) -> int:
@@ -98,29 +116,58 @@ class SampleFile:
         """Return a batch with the columns of the file, which omits columns without any value."""
         self._file.check_size()
         if number not in self._batches:
-            start, end = self._ends[number : number + 2]
-            self._file.check(start, end, self._checksums[number + 1])
+            self._check_batch(number)
             self._batches[number] = self._reader.get_batch(number)
         return self._batches[number]
+
+    def _check_batch(self, number: int) -> None:
+        start, end = self._ends[number : number + 2]
+        self._file.check(start, end, self._checksums[number + 1])
 
     def full_batch(self, number: int) -> pa.RecordBatch:
         """Return a batch with all columns of samples; those that the file omits are null."""
         batch = self.batch(number)
-        return with_all_columns(batch, full_schema(batch.schema))
+        return schema.with_all_columns(batch, schema.full_schema(batch.schema))
 
     def choice_range(self, row: int) -> tuple[int, int]:
         """Return the start and end of a row's choices among the choices of all samples."""
-        number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        local = row - int(self._starts[number])
-        first, start, end = choice_ends(self.batch(number), 0, local, local + 1)
-        base = int(self._choice_starts[number]) - first
-        return base + start, base + end
+        number, local = self._locate(row)
+        starts = self._batch_values(number).starts.get("choices")
+        if starts is None:
+            return 0, 0
+        base = self._choice_starts[number]
+        return base + starts[local], base + starts[local + 1]
+
+    def row(self, row: int) -> Columns:
+        """Return the values of one row by column; columns without any value are omitted."""
+        self._file.check_size()
+        number, local = self._locate(row)
+        readers = self._batch_values(number).readers
+        try:
+            found = [(name, read(local)) for name, read in readers if name != "record"]
+        except NOT_A_SAMPLES_FILE as error:
+            raise self._file.damage("is not a samples file") from error
+        return {name: [value] for name, value in found if value is not None}
+
+    def _locate(self, row: int) -> tuple[int, int]:
+        """Return the number of a row's batch, and its number in it."""
+        number = bisect_right(self._starts, row) - 1
+        return number, row - self._starts[number]
+
+    def _batch_values(self, number: int) -> BatchValues:
+        if number not in self._values:
+            self._check_batch(number)
+            try:
+                self._values[number] = self._footer.batch(number)
+            except NOT_A_SAMPLES_FILE as error:
+                raise self._file.damage("is not a samples file") from error
+        return self._values[number]
 
     def choice_starts(self) -> NDArray[np.int64]:
         """Return the start of each row's choices among those of all samples, then their number."""
         starts = [np.zeros(1, np.int64)]
         for number in range(self.batch_count):
-            own = list_offsets(self.full_batch(number).column("choices"))
+            own = arrow.list_offsets(self.full_batch(number).column("choices"))
             starts.append(own[1:] - own[0] + self._choice_starts[number])
         return np.concatenate(starts)
 
@@ -129,9 +176,6 @@ class SampleFile:
 
         Columns without any value are omitted.
         """
-        if len(rows) == 1:  # access by index: no batch is sliced
-            yield 1, self._read_one(int(rows[0]))
-            return
         # Selecting many rows at once costs less per row. Converting them to Python's values costs
         # less in small groups, which fit in the processor's cache.
         batch = self._select(rows)
@@ -142,10 +186,11 @@ class SampleFile:
 
     def _select(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
         """Return rows of any batches, in the given order."""
-        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        batch_starts = np.array(self._starts)
+        numbers = np.searchsorted(batch_starts, rows, side="right") - 1
         # Usual unless shuffled: the batches are large, and iteration selects rows in order.
         if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
-            return _take(self.batch(int(numbers[0])), rows - self._starts[numbers[0]])
+            return _take(self.batch(int(numbers[0])), rows - batch_starts[numbers[0]])
         # Select batch by batch, each once, then restore the order of `rows`.
         order = np.argsort(numbers, kind="stable")
         ends = np.flatnonzero(np.diff(numbers[order])) + 1
@@ -155,7 +200,7 @@ class SampleFile:
             parts.append(_take(self.batch(number), rows[positions] - self._starts[number]))
         inverse = np.empty(len(order), np.int64)
         inverse[order] = np.arange(len(order))
-        return pa.concat_batches(parts).take(int64_array(inverse))
+        return pa.concat_batches(parts).take(arrow.int64_array(inverse))
 
     def input_lengths(self) -> NDArray[np.int64] | None:
         """Return the length of each input in characters; None if any is a conversation."""
@@ -166,23 +211,13 @@ class SampleFile:
         lengths = [
             pc.utf8_length(self.batch(number).column("input")) for number in range(self.batch_count)
         ]
-        return np.concatenate([np.zeros(0, np.int64), *map(to_numpy_int64, lengths)])
+        return np.concatenate([np.zeros(0, np.int64), *map(arrow.to_numpy_int64, lengths)])
 
     def metadata(self) -> Iterator[dict[str, Any] | None]:
         """Yield the metadata of the samples, in the order of the file."""
         for number in range(self.batch_count):
             batch = self.batch(number)
             yield from metadata_of(_values(batch), batch.num_rows, self.json_keys)
-
-    def _read_one(self, row: int) -> Columns:
-        self._file.check_size()
-        number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        if number not in self._columns:  # `batch.columns` creates an object for each column
-            batch = _without_record(self.batch(number))
-            self._columns[number] = list(zip(batch.schema.names, batch.columns, strict=True))
-        position = row - int(self._starts[number])
-        found = ((name, column[position].as_py()) for name, column in self._columns[number])
-        return {name: [value] for name, value in found if value is not None}
 
 
 def _without_record(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -195,7 +230,7 @@ def _take(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
     first, last = int(rows[0]), int(rows[-1])
     if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
         return batch.slice(first, len(rows))
-    return batch.take(int64_array(rows))
+    return batch.take(arrow.int64_array(rows))
 
 
 def _values(batch: pa.RecordBatch) -> Mapping[str, list[Any]]:

@@ -7,9 +7,11 @@ from typing import Any
 
 from registry.base.digest import from_json
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
-from registry.store.conversations import conversation_from_json
 
-__all__ = ["Columns", "metadata_of", "samples_of"]
+__all__ = ["FILE_COLUMNS", "Columns", "metadata_of", "samples_of"]
+
+FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
+"""Columns that may contain names of files next to the source."""
 
 Columns = Mapping[str, Sequence[Any]]
 """Column → its values in some rows; a column of nulls may be missing."""
@@ -99,6 +101,9 @@ def _read_input(columns: Columns, count: int) -> Sequence[Any]:
     encoded = columns.get("messages")
     if encoded is None:
         return columns["input"]
+    # Imported here: few datasets have conversations, whose classes take long to create.
+    from registry.store.conversations import conversation_from_json
+
     messages = [None if text is None else conversation_from_json(text) for text in encoded]
     return _either({**columns, "messages": messages}, "input", "messages", count)
 

@@ -13,17 +13,16 @@ from array import array
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.arrow import list_offsets, ranges, to_numpy_int64
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.fs import HashedFile
 from registry.errors import CacheError, DamagedEntryError
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of
+from registry.store.lazy import LazyModule
 from registry.store.mapped_file import (
     MappedFile,
     StoredArray,
@@ -33,16 +32,20 @@ from registry.store.mapped_file import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from registry.base import arrow
     from registry.cache.cache import Cache, CacheEntry
     from registry.store.reader import SampleFile
+else:
+    np, arrow = LazyModule("numpy"), LazyModule("registry.base.arrow")
 
 __all__ = ["Order", "ViewArrays", "choice_orders", "open_view", "row_order"]
 
 _ROWS_AT_ONCE = 1 << 16
-_NO_CHOICE = np.iinfo(np.int32).max
+_NO_CHOICE = (1 << 31) - 1
 
 Order = Literal["file", "hub"]
 """`file` shuffles like csv_dataset and json_dataset, `hub` like hf_dataset."""
@@ -51,7 +54,7 @@ Order = Literal["file", "hub"]
 class ViewArrays(Struct, frozen=True):
     """Arrays of a view; None keeps the order of the file."""
 
-    rows: NDArray[np.int64] | StoredArray | None = None
+    rows: NDArray[np.int64] | StoredArray | range | None = None
     """Row in the file of each sample."""
     choices: NDArray[np.int32] | StoredArray | None = None
     """Old positions of each row's choices in their new order, concatenated for all rows."""
@@ -62,14 +65,14 @@ class ViewArrays(Struct, frozen=True):
         """Return the view of the first `limit` of `count` samples."""
         if limit is None or limit >= count:
             return self
-        rows = np.arange(limit) if self.rows is None else _first(self.rows, limit)
+        rows = range(limit) if self.rows is None else _first(self.rows, limit)
         bad = self.first_bad
         return replace(self, rows=rows, first_bad=bad if bad is not None and bad < limit else None)
 
     def replace_by(self, other: ViewArrays) -> None:
         """Read the same numbers from the files of another view, in all that share these arrays."""
         for own, others in ((self.rows, other.rows), (self.choices, other.choices)):
-            if isinstance(own, StoredArray) and others is not None:
+            if isinstance(own, StoredArray) and not isinstance(others, range | None):
                 own.replace_by(others)
 
     def verify(self) -> None:
@@ -79,7 +82,9 @@ class ViewArrays(Struct, frozen=True):
                 numbers[:]
 
 
-def _first(numbers: NDArray[np.int64] | StoredArray, count: int) -> NDArray[np.int64] | StoredArray:
+def _first(
+    numbers: NDArray[np.int64] | StoredArray | range, count: int
+) -> NDArray[np.int64] | StoredArray | range:
     return numbers.first(count) if isinstance(numbers, StoredArray) else numbers[:count]
 
 
@@ -137,12 +142,11 @@ class _View(Struct, frozen=True):
     def _open_array(self, name: str, entry: CacheEntry) -> StoredArray:
         on_damage = partial(self.cache.damaged, "views", self.fingerprint)
         mapped = MappedFile(entry.folder / f"{name}.npy", on_damage)
-        checksums = unpack_numbers(entry.meta["checksums"][name])
-        dtype, count = (
-            (np.int64, self.file.rows) if name == "rows" else (np.int32, self.file.choices)
-        )
-        restore = partial(self._restore, name, entry.meta["checksums"][name])
-        return StoredArray(mapped, dtype, count, checksums, restore)
+        packed = entry.meta["checksums"][name]
+        checksums, restore = unpack_numbers(packed), partial(self._restore, name, packed)
+        if name == "rows":
+            return StoredArray(mapped, "q", self.file.rows, checksums, restore)
+        return StoredArray(mapped, "i", self.file.choices, checksums, restore)
 
     def _restore(self, name: str, checksums: str) -> NDArray[Any]:
         """Compute an array again, some of whose numbers have been used already."""
@@ -184,9 +188,9 @@ def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:
     if order == "hub":
         if seed is None:
             # `datasets.Dataset.shuffle` takes its seed from the global state of numpy like this.
-            state: Any = np.random.get_state(legacy=True)  # noqa: NPY002 (the global state)
+            state: Any = np.random.get_state(legacy=True)  # the global state
             keys, position = state[1], state[2]
-            np.random.random()  # noqa: NPY002
+            np.random.random()
             seed = int(keys[position] if position < len(keys) else keys[0])
         return np.random.default_rng(seed).permutation(count)
     rows = array("q", range(count))  # a fifth of the memory of a list of ints
@@ -212,7 +216,7 @@ def choice_orders(
         part = rows[first : first + _ROWS_AT_ONCE]
         counts = starts[part + 1] - starts[part]
         drawn = [old for count in counts.tolist() for old in shuffle_positions(count, rng)]
-        orders[np.repeat(starts[part], counts) + ranges(counts)] = drawn
+        orders[np.repeat(starts[part], counts) + arrow.ranges(counts)] = drawn
     bad = _bad_targets(file, np.diff(starts))[rows]
     return orders, int(bad.argmax()) if bad.any() else None
 
@@ -228,7 +232,7 @@ def _bad_targets(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool
         first += len(batch)
         for texts, owners in (
             (batch.column("target"), rows),
-            (several.flatten(), np.repeat(rows, np.diff(list_offsets(several)))),
+            (several.flatten(), np.repeat(rows, np.diff(arrow.list_offsets(several)))),
         ):
             bad[owners[_letter_indexes(texts) >= counts[owners]]] = True
     return bad & (counts > 0)
@@ -244,4 +248,4 @@ def _letter_indexes(texts: pa.Array) -> NDArray[np.int64]:
         except ValueError:
             indexes.append(_NO_CHOICE)
     # The index -1 of a null selects the last item, -1.
-    return np.array([*indexes, -1])[to_numpy_int64(encoded.indices.fill_null(-1))]
+    return np.array([*indexes, -1])[arrow.to_numpy_int64(encoded.indices.fill_null(-1))]

@@ -54,7 +54,7 @@ class SampleWriter:
     def __init__(
         self, path: Path, schema: pa.Schema, watch: Callable[[pa.RecordBatch], None]
     ) -> None:
-        """Create the file.
+        """Write to a file, which is created with the first batch.
 
         Args:
             path: The file.
@@ -66,7 +66,7 @@ class SampleWriter:
         self._watch = watch
         self._gathered: list[pa.RecordBatch] = []
         self._gathered_rows = self._gathered_bytes = 0
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
+        self._pool: ThreadPoolExecutor | None = None
         self._pending: deque[Future[None]] = deque()
         self.rows = 0
         """Number of rows so far."""
@@ -74,11 +74,12 @@ class SampleWriter:
         self._footer = 0
         self.columns: set[str] = set()
         """Columns that have any value."""
-        self._begin()
+        self._is_open = False
 
-    def _begin(self) -> None:
+    def _open(self) -> None:
         """Create a file with the columns that have values so far."""
         self._file = _ChecksummedFile(self._path)
+        self._is_open = True
         fields = [self._schema.field(name) for name in self._names]
         self._writer = pa.ipc.new_file(self._file, pa.schema(fields))
 
@@ -88,13 +89,14 @@ class SampleWriter:
     def __exit__(self, *error: object) -> None:
         try:
             if error[0] is None:
-                self._flush()
-                self._wait(0)
+                self._finish()
                 self._writer.close()
                 self._footer = self._file.end_part()
         finally:
-            self._pool.shutdown(cancel_futures=True)
-            self._file.close()
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
+            if self._is_open:
+                self._file.close()
 
     @property
     def sha256(self) -> str:
@@ -117,17 +119,26 @@ class SampleWriter:
         self._gathered_bytes += batch.nbytes
         self.rows += batch.num_rows
         if self._gathered_rows >= _BATCH_ROWS or self._gathered_bytes >= _BATCH_BYTES:
-            self._flush()
+            # One batch is written while the next is built; more would only take memory.
+            self._wait(1)
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
+            self._pending.append(self._pool.submit(self._write, self._take()))
 
-    def _flush(self) -> None:
-        if not self._gathered:
-            return
+    def _finish(self) -> None:
+        """Write what is left, without a thread, which a small file never starts."""
+        self._wait(0)
+        if self._gathered:
+            self._write(self._take())
+        if not self._is_open:
+            self._open()
+
+    def _take(self) -> pa.RecordBatch:
+        """Return the gathered rows as one batch, and begin the next one."""
         combine = len(self._gathered) > 1
         batch = pa.concat_batches(self._gathered) if combine else self._gathered[0]
         self._gathered, self._gathered_rows, self._gathered_bytes = [], 0, 0
-        # One batch is written while the next is built; more would only take memory.
-        self._wait(1)
-        self._pending.append(self._pool.submit(self._write, batch))
+        return batch
 
     def _wait(self, most: int) -> None:
         """Wait until at most `most` batches are pending, which bounds the memory they take."""
@@ -137,31 +148,39 @@ class SampleWriter:
     def _write(self, batch: pa.RecordBatch) -> None:
         columns = zip(batch.schema.names, batch.columns, strict=True)
         filled = {name for name, column in columns if column.null_count < batch.num_rows}
-        if new := filled - self.columns:
-            # The schema of a file is fixed, so rewrite it with the columns that have their first
-            # value now. This is rare: most columns have a value in the first batch.
-            self.columns |= new
-            self._writer.close()
-            self._file.close()
-            narrow = self._path.with_suffix(".narrow")
-            self._path.rename(narrow)
-            self._begin()
-            written, self._batches = self._batches, []
-            try:
-                with pa.memory_map(str(narrow)) as data:
-                    reader = pa.ipc.open_file(data)
-                    for number, (rows, choices, _, _) in enumerate(written):
-                        widened = with_all_columns(reader.get_batch(number), self._schema)
-                        self._write_part(widened, rows, choices)
-            except OSError as error:
-                if error.errno is not None:
-                    raise
-                # pyarrow omits the number where closing fails.
-                raise OSError(errno.EIO, str(error), str(narrow)) from error
-            narrow.unlink()
+        if not filled <= self.columns or not self._is_open:
+            self.columns |= filled
+            if self._is_open:
+                self._widen()
+            else:
+                self._open()
         start, end = choice_ends(batch, 0, batch.num_rows)
         self._write_part(batch, batch.num_rows, end - start)
         self._watch(batch)
+
+    def _widen(self) -> None:
+        """Write the file again with the columns that have their first value now.
+
+        This is rare: its schema is fixed, but most columns have a value in the first batch.
+        """
+        self._writer.close()
+        self._file.close()
+        narrow = self._path.with_suffix(".narrow")
+        self._path.rename(narrow)
+        self._open()
+        written, self._batches = self._batches, []
+        try:
+            with pa.memory_map(str(narrow)) as data:
+                reader = pa.ipc.open_file(data)
+                for number, (rows, choices, _, _) in enumerate(written):
+                    widened = with_all_columns(reader.get_batch(number), self._schema)
+                    self._write_part(widened, rows, choices)
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            # pyarrow omits the number where closing fails.
+            raise OSError(errno.EIO, str(error), str(narrow)) from error
+        narrow.unlink()
 
     def _write_part(self, batch: pa.RecordBatch, rows: int, choices: int) -> None:
         self._writer.write_batch(batch.select(self._names))

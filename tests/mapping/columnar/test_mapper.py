@@ -55,7 +55,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made = rows(view, dependencies)
         found.extend(view._read[before:])
         if dependencies is None:
-            found.extend(view.frame.batch.schema.names)
+            found.extend(view.frame.names)
         return made
 
     monkeypatch.setattr(RecordBatchView, "rows", noted)
@@ -71,41 +71,6 @@ def test_fields_with_kernels_create_no_rows(read: list[str]) -> None:
     assert batch.column("input").to_pylist() == ["x", "y"]
     assert batch.column("choices").to_pylist() == [["x"], None]
     assert batch.column("record").to_pylist() == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("fields", "where", "columns"),
-    [
-        ({"target": {"from": "b", "do": "str"}}, None, []),
-        ({"target": {"from": "f", "do": "str"}}, None, ["f"]),
-        ({"target": {"template": "{q}{a|}"}}, None, ["q", "a"]),
-        ({"metadata": {"v": {"from": "n", "do": {"coalesce": "f"}}}}, None, ["n", "f"]),
-        (
-            {"metadata": {"v": {"if": {"value": "m.y", "equals": 1}, "then": "q"}}},
-            None,
-            ["q", "m"],
-        ),
-        (
-            {"metadata": {"v": {"from": "q", "do": {"letter_in": "l"}}}},
-            {"value": "q", "equals": "x"},
-            ["q", "l"],
-        ),
-        ({"metadata": ["m"]}, None, ["m"]),
-        ({}, {"value": "n", "less": 2}, ["n"]),
-        ({"metadata": "m"}, None, ["m"]),
-        ({"metadata": "*"}, None, ["q", "a", "n", "f", "b", "l", "m", "o"]),
-        ({"target": {"from": "f", "do": "str"}, "id": {"hash": ["f"]}}, None, ["f"]),
-    ],
-)
-def test_fields_without_kernels_read_only_their_columns_as_rows(
-    read: list[str], fields: dict[str, Any], where: Any, columns: list[str]
-) -> None:
-    if not columns:  # a null among the values is an error that records word
-        with pytest.raises(NotColumnarError):
-            mapped({"input": "q", **fields}, where=where)
-    else:
-        mapped({"input": "q", **fields}, where=where)
-        assert read == columns
 
 
 def test_a_mapper_depends_on_the_columns_of_fields_and_condition() -> None:

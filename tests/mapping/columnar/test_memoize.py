@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import pytest
 from registry.decode.frame import Frame, NotColumnarError
 from registry.manifest.expressions import parse_expression
 from registry.mapping.columnar import memoize
-from registry.mapping.columnar.memoize import evaluate_memoized
+from registry.mapping.columnar.memoize import evaluate_values
+from registry.mapping.columnar.programs import Program, Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.columns_used import expression_dependencies, uses_row_number
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
 
@@ -29,22 +30,34 @@ COLUMNS: dict[str, pa.Array] = {
 }
 
 
+class NotedPrograms(Programs):
+    """Programs without generated functions, that note the rows they are evaluated for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[Row] = []
+
+    def of(self, node: Any) -> Program:
+        program = super().of(node)
+
+        def noted(row: Row) -> Any:
+            self.rows.append(row)
+            return program.evaluate(row)
+
+        return replace(program, evaluate=noted, function=None)
+
+
 def found(raw: Any) -> tuple[list[Any], int]:
     """Return the values of an expression, and for how many rows it was evaluated."""
     batch = pa.record_batch(list(COLUMNS.values()), list(COLUMNS))
-    view = RecordBatchView(Frame(batch), {"constant": "k"}, np.arange(7, 7 + COUNT))
-    expression, rows = parse_expression(raw), list[Row]()
+    numbers, programs = np.arange(7, 7 + COUNT), NotedPrograms()
+    view = RecordBatchView(Frame(batch), {"constant": "k"}, numbers, programs=programs)
+    expression = parse_expression(raw)
     one = compile_expression(expression)
-
-    def noted(row: Row) -> Any:
-        rows.append(row)
-        return one(row)
-
-    reads, numbered = expression_dependencies(expression), uses_row_number(expression)
-    values = evaluate_memoized(noted, reads, view, numbered=numbered)
+    values = evaluate_values(expression, view)
     records = [{**row, "constant": "k"} for row in batch.to_pylist()]
     assert values == [one(Row(row, 7 + at)) for at, row in enumerate(records)]
-    return values, len(rows)
+    return values, len(programs.rows)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +74,7 @@ def found(raw: Any) -> tuple[list[Any], int]:
         ({"from": "later", "do": "lines"}, COUNT),
         ({"from": "holes", "do": {"default": "x"}}, COUNT),
         ({"from": "n", "do": "str"}, COUNT),
-        ("m.x", COUNT),
+        ("m.x", 0),
         ({"const": 1}, COUNT),
     ],
     ids=str,
@@ -78,15 +91,21 @@ def test_the_first_rows_decide_whether_strings_repeat(
     assert found({"from": "few", "do": "lines"})[1] == (COUNT if probed == 1 else 2)
 
 
+def evaluated(raw: Any, count: int) -> list[Any]:
+    batch = pa.record_batch([pa.array(map(str, range(count)))], ["text"])
+    view = RecordBatchView(Frame(batch), {}, np.arange(count))
+    return evaluate_values(parse_expression(raw), view)
+
+
 def test_values_that_are_too_large_or_too_slow_are_mapped_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert memoize.bounded(iter(["a", 1, None])) == ["a", 1, None]
-    text = "x" * (1 << 20)
+    raw = {"from": "text", "do": [{"replace": {"7": "x" * (1 << 20)}}]}
+    assert len(evaluated(raw, 100)) == 100
     with pytest.raises(NotColumnarError, match="too large"):
-        memoize.bounded(text for _ in range(300))
+        evaluated(raw, 2000)
     with pytest.raises(NotColumnarError, match="too large"):
-        memoize.bounded([text] * 10 for _ in range(30))
+        evaluated([raw, raw], 1000)
     monkeypatch.setattr(memoize, "_SECONDS", -1.0)
     with pytest.raises(NotColumnarError, match="too slow"):
-        memoize.bounded(iter(["a"]))
+        evaluated(raw, 1)

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.decode.frame import Frame, NotColumnarError
-from registry.mapping.columnar.record_batch import RecordBatchView, python_values
+from registry.decode.frame import Frame, NotColumnarError, python_values
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.row import MISSING, Row, get_column
 
 RECORDS: list[dict[str, Any]] = [

@@ -47,7 +47,4 @@ def view_of(**columns: pa.Array) -> RecordBatchView:
 
 
 def records_of(view: RecordBatchView) -> list[Row]:
-    return [
-        Row(row, int(at))
-        for row, at in zip(view.frame.batch.to_pylist(), view.numbers, strict=True)
-    ]
+    return [Row(row, int(at)) for row, at in zip(view.frame.records(), view.numbers, strict=True)]

@@ -1,38 +1,62 @@
 """Evaluate expressions of the field language on whole columns.
 
-An expression has a kernel only if pyarrow returns exactly what `mapping.evaluate` returns record by
+An expression has a kernel only if it returns exactly what `mapping.evaluate` returns record by
 record. Otherwise a `NoKernelError` is raised, and the expression is evaluated record by record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, repeat_string, string_scalar, to_numpy_int64
+from registry.base.arrow import array_of, int64_array, is_text, string_scalar, to_numpy_int64
+from registry.decode.frame import MISSING, NotColumnarError, python_values
+from registry.errors import MappingError
 from registry.manifest.expressions import (
     Column,
-    Comparisons,
     Condition,
     Const,
     Expression,
     Hash,
+    If,
     ListOf,
+    OperationCall,
     Pipe,
     RowNumber,
     Template,
+    parse_comparisons,
+    parse_expression,
+    parse_operations,
 )
-from registry.manifest.templates import Placeholder
-from registry.mapping.columnar.record_batch import RecordBatchView, python_values
+from registry.mapping.columnar.kernels import list_steps, text_steps, value_steps
+from registry.mapping.columnar.kernels.arrays import (
+    LARGEST_COLUMN,
+    NoKernelError,
+    bool_array,
+    choose,
+    constant,
+    empty_mask,
+    is_text_list,
+    list_of,
+    str_of_values,
+    to_large_string,
+)
+from registry.mapping.columnar.kernels.conditions import condition_mask, holds
+from registry.mapping.columnar.kernels.templates import fill_template
+from registry.mapping.columnar.memoize import evaluate_values
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columnar.text import hex_digests, str_of_lists
+from registry.mapping.operations import find_operation
 
 __all__ = [
     "LARGEST_COLUMN",
     "NoKernelError",
+    "by_kernel",
     "evaluate",
     "indices_where",
     "is_text",
@@ -43,83 +67,55 @@ __all__ = [
 # `start + number` must fit in int64, where Python's own integers are unbounded.
 _LARGEST_START = 1 << 62
 
-LARGEST_COLUMN = 1 << 28
-"""Bytes of a column that a kernel makes: several times those of all columns of a batch."""
-
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-# The ASCII characters that `str.strip` removes; pyarrow's whitespace lacks \x1c to \x1f.
-_ASCII_WHITESPACE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
-
-
-class NoKernelError(Exception):
-    """An expression, or the type of its columns, has no kernel."""
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type is that of strings."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def is_text_list(kind: pa.DataType) -> bool:
-    """Return whether a type is that of lists of strings."""
-    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    return bool(is_list and is_text(kind.value_type))
-
-
-def to_large_string(column: pa.Array) -> pa.Array:
-    """Return strings, or the decimal digits of integers, as `large_string`."""
-    if not is_text(column.type) and not pa.types.is_integer(column.type):
-        raise NoKernelError
-    return column if pa.types.is_large_string(column.type) else column.cast(pa.large_string())
-
 
 def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
     """Return the values of an expression; null also stands for a missing column.
 
     Raises:
-        NoKernelError: the expression must be evaluated record by record.
+        NoKernelError: the values are no Arrow column.
     """
+    try:
+        return by_kernel(expression, view)
+    # An error of a part may be that of a record for which the part is not evaluated.
+    except (NoKernelError, MappingError) as error:
+        column = array_of(evaluate_values(expression, view), missing=MISSING)
+        if column is None:
+            raise NoKernelError from error
+        return column
+
+
+def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
+    """Return the values of an expression that has a kernel, else raise a NoKernelError."""
     match expression:
         case Column(name):
             return _column(name, view)
-        case Const(str() as text):
-            return repeat_string(text, view.count)
-        case ListOf(items) if items:
-            return _lists([_required(item, view) for item in items])
+        case Const(value):
+            return constant(value, view.count)
+        case ListOf(items):
+            columns = [_required(item, view) for item in items]
+            return list_steps.lists_of_columns(columns, view.count)
         case Template():
-            return _template(expression, view)
+            return fill_template(expression, view, evaluate)
         case Hash(fields=fields) if fields:
-            columns = [_str(_required(field, view)) for field in fields]
-            algorithm, length = expression.algorithm, expression.length
-            digests = hex_digests(columns, algorithm=algorithm, length=length)
-            if expression.prefix is None:
-                return digests
-            prefix = _str(_required(expression.prefix, view))
-            return pc.binary_join_element_wise(prefix, digests, string_scalar("_"))
+            return _hash(expression, view)
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
             return int64_array(view.numbers + (start - 1))
+        case If(condition, then, otherwise):
+            return _if(condition_mask(condition, view, evaluate), then, otherwise, view)
         case Pipe(start, operations):
-            values = _required(start, view)
-            for call in operations:
-                if call.name not in _OPERATIONS:
-                    raise NoKernelError
-                values = _OPERATIONS[call.name](values, call.arguments)
-            return values
+            takes_missing = bool(operations) and find_operation(operations[0]).takes_missing
+            values = evaluate(start, view) if takes_missing else _required(start, view)
+            return _apply(operations, values, view)
         case _:
             raise NoKernelError
 
 
 def indices_where(condition: Condition, view: RecordBatchView) -> pa.Array:
     """Return the indices of the records that meet a condition."""
-    match condition:
-        case Comparisons((("equals", str() as operand),), Column(name)):
-            column = _column(name, view)
-            if not is_text(column.type):
-                raise NoKernelError
-            return pc.indices_nonzero(pc.equal(to_large_string(column), string_scalar(operand)))
-        case _:
-            raise NoKernelError
+    try:
+        return int64_array(np.flatnonzero(condition_mask(condition, view, evaluate)))
+    except MappingError as error:
+        raise NoKernelError from error
 
 
 def _column(name: str, view: RecordBatchView) -> pa.Array:
@@ -138,98 +134,150 @@ def _required(expression: Expression, view: RecordBatchView) -> pa.Array:
     return column
 
 
-def _lists(columns: list[pa.Array]) -> pa.Array:
-    """Return the columns as one column of lists: row `i` has their values in row `i`."""
-    # Record by record, lists are flattened, and values of other types are not converted.
-    if not all(is_text(column.type) for column in columns):
-        raise NoKernelError
-    width, count = len(columns), len(columns[0])
-    _check_size(columns, count)
-    # In the concatenated columns, row `i` of column `c` is at c * count + i.
-    order = np.arange(width * count).reshape(width, count).T.ravel()
-    items = pa.concat_arrays(list(map(to_large_string, columns))).take(int64_array(order))
-    starts = int64_array(np.arange(0, width * count + 1, width))
-    return pa.LargeListArray.from_arrays(starts, items)
+def _if(
+    mask: np.ndarray[Any, np.dtype[np.bool_]],
+    then: Expression,
+    otherwise: Expression,
+    view: RecordBatchView,
+) -> pa.Array:
+    if mask.all():
+        return evaluate(then, view)
+    if not mask.any():
+        return evaluate(otherwise, view)
+    return choose(mask, _where(mask, then, view), _where(~mask, otherwise, view))
 
 
-def _template(template: Template, view: RecordBatchView) -> pa.Array:
-    pieces: list[Any] = []
-    for part in template.parts:
-        if isinstance(part, str):
-            pieces.append(string_scalar(part))
-        elif isinstance(part, Placeholder) and part.default is None:
-            value = template.values.get(part.name, Column(part.name))
-            pieces.append(to_large_string(_required(value, view)))
-        else:
-            raise NoKernelError
-    if all(isinstance(piece, pa.Scalar) for piece in pieces):
-        raise NoKernelError  # pyarrow would join them to a scalar, not a column
-    _check_size(pieces, view.count)
-    return pc.binary_join_element_wise(*pieces, string_scalar(""))
+def _where(
+    mask: np.ndarray[Any, np.dtype[np.bool_]], expression: Expression, view: RecordBatchView
+) -> pa.Array:
+    """Return the values of an expression where a mask is true, and any value elsewhere."""
+    try:
+        return evaluate(expression, view)
+    except (NoKernelError, MappingError):
+        # An error of a record for which the expression is not evaluated does not count.
+        try:
+            chosen = evaluate(expression, view.take(np.flatnonzero(mask)))
+        except NotColumnarError as error:
+            raise NoKernelError from error
+        return chosen.take(int64_array(np.maximum(np.cumsum(mask) - 1, 0)))
 
 
-def _check_size(columns: Sequence[Any], count: int) -> None:
-    """Leave columns that would be very large together to the record-wise road, and its limits."""
-    scalars = [piece for piece in columns if isinstance(piece, pa.Scalar)]
-    size = sum(column.nbytes for column in columns if isinstance(column, pa.Array))
-    if size + count * sum(len(piece.as_py()) for piece in scalars) > LARGEST_COLUMN:
-        raise NoKernelError
+def _hash(expression: Hash, view: RecordBatchView) -> pa.Array:
+    columns = [_str(_required(field, view)) for field in expression.fields]
+    digests = hex_digests(columns, algorithm=expression.algorithm, length=expression.length)
+    if expression.prefix is None:
+        return digests
+    prefix = _str(_required(expression.prefix, view))
+    return pc.binary_join_element_wise(prefix, digests, string_scalar("_"))
 
 
 def _str(column: pa.Array) -> pa.Array:
     """Return what Python's `str` gives for each value."""
-    if is_text(column.type) or pa.types.is_integer(column.type):
-        return to_large_string(column)
     if is_text_list(column.type):
         return str_of_lists(column)
-    # pyarrow writes floats, dates and so on differently than Python's `str`.
-    return pa.array(list(map(str, python_values(column))), pa.large_string())
+    try:
+        return str_of_values(column)
+    except NoKernelError:
+        return pa.array(list(map(str, python_values(column))), pa.large_string())
 
 
-def _letter(values: pa.Array, argument: Any) -> pa.Array:
-    if not pa.types.is_integer(values.type) or pa.types.is_uint64(values.type):
-        raise NoKernelError  # uint64 may exceed int64; strings of digits are rare
-    numbers = to_numpy_int64(values) - (argument or {}).get("base", 0)
-    if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(_LETTERS)):
-        raise NoKernelError
-    starts = np.arange(len(_LETTERS) + 1, dtype=np.int64)
-    buffers = [None, pa.py_buffer(starts), pa.py_buffer(_LETTERS.encode())]
-    letters = pa.Array.from_buffers(pa.large_string(), len(_LETTERS), buffers)
-    return letters.take(int64_array(numbers))
-
-
-def _ascii(values: pa.Array) -> pa.Array:
-    """Return strings if all are ASCII: beyond, pyarrow and Python differ in case and whitespace."""
-    text = to_large_string(values) if is_text(values.type) else None
-    if text is None or not pc.all(pc.string_is_ascii(text)).as_py():
-        raise NoKernelError
-    return text
-
-
-def _strip(values: pa.Array, argument: Any) -> pa.Array:
-    if argument is not None:
-        raise NoKernelError
-    return pc.ascii_trim(_ascii(values), characters=_ASCII_WHITESPACE)
-
-
-def _replace(values: pa.Array, argument: dict[str, str]) -> pa.Array:
-    if not is_text(values.type):
-        raise NoKernelError
-    text = to_large_string(values)
-    # In sequence, as the operation does: a later pair may match an earlier replacement.
-    for old, new in argument.items():
-        if text.nbytes * max(len(new), 1) > LARGEST_COLUMN and len(new) > len(old):
+def _apply(
+    calls: Sequence[OperationCall], values: pa.Array, view: RecordBatchView | None
+) -> pa.Array:
+    """Return the values of operations; None as view if they are applied to items of lists."""
+    for call in calls:
+        if call.name in _STEPS:
+            values = _STEPS[call.name](values, call.arguments)
+        elif call.name in _ROW_STEPS and view is not None:
+            values = _ROW_STEPS[call.name](values, call.arguments, view)
+        else:
             raise NoKernelError
-        text = pc.replace_substring(text, pattern=old, replacement=new)
-    return text
+    return values
 
 
-_OPERATIONS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
-    "letter": _letter,
-    "lower": lambda values, argument: pc.ascii_lower(_ascii(values)),
-    "upper": lambda values, argument: pc.ascii_upper(_ascii(values)),
-    "capitalize": lambda values, argument: pc.ascii_capitalize(_ascii(values)),
-    "strip": _strip,
-    "replace": _replace,
+def _test(values: pa.Array, argument: Any) -> pa.Array:
+    return bool_array(holds(values, parse_comparisons(argument).tests))
+
+
+def _equals(values: pa.Array, argument: Any) -> pa.Array:
+    return bool_array(holds(values, (("equals", argument),)))
+
+
+def _keep(values: pa.Array, argument: Any) -> pa.Array:
+    offsets, items = list_steps.items_of(values)
+    kept = holds(items, parse_comparisons(argument).tests)
+    return list_steps.without_items(list_of(offsets, items), items, ~kept)
+
+
+def _each(values: pa.Array, argument: Any) -> pa.Array:
+    if isinstance(argument, dict):
+        raise NoKernelError
+    offsets, items = list_steps.items_of(values)
+    return list_of(offsets, _apply(parse_operations(argument), items, None))
+
+
+def _positions(view: RecordBatchView, argument: Any) -> Any:
+    """Return the position in an argument, or those of an expression."""
+    if type(argument) is int:
+        return argument
+    positions = _required(parse_expression(argument), view)
+    if not pa.types.is_integer(positions.type) or pa.types.is_uint64(positions.type):
+        raise NoKernelError
+    return to_numpy_int64(positions)
+
+
+def _index(values: pa.Array, argument: Any, view: RecordBatchView) -> pa.Array:
+    return list_steps.index(values, argument, partial(_positions, view))
+
+
+def _slice(values: pa.Array, argument: Any, view: RecordBatchView) -> pa.Array:
+    return list_steps.slice_(values, argument, partial(_positions, view))
+
+
+def _letter_in(values: pa.Array, argument: Any, view: RecordBatchView) -> pa.Array:
+    return value_steps.letter_in(values, _required(parse_expression(argument), view))
+
+
+def _coalesce(values: pa.Array, argument: Any, view: RecordBatchView) -> pa.Array:
+    for other in argument if isinstance(argument, list) else [argument]:
+        empty = empty_mask(values)
+        if not empty.any():
+            break
+        values = choose(empty, _where(empty, parse_expression(other), view), values)
+    return choose(empty_mask(values), constant(None, len(values)), values)
+
+
+_STEPS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
+    "letter": value_steps.letter,
+    "default": value_steps.default,
+    "nonempty": value_steps.nonempty,
+    "map": value_steps.look_up,
+    "int": value_steps.to_int,
+    "float": value_steps.to_float,
+    "str": value_steps.to_str,
+    "equals": _equals,
+    "test": _test,
+    "keep": _keep,
+    "each": _each,
+    "join": list_steps.join,
+    "len": list_steps.length,
+    "drop_null": list_steps.drop_null,
+    "lower": text_steps.lower,
+    "upper": text_steps.upper,
+    "capitalize": text_steps.capitalize,
+    "strip": text_steps.strip,
+    "replace": text_steps.replace,
+    "split": text_steps.split,
+    "lines": text_steps.lines,
+    "regex": text_steps.find,
+    "sub": text_steps.substitute,
 }
-"""Operation → its kernel: takes values without nulls, and the argument in the manifest."""
+"""Operation → its kernel: takes values, and the argument in the manifest."""
+
+_ROW_STEPS: dict[str, Callable[[pa.Array, Any, RecordBatchView], pa.Array]] = {
+    "index": _index,
+    "slice": _slice,
+    "letter_in": _letter_in,
+    "coalesce": _coalesce,
+}
+"""Operation → its kernel, where the argument may be an expression of the record."""

@@ -16,27 +16,24 @@ import pyarrow as pa
 from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
-from registry.manifest.expressions import Expression, parse_condition, parse_expression
+from registry.manifest.expressions import Expression, parse_condition
 from registry.mapping.columnar.expressions import NoKernelError, evaluate, indices_where
 from registry.mapping.columnar.fields import (
     FIELD_KERNELS,
     cast_to_metadata_type,
     metadata_type_of_column,
 )
-from registry.mapping.columnar.memoize import bounded, evaluate_memoized
+from registry.mapping.columnar.inputs import input_columns
+from registry.mapping.columnar.memoize import evaluate_values
+from registry.mapping.columnar.programs import Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import (
     ColumnDependencies,
-    condition_dependencies,
-    expression_dependencies,
     mapping_dependencies,
     metadata_dependencies,
-    uses_row_number,
 )
-from registry.mapping.conditions import compile_condition
-from registry.mapping.evaluate import compile_expression
 from registry.mapping.field_mapper import FieldMapper
-from registry.mapping.row import MISSING, Evaluator
+from registry.mapping.row import MISSING
 from registry.store.schema import (
     METADATA_VALUES,
     MetadataType,
@@ -71,15 +68,9 @@ class ColumnarMapper:
         """
         self._as_json = as_json
         self._mapper = FieldMapper(fields)
-        self._expressions: dict[str, Expression] = {
-            name: parse_expression(getattr(fields, name)) for name in self._mapper.parts
-        }
-        self._metadata = {
-            key: compile_expression(item) for key, item in self._mapper.metadata_keys.items()
-        }
         self._where = None if where is None else parse_condition(where)
-        if self._where is not None:
-            self._holds = compile_condition(self._where, compile_expression)
+        self.programs = Programs()
+        """Functions for the expressions without a kernel, for the views that are mapped."""
         self.dependencies: ColumnDependencies = mapping_dependencies(fields, where)
         """The columns to read; None for all of them."""
 
@@ -106,12 +97,11 @@ class ColumnarMapper:
                 "record": int64_array(view.numbers),
                 "target": repeat_string("", view.count),
             }
-            for name, expression in self._expressions.items():
+            for name, expression in self._mapper.expressions.items():
                 try:
                     columns |= FIELD_KERNELS[name](expression, view)
                 except NoKernelError:
-                    values = _evaluate_rows(self._mapper.parts[name], expression, view)
-                    columns |= field_columns(name, values, view.numbers)
+                    columns |= self._field_columns(name, expression, view)
             return self._with_metadata(columns, view, metadata_types)
         except (MappingError, UnicodeEncodeError) as error:
             # By columns, an error of a later record may be found first. The user must get the
@@ -126,10 +116,19 @@ class ColumnarMapper:
         try:
             indices = to_numpy_int64(indices_where(where, view))
         except NoKernelError:
-            reads, numbered = condition_dependencies(where), uses_row_number(where)
-            holds = evaluate_memoized(self._holds, reads, view, numbered=numbered)
-            indices = np.flatnonzero(holds)
+            indices = np.flatnonzero(evaluate_values(where, view))
         return view if len(indices) == view.count else view.take(indices)
+
+    def _field_columns(
+        self, name: str, expression: Expression, view: RecordBatchView
+    ) -> dict[str, pa.Array]:
+        """Return the columns of a field without a kernel."""
+        values = evaluate_values(expression, view)
+        if name == "input":
+            if any(value is MISSING for value in values):
+                raise NotColumnarError("an input that a record may lack")
+            return input_columns(values, view.numbers)
+        return field_columns(name, list(map(self._mapper.coerce[name], values)), view.numbers)
 
     def _with_metadata(
         self,
@@ -138,14 +137,14 @@ class ColumnarMapper:
         metadata_types: Mapping[str, MetadataType] | None,
     ) -> tuple[pa.RecordBatch, Mapping[str, MetadataType]]:
         in_columns = self._as_json is not None and metadata_types != {}
-        if in_columns and self._metadata:
-            values = {key: self._metadata_values(key, view) for key in self._metadata}
+        if in_columns and self._mapper.metadata_keys:
+            values = {key: self._metadata_values(key, view) for key in self._mapper.metadata_keys}
         else:
             raw, whole = self._mapper.fields.metadata, None
             # A column of nulls, usually a missing `metadata`, gives no metadata and needs no rows.
             if raw is not None and not (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
                 rows = view.rows(metadata_dependencies(raw))
-                whole = bounded(map(self._mapper.metadata, rows))
+                whole = list(map(self._mapper.metadata, rows))
             keys = common_keys(whole or ()) if in_columns else []
             if not keys and not metadata_types:
                 if whole is not None:
@@ -182,15 +181,8 @@ class ColumnarMapper:
             metadata_type_of_column(column) or column.null_count == view.count
         ):
             return column
-        values = _evaluate_rows(self._metadata[key], expression, view)
+        values = evaluate_values(expression, view)
         return [None if value is MISSING else value for value in values]
-
-
-def _evaluate_rows(
-    evaluator: Evaluator, expression: Expression, view: RecordBatchView
-) -> list[Any]:
-    reads, numbered = expression_dependencies(expression), uses_row_number(expression)
-    return evaluate_memoized(evaluator, reads, view, numbered=numbered)
 
 
 def _metadata_type(values: pa.Array | list[Any]) -> MetadataType:

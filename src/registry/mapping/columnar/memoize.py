@@ -1,82 +1,111 @@
-"""Evaluate an expression only once for records with the same values in the columns it reads."""
+"""Evaluate expressions that have no kernel on the Python values of their columns."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from registry.base.arrow import to_numpy_int64
 from registry.decode.frame import Frame, NotColumnarError
-from registry.mapping.columnar.expressions import LARGEST_COLUMN, is_text
+from registry.manifest.expressions import Column, Condition, Expression
+from registry.mapping.columnar.programs import Program
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.columns_used import ColumnDependencies
-from registry.mapping.row import Row
 from registry.mapping.sizes import size_of
 
-__all__ = ["bounded", "evaluate_memoized"]
-
-_Value = TypeVar("_Value")
+__all__ = ["evaluate_values"]
 
 _SECONDS = 10.0
+_LARGEST = 1 << 28
+"""Bytes of a column: several times those of all columns of a batch."""
+_CHUNK = 1 << 10
+"""Records between two looks at the limits."""
 _PROBED_ROWS = 1 << 10
 """Rows that are encoded first, as a cheap test of whether values repeat."""
 
 
-def evaluate_memoized(
-    evaluate: Callable[[Row], _Value],
-    dependencies: ColumnDependencies,
-    view: RecordBatchView,
-    *,
-    numbered: bool,
-) -> list[_Value]:
-    """Return the value of an expression for each record; records with equal values share it.
+def evaluate_values(node: Expression | Condition, view: RecordBatchView) -> list[Any]:
+    """Return the value of an expression or condition for each record, MISSING without its column.
 
-    Args:
-        evaluate: The compiled expression.
-        dependencies: The columns that it reads.
-        view: The records.
-        numbered: Whether it also reads the record number, which never repeats.
-    """
-    encoded = None
-    if dependencies is not None and not numbered:
-        batch = view.frame.batch.select(view.names_of(dependencies))
-        if batch.num_columns == 1 and is_text(batch.column(0).type):
-            encoded = _encode_repeated(batch.column(0))
-    if encoded is None:
-        return bounded(map(evaluate, view.rows(dependencies)))
-    distinct = encoded.dictionary
-    frame = Frame(pa.RecordBatch.from_arrays([distinct], batch.schema.names))
-    numbers = np.arange(1, len(distinct) + 1)
-    once = RecordBatchView(frame, view.constants, numbers, view.boundary)
-    values = bounded(map(evaluate, once.rows(dependencies)))
-    return bounded(values[index] for index in to_numpy_int64(encoded.indices).tolist())
-
-
-def bounded(values: Iterable[_Value]) -> list[_Value]:
-    """Return the values of a batch as a list.
+    Records with the same value in the only column that is read share the result.
 
     Raises:
-        NotColumnarError: they are so large together, or take so long, that they must be mapped one
-            by one, with a look at the limits after each.
+        NotColumnarError: the values are so large together, or take so long, that they must be
+            mapped one by one, with a look at the limits after each.
+        MappingError: an expression can't be evaluated for a record.
     """
-    found: list[_Value] = []
+    if id(node) not in view.computed:
+        view.computed[id(node)] = _evaluate(node, view)
+    return view.computed[id(node)]
+
+
+def _evaluate(node: Expression | Condition, view: RecordBatchView) -> list[Any]:
+    if isinstance(node, Column):
+        return view.values(node.name)
+    program = view.programs.of(node)
+    encoded = None if program.numbered else _encode_repeated(program, view)
+    if encoded is None:
+        return _evaluate_all(program, view)
+    names = view.names_of(program.dependencies or ())
+    frame = Frame(pa.RecordBatch.from_arrays([encoded.dictionary], names))
+    numbers = np.arange(1, len(encoded.dictionary) + 1)
+    distinct = RecordBatchView(frame, view.constants, numbers, view.boundary, view.programs)
+    values = _evaluate_all(program, distinct)
+    shared = [values[index] for index in to_numpy_int64(encoded.indices).tolist()]
+    _check_size(shared, 0)
+    return shared
+
+
+def _evaluate_all(program: Program, view: RecordBatchView) -> list[Any]:
+    found: list[Any] = []
     size, end = 0, time.monotonic() + _SECONDS
-    for value in values:
-        found.append(value)
-        size += len(value) if isinstance(value, str) else size_of(value)
-        if size > LARGEST_COLUMN or time.monotonic() > end:
-            raise NotColumnarError("values that are too large or too slow to map many at a time")
+    for values in _chunks(program, view):
+        size = _check_size(values, size)
+        found += values
+        if time.monotonic() > end:
+            raise NotColumnarError("values that are too slow to map many at a time")
     return found
 
 
-def _encode_repeated(column: pa.Array) -> pa.DictionaryArray | None:
-    """Return a column dictionary-encoded if each value occurs at least twice on average."""
+def _check_size(values: Sequence[Any], size: int) -> int:
+    """Return the bytes of values and of earlier ones, if they are few enough."""
+    size += sum(len(value) if type(value) is str else size_of(value) for value in values)
+    if size > _LARGEST:
+        raise NotColumnarError("values that are too large to map many at a time")
+    return size
+
+
+def _chunks(program: Program, view: RecordBatchView) -> Iterator[list[Any]]:
+    function, reads = program.function, program.dependencies
+    if function is None:
+        rows = view.rows(reads)
+        for start in range(0, view.count, _CHUNK):
+            yield list(map(program.evaluate, rows[start : start + _CHUNK]))
+        return
+    columns, numbers = [view.values(name) for name in function.columns], view.numbers.tolist()
+    for start in range(0, view.count, _CHUNK):
+        part = slice(start, start + _CHUNK)
+
+        def slow(index: int, start: int = start) -> Any:
+            return program.evaluate(view.row(start + index, reads))
+
+        yield function([column[part] for column in columns], numbers[part], slow)
+
+
+def _encode_repeated(program: Program, view: RecordBatchView) -> pa.DictionaryArray | None:
+    """Return the only column that is read, encoded, if each value occurs twice on average."""
+    reads = program.dependencies
+    names = [] if reads is None else view.names_of(reads)
+    column = view.frame.array(names[0]) if len(names) == 1 else None
     # A null has no entry in the dictionary, so that its index would be wrong.
-    if column.null_count:
+    if (
+        column is None
+        or (not pa.types.is_large_string(column.type) and not pa.types.is_string(column.type))
+        or column.null_count
+    ):
         return None
     for part in (column.slice(0, _PROBED_ROWS), column):
         encoded = part.dictionary_encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from registry.decode.frame import MISSING, Frame
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.missing_columns import UnseenColumns
 
@@ -16,10 +17,15 @@ def see_columns(unseen: UnseenColumns, view: RecordBatchView) -> None:
     """
     if not unseen.uses:  # nearly always after the first batch
         return
-    names = set(view.frame.batch.schema.names)
+    frame = view.frame
+    names = set(frame.names)
 
     def exists(name: str) -> bool:
-        if name in view.constants or (name in names and view.frame.null_is_value):
+        if name in view.constants:
+            return True
+        if not isinstance(frame, Frame):
+            return any(value is not MISSING for value in view.values(name))
+        if name in names and frame.null_is_value:
             return True
         column = view.column(name)
         return column is not None and column.null_count < len(column)

@@ -1,4 +1,4 @@
-"""Records of a frame, read by expressions as columns, or as rows if they have no kernel."""
+"""Records of a frame, read by expressions as Arrow columns, as lists of values, or as rows."""
 
 from __future__ import annotations
 
@@ -7,35 +7,44 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array
+from registry.base.arrow import array_of
 from registry.boundary.boundary import Boundary
-from registry.decode.frame import Frame, NotColumnarError
-from registry.mapping.row import Row
+from registry.decode.frame import MISSING, AnyFrame, ValueFrame
+from registry.mapping.columnar.programs import Programs
+from registry.mapping.columns_used import ColumnDependencies
+from registry.mapping.row import Row, get_column
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["RecordBatchView", "python_values"]
+__all__ = ["RecordBatchView"]
 
 
 @dataclass(frozen=True)
 class RecordBatchView:
     """Consecutive records of a source, with the constant columns of the source."""
 
-    frame: Frame
+    frame: AnyFrame
     constants: Mapping[str, Any]
     """Column → value in every record; it replaces the record's own."""
     numbers: NDArray[np.int64]
     """Number of each record, from 1."""
     boundary: Boundary = field(default_factory=Boundary)
     """Which files operations may read."""
+    programs: Programs = field(default_factory=Programs)
+    """Functions for expressions without a kernel; views of one mapping share them."""
     _rows: list[Row] = field(default_factory=list)
     _read: list[str] = field(default_factory=list)
     """Columns of the frame that are already in the rows."""
+    _paths: dict[str, list[Any]] = field(default_factory=dict)
+    """Values of the paths that were read."""
+    _arrays: dict[str, pa.Array | None] = field(default_factory=dict)
+    computed: dict[int, list[Any]] = field(default_factory=dict)
+    """Identity of an expression → its values, if they were computed already."""
 
     @property
     def count(self) -> int:
@@ -43,25 +52,69 @@ class RecordBatchView:
         return len(self.numbers)
 
     def column(self, name: str) -> pa.Array | None:
-        """Return a column's values, null if it is missing; None if records must be read."""
+        """Return a column's values, null if it is missing; None if Arrow lacks them."""
         if name in self.constants:
             return None  # its value may have any type, even one that Arrow lacks
-        names = self.frame.batch.schema.names
-        if name in names:
-            return self.frame.batch.column(name)
-        heads = [head for head in _prefixes(name) if head in self.constants or head in names]
+        heads, is_column = self._heads(name), name in self.frame.names
+        if is_column and not (heads and isinstance(self.frame, ValueFrame)):
+            return self.frame.array(name)
         if not heads:  # a column of nulls may have any type
             return pa.nulls(self.count, pa.large_string())
+        if isinstance(self.frame, ValueFrame):
+            if name not in self._arrays:
+                self._arrays[name] = array_of(self.values(name), missing=MISSING)
+            return self._arrays[name]
         # If the path `a.b.c` may start in column `a` or `a.b`, each record decides.
         if len(heads) > 1 or heads[0] in self.constants:
             return None
+        return _nested_column(self.frame.array(heads[0]), name.removeprefix(f"{heads[0]}."))
+
+    def values(self, name: str) -> list[Any]:
+        """Return what `get_column` returns for each record; MISSING without the column.
+
+        Raises:
+            NotColumnarError: Python can't represent a value, or a null may be a missing key.
+        """
+        if name in self.constants:
+            return [self.constants[name]] * self.count
+        heads = self._heads(name)
+        if not heads:
+            is_column = name in self.frame.names
+            return self.frame.values(name) if is_column else [MISSING] * self.count
+        if name not in self._paths:
+            self._paths[name] = self._path_values(name, heads)
+        return self._paths[name]
+
+    def _heads(self, name: str) -> list[str]:
+        """Return the columns that a path may start in, shortest first."""
+        names = self.frame.names
+        return [head for head in _prefixes(name) if head in self.constants or head in names]
+
+    def _path_values(self, name: str, heads: list[str]) -> list[Any]:
         rest = name.removeprefix(f"{heads[0]}.")
-        return _nested_column(self.frame.batch.column(heads[0]), rest)
+        if len(heads) == 1 and name not in self.frame.names and "." not in rest:
+            values = self.values(heads[0])
+            if set(map(type, values)) == {dict}:
+                return [value.get(rest, MISSING) for value in values]
+        names = [*heads, name] if name in self.frame.names else heads
+        columns = [
+            self.values(one) if one in self.constants else self.frame.values(one) for one in names
+        ]
+        return [get_column(_present(names, values), name) for values in zip(*columns, strict=True)]
 
     def is_null(self, name: str) -> bool:
         """Return whether a column is null or missing in every record."""
         column = self.column(name)
         return column is not None and column.null_count == self.count
+
+    def row(self, index: int, dependencies: ColumnDependencies) -> Row:
+        """Return one record with at least the columns that an expression depends on."""
+        if dependencies is None or self._rows:
+            return self.rows(dependencies)[index]
+        names = self.names_of(dependencies)
+        values = [self.frame.values(name)[index] for name in names]
+        record = {**_present(names, values), **self.constants}
+        return Row(record, int(self.numbers[index]), self.boundary)
 
     def rows(self, dependencies: Iterable[str] | None) -> list[Row]:
         """Return the records with at least the columns that expressions depend on.
@@ -72,10 +125,8 @@ class RecordBatchView:
         Raises:
             NotColumnarError: a null may mean that the record lacks the key.
         """
-        batch = self.frame.batch
         if dependencies is None:  # new rows, as those of `_rows` have columns in another order
-            self._check_nulls(batch.columns)
-            records = [{**record, **self.constants} for record in python_values(batch)]
+            records = [{**record, **self.constants} for record in self.frame.records()]
             return list(map(Row, records, self.numbers.tolist(), repeat(self.boundary)))
         if not self._rows:
             numbers = self.numbers.tolist()
@@ -85,34 +136,33 @@ class RecordBatchView:
         for name in self.names_of(dependencies):
             if name in self._read:
                 continue
-            column = batch.column(name)
-            self._check_nulls([column])
+            values = self.frame.values(name)
             self._read.append(name)
             if name not in self.constants:
-                for row, value in zip(self._rows, python_values(column), strict=True):
-                    row.record[name] = value
+                for row, value in zip(self._rows, values, strict=True):
+                    if value is not MISSING:
+                        row.record[name] = value
         return self._rows
-
-    def _check_nulls(self, columns: Iterable[pa.Array]) -> None:
-        if not self.frame.null_is_value and any(column.null_count for column in columns):
-            raise NotColumnarError("a null, or a missing key")
 
     def names_of(self, dependencies: Iterable[str]) -> list[str]:
         """Return the columns of the frame that contain the given columns and paths."""
         return [
             name
-            for name in self.frame.batch.schema.names
+            for name in self.frame.names
             if any(path == name or path.startswith(f"{name}.") for path in dependencies)
         ]
 
     def take(self, indices: NDArray[np.int64]) -> RecordBatchView:
         """Return the view of the records at some indices."""
-        try:
-            batch = self.frame.batch.take(int64_array(indices))
-        except pa.ArrowNotImplementedError as error:
-            raise NotColumnarError("a column whose type `take` does not support") from error
-        frame = Frame(batch, self.frame.null_is_value)
-        return RecordBatchView(frame, self.constants, self.numbers[indices], self.boundary)
+        frame = self.frame.take(indices)
+        numbers = self.numbers[indices]
+        return RecordBatchView(frame, self.constants, numbers, self.boundary, self.programs)
+
+
+def _present(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
+    """Return a record without the keys that it lacks."""
+    pairs = zip(names, values, strict=True)
+    return {name: value for name, value in pairs if value is not MISSING}
 
 
 def _nested_column(column: pa.Array, path: str) -> pa.Array | None:
@@ -131,13 +181,3 @@ def _prefixes(name: str) -> list[str]:
     """Return the part of a path before each of its dots, shortest first."""
     parts = name.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts))]
-
-
-def python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
-    """Return values as Python's; a NotColumnarError for one that Python can't represent."""
-    try:
-        values: list[Any] = data.to_pylist()
-    # Dates after the year 9999, nanoseconds without pandas, strings that are not UTF-8.
-    except (OverflowError, ValueError) as error:
-        raise NotColumnarError("a value that Python can't represent") from error
-    return values

@@ -1,0 +1,151 @@
+"""Measure mappings of the catalog beside the functions that they stand for, in one process.
+
+It runs in the environment that `make parity` makes, which has inspect_evals.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.case import OURS, PEER
+from benchmarks.clock import seconds
+from benchmarks.data import AGE
+
+__all__ = ["cases", "measured", "names"]
+
+_REPOSITORY = Path(__file__).parents[1]
+_RECORDS = _REPOSITORY / "tests" / "parity" / "records.yaml"
+_PATCHED = ("gaia-2023-all", "mgsm-de", "tac-scenarios")
+"""In the tests their function is set up for each record, which takes longer than mapping it."""
+
+
+def cases() -> dict[str, Any]:
+    """Return the cases of the parity tests whose work equals that of the function itself."""
+    from tests.parity.cases import CASES
+
+    return {case.dataset: case for case in CASES if case.dataset not in _PATCHED}
+
+
+def _records() -> dict[str, list[dict[str, Any]]]:
+    loaded: dict[str, list[dict[str, Any]]] = yaml.load(_RECORDS.read_bytes(), yaml.CSafeLoader)
+    return loaded
+
+
+def names() -> list[str]:
+    """Return the mappings whose records JSON can express, so that both can read a file of them."""
+    chosen, records = cases(), _records()
+    return [name for name in chosen if _is_json(records[name])]
+
+
+def _is_json(records: list[dict[str, Any]]) -> bool:
+    try:
+        json.dumps(records)
+    except TypeError:
+        return False
+    return True
+
+
+def measured(
+    *, chosen: Sequence[str], rows: int, rounds: int, folder: str, cache: str
+) -> dict[str, dict[str, list[float]]]:
+    """Return the seconds of each round by mapping and by who, in turns."""
+    found, records = cases(), _records()
+    result = {}
+    for name in chosen:
+        file = _written(records[name], Path(folder, f"{name}-{rows}.jsonl"), rows)
+        try:
+            with _quiet():
+                result[name] = _measured(found[name], file, rounds)
+        finally:
+            file.unlink()
+            shutil.rmtree(cache, ignore_errors=True)
+    return result
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Log and warn nothing: a file of few different records has many questionable samples."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _measured(case: Any, file: Path, rounds: int) -> dict[str, list[float]]:
+    actions = {OURS: _ours(case.dataset, file), PEER: _peer(case, file)}
+    values: dict[str, list[float]] = {who: [] for who in actions}
+    # The first turn is not counted: it imports, and reads the catalog.
+    for turn in range(rounds + 1):
+        for who in list(actions)[:: 1 if turn % 2 == 0 else -1]:
+            gc.collect()
+            taken = seconds(actions[who])
+            if turn:
+                values[who].append(taken)
+    return values
+
+
+def _ours(name: str, file: Path) -> Callable[[], object]:
+    from registry import get_dataset
+
+    def build() -> object:
+        return get_dataset(
+            name,
+            source=str(file),
+            root=_REPOSITORY,
+            refresh=True,
+            shuffle=False,
+            limit=None,
+            auto_id=True,
+        )[0]
+
+    return build
+
+
+def _peer(case: Any, file: Path) -> Callable[[], object]:
+    from inspect_ai.dataset import json_dataset
+
+    function = _record_function(case)
+    return lambda: json_dataset(str(file), function)[0]
+
+
+def _record_function(case: Any) -> Callable[[dict[str, Any]], Any]:
+    """Return their function, after what their task does with a record before."""
+    read: Callable[[dict[str, Any]], Any] = case.theirs()
+    if case.before is type(case).before:
+        return read
+
+    def made(record: dict[str, Any]) -> list[Any]:
+        return list(_samples(read(one) for one in case.before([record])))
+
+    return made
+
+
+def _samples(results: Iterator[Any]) -> Iterator[Any]:
+    for result in results:
+        yield from result if isinstance(result, list) else [] if result is None else [result]
+
+
+def _written(records: list[dict[str, Any]], file: Path, rows: int) -> Path:
+    from tests.parity.expand import expanded
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    with file.open("w", encoding="utf-8", newline="\n") as opened:
+        opened.writelines(f"{encode(record)}\n" for record in expanded(records, rows))
+    os.utime(file, (AGE, AGE))
+    return file

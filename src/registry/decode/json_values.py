@@ -1,0 +1,80 @@
+"""Decode lines of JSON objects to Python values, only the keys that are wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from registry.base.gc import gc_paused
+from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted
+
+__all__ = ["ValueDecoder"]
+
+_UNNAMABLE = re.compile(r'[\\"\x00-\x1f]')
+"""Characters of keys that msgspec gives to no field of a struct."""
+
+
+class ValueDecoder:
+    """Decodes blocks of lines that are one object each.
+
+    msgspec returns the values of the `json` module, or refuses; in values of other keys it checks
+    the syntax without creating them.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        """Decode the keys that the wanted columns and paths may start with; None for all keys."""
+        self._keys = [] if wanted is None else sorted({key for one in wanted for key in _keys(one)})
+        self._is_whole = wanted is None
+        self._has_fields = wanted is not None and not any(map(_UNNAMABLE.search, self._keys))
+        kind = _struct(self._keys) if self._has_fields else dict[str, Any]
+        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
+
+    def decode(self, block: bytearray, count: int) -> ValueFrame:
+        """Return the objects of a block.
+
+        Raises:
+            NotColumnarError: it is not JSON, or has another number of objects.
+        """
+        with gc_paused():
+            try:
+                found = self._decoder.decode_lines(block)
+            except (msgspec.DecodeError, ValueError, RecursionError) as error:
+                raise NotColumnarError("invalid JSON") from error
+            if len(found) != count:
+                raise NotColumnarError("not one object per line")
+            if self._is_whole:
+                return ValueFrame(count, {}, found)
+            columns = {key: self._column(number, found) for number, key in enumerate(self._keys)}
+        known = {key: values for key, values in columns.items() if not _is_missing(values)}
+        return ValueFrame(count, known)
+
+    def _column(self, number: int, found: list[Any]) -> list[Any]:
+        if self._has_fields:
+            return list(map(attrgetter(_field(number)), found))
+        key = self._keys[number]
+        return [one.get(key, MISSING) for one in found]
+
+
+def _keys(path: str) -> Iterator[str]:
+    """Yield each key that an object may have for a path: `a`, `a.b` and `a.b.c` for `a.b.c`."""
+    parts = path.split(".")
+    return (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+
+
+def _field(number: int) -> str:
+    return f"f{number}"
+
+
+def _struct(keys: list[str]) -> type[msgspec.Struct]:
+    """Return a struct with a field per key, numbered, as a key may be no name."""
+    names = {_field(number): key for number, key in enumerate(keys)}
+    fields = [(name, Any, MISSING) for name in names]
+    return msgspec.defstruct("Line", fields, rename=names, gc=False)
+
+
+def _is_missing(values: list[Any]) -> bool:
+    return all(value is MISSING for value in values)

@@ -1,0 +1,1 @@
+"""Kernels: what expressions do with values, done with whole columns."""

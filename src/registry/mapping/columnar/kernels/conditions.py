@@ -1,0 +1,164 @@
+"""Evaluate conditions on whole columns, as `mapping.conditions` does with each value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from registry.base.arrow import list_offsets, string_scalar
+from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, Not
+from registry.mapping.columnar.kernels.arrays import (
+    NoKernelError,
+    as_text_lists,
+    constant,
+    empty_mask,
+    mask_of,
+    null_mask,
+    plain_type,
+    to_large_string,
+)
+from registry.mapping.columnar.kernels.patterns import contains_pattern
+
+if TYPE_CHECKING:
+    from registry.mapping.columnar.kernels.arrays import Evaluate, Mask
+    from registry.mapping.columnar.record_batch import RecordBatchView
+
+__all__ = ["condition_mask", "holds"]
+
+_LARGEST_EXACT = 1 << 53
+"""Up to here, every integer is a float."""
+
+_INT64 = 1 << 63
+
+_ORDERINGS: dict[str, Callable[..., pa.Array]] = {
+    "less": pc.less,
+    "at_most": pc.less_equal,
+    "greater": pc.greater,
+    "at_least": pc.greater_equal,
+}
+
+
+def condition_mask(condition: Condition, view: RecordBatchView, evaluate: Evaluate) -> Mask:
+    """Return which records meet a condition."""
+    # Record by record, the first part that fails spares the others. Here all are evaluated: one
+    # that would raise an error has no kernel.
+    match condition:
+        case AllOf(conditions):
+            masks = [condition_mask(item, view, evaluate) for item in conditions]
+            return _all(masks, view.count)
+        case AnyOf(conditions):
+            masks = [condition_mask(item, view, evaluate) for item in conditions]
+            return ~_all([~mask for mask in masks], view.count)
+        case Not(inner):
+            return ~condition_mask(inner, view, evaluate)
+        case Comparisons(tests, value) if value is not None:
+            return holds(evaluate(value, view), tests)
+        case _:
+            raise NoKernelError
+
+
+def holds(column: pa.Array, tests: Sequence[tuple[str, Any]]) -> Mask:
+    """Return which values meet all comparisons; a null is None, or a missing column."""
+    return _all([_compare(name, column, operand) for name, operand in tests], len(column))
+
+
+def _compare(name: str, column: pa.Array, operand: Any) -> Mask:
+    match name:
+        case "equals":
+            return _equals(column, operand)
+        case "not_equals":
+            return ~_equals(column, operand)
+        case "in" | "not_in":
+            differs = _all([~_equals(column, item) for item in operand], len(column))
+            return ~differs if name == "in" else differs
+        case "empty":
+            empty = empty_mask(column)
+            return empty if operand else ~empty
+        case "regex":
+            return _matches(column, operand)
+        case _:
+            return _ordered(name, column, operand)
+
+
+def _equals(column: pa.Array, operand: Any) -> Mask:
+    """Compare by the rules of `conditions.equal`."""
+    if operand is None:
+        return null_mask(column)
+    nothing = np.zeros(len(column), np.bool_)
+    if column.null_count == len(column):
+        return nothing
+    kind = plain_type(column.type)
+    match operand:
+        case str() if pa.types.is_large_string(kind):
+            return mask_of(pc.equal(to_large_string(column), string_scalar(operand)))
+        case bool() if pa.types.is_boolean(kind):
+            return mask_of(column if operand else pc.invert(column))
+        case int() | float() if not isinstance(operand, bool) and _is_number(kind):
+            number = _number(kind, operand)
+            return nothing if number is None else mask_of(pc.equal(column.cast(kind), number))
+        case list() if pa.types.is_large_list(kind):
+            return _equals_list(as_text_lists(column), operand)
+        case _:
+            return nothing
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_int64(kind) or pa.types.is_float64(kind))
+
+
+def _number(kind: pa.DataType, operand: float) -> pa.Scalar | None:
+    """Return a number as a scalar of a column's type; None if no value can equal it."""
+    if isinstance(operand, float) and not math.isfinite(operand):
+        raise NoKernelError
+    if pa.types.is_float64(kind):
+        if isinstance(operand, int) and abs(operand) > _LARGEST_EXACT:
+            raise NoKernelError
+        return constant(float(operand), 1)[0]
+    if isinstance(operand, float):
+        if not operand.is_integer():
+            return None
+        operand = int(operand)
+    return constant(operand, 1)[0] if -_INT64 <= operand < _INT64 else None
+
+
+def _equals_list(lists: pa.LargeListArray, operand: list[Any]) -> Mask:
+    offsets = list_offsets(lists) - list_offsets(lists)[0]
+    found: Mask = (np.diff(offsets) == len(operand)) & ~null_mask(lists)
+    items = lists.flatten()
+    for place, item in enumerate(operand):
+        same = _equals(items, item)
+        found[found] = same[offsets[:-1][found] + place]
+    return found
+
+
+def _matches(column: pa.Array, pattern: str) -> Mask:
+    if column.null_count == len(column) or not pa.types.is_large_string(plain_type(column.type)):
+        return np.zeros(len(column), np.bool_)  # only a str can match
+    return mask_of(contains_pattern(to_large_string(column), pattern))
+
+
+def _ordered(name: str, column: pa.Array, operand: Any) -> Mask:
+    if column.null_count == len(column):
+        return np.zeros(len(column), np.bool_)
+    kind = plain_type(column.type)
+    if isinstance(operand, str):
+        if not pa.types.is_large_string(kind):
+            raise NoKernelError  # an error, which its record reports
+        # UTF-8 has the order of the code points, which is Python's.
+        return mask_of(_ORDERINGS[name](to_large_string(column), string_scalar(operand)))
+    number = _number(kind, operand) if _is_number(kind) else None
+    if number is None:
+        raise NoKernelError
+    return mask_of(_ORDERINGS[name](column.cast(kind), number))
+
+
+def _all(masks: Sequence[Mask], count: int) -> Mask:
+    together = np.ones(count, np.bool_)
+    for mask in masks:
+        together &= mask
+    return together
