@@ -19,8 +19,8 @@ from registry.decode.stream import SourceBytes
 from registry.errors import RegistryError
 from registry.mapping.unread_columns import UnreadColumns
 from registry.sources.pins import Pins, SourceContext
+from registry.store.rows import FILE_COLUMNS
 from registry.store.schema import (
-    FILE_COLUMNS,
     MetadataTypeMismatchError,
     schema_of,
     with_all_columns,
