@@ -57,6 +57,10 @@ class Worker:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop it, in the thread that has used it."""
         self.stop()
         self._end.close()
 
