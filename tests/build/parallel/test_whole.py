@@ -102,7 +102,7 @@ def test_a_killed_worker_leaves_an_empty_folder(
 def test_what_can_not_be_sent_is_built_here(prepare: Prepare, tmp_path: Path) -> None:
     prepared = prepare(RECORDS[:2], fields=FIELDS)
     with Workers(1) as workers:
-        context = replace(prepared.context, workers=workers, lock=lambda: json)  # type: ignore[arg-type]
+        context = replace(prepared.context, workers=workers, lock=lambda: json)
         given = prepared.spec, prepared.pins, context, tmp_path / "empty"
         (tmp_path / "empty").mkdir()
         assert build_by_worker(*given, limit=None) is None
