@@ -37,7 +37,10 @@ NOT_WHEN_WARM = (
 )
 """Packages, and modules of Python that only take time, which a warm open does without."""
 
-NOT_FOR_ONE_SAMPLE = ("numpy", "pyarrow", "registry.base.arrow", "registry.store.schema")
+NOT_FOR_ONE_SAMPLE = (
+    *("numpy", "pyarrow", "registry.base.arrow", "registry.store.schema"),
+    *("registry.samples.content", "registry.samples.messages", "registry.store.conversations"),
+)
 """What a warm open, and an access to a sample by its number, do without too."""
 
 OURS_NOT_WHEN_WARM = (

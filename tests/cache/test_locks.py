@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import threading
@@ -169,10 +170,50 @@ def test_work_continues_if_locking_fails(
     def refuse(*_: object, **__: object) -> None:
         raise error
 
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
     monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
     with lock(tmp_path / "x.lock"):
         done = True
     assert done
+
+
+def test_lock_of_a_removed_file_is_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, calls, flock = tmp_path / "x.lock", list[int](), fcntl.flock
+
+    def flock_after_removal(descriptor: int, operation: int) -> None:
+        if not calls:  # as `prune` does between the two calls
+            path.unlink()
+        calls.append(operation)
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock_after_removal)
+    with lock(path):
+        assert path.exists()
+        with pytest.raises(CacheError, match="no progress"), lock(path, seconds=0):
+            pass
+
+
+def test_lock_is_released_although_its_file_is_open_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copies, flock = tmp_path / "x.lock", list[int](), fcntl.flock
+
+    def flock_and_copy(descriptor: int, operation: int) -> None:
+        copies.append(os.dup(descriptor))  # as a child process has it
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock_and_copy)
+    with lock(path):
+        pass
+    with lock(path, seconds=0):
+        pass
+    for descriptor in copies:
+        os.close(descriptor)
 
 
 def test_lock_is_released_after_an_error(tmp_path: Path) -> None:

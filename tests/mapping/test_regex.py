@@ -71,7 +71,7 @@ def agrees(text: str, value: str) -> None:
         next((g for g in m.groups() if g is not None), m[0]) for m in expected.finditer(value)
     ]
     for direct in (-1, 1 << 30):  # in the other process, and in this one
-        pattern._direct = direct
+        pattern.longest_direct = direct
         assert pattern.found(value) is (match is not None)
         assert pattern.every(value) == captured
         assert pattern.first(value) == (captured[0] if captured else None)
@@ -118,7 +118,7 @@ def test_few_steps_are_few(text: str) -> None:
     """No text of the length that is searched in this process takes long."""
     pattern = Pattern(text)
     start = time.monotonic()
-    re.search(text, "a" * min(pattern._direct, 1 << 20))
+    re.search(text, "a" * min(pattern.longest_direct, 1 << 20))
     assert time.monotonic() - start < 5
 
 
@@ -166,7 +166,7 @@ def test_repeats_in_repeats_compile_in_no_time() -> None:
 @pytest.mark.parametrize("direct", [-1, 1 << 30])
 def test_what_a_pattern_gives_is_limited(direct: int) -> None:
     pattern = Pattern("x")
-    pattern._direct = direct
+    pattern.longest_direct = direct
     with pytest.raises(
         MappingError, match="the pattern 'x' gives more than 268,435,456 characters"
     ):

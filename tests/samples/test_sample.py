@@ -9,7 +9,7 @@ from typing import Any
 import inspect_ai.dataset as their_dataset
 import inspect_ai.util as their_util
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import registry
 from registry import Sample, SandboxEnvironmentSpec
@@ -227,6 +227,15 @@ def test_samples_accept_positional_arguments() -> None:
     )
     ours, theirs = both("Sample")
     assert dump(ours(*arguments)) == dump(theirs(*arguments))
+
+
+def test_schema_of_the_input_is_that_of_the_messages() -> None:
+    # Their classes are imported only when a sample is validated, see `registry.samples.sample`.
+    schema = Sample.model_json_schema()
+    of_input = TypeAdapter(str | list[registry.ChatMessage]).json_schema()
+    definitions = of_input.pop("$defs")
+    assert schema["properties"]["input"] == {**of_input, "title": "Input"}
+    assert definitions.items() <= schema["$defs"].items()
 
 
 def test_an_unknown_argument_of_a_sample_is_an_error() -> None:

@@ -142,10 +142,13 @@ def string_hashes(column: pa.Array) -> NDArray[np.uint64]:
     words = np.ndarray((len(data) + 1,), "<u8", np.append(data, _ZEROS), strides=(1,))
     starts = offsets[:-1] - first
     hashes = lengths.astype(np.uint64)
-    for place in range(0, min(int(lengths.max(initial=0)), _HASHED_BYTES), 8):
-        rows = np.flatnonzero(lengths > place)
-        missing = 8 * np.maximum(8 - (lengths[rows] - place), 0).astype(np.uint64)
-        mixed = (hashes[rows] ^ (words[starts[rows] + place] << missing)) * _FACTOR
+    shortest, longest = int(lengths.min(initial=_HASHED_BYTES)), int(lengths.max(initial=0))
+    for place in range(0, min(longest, _HASHED_BYTES), 8):
+        rows = slice(None) if place < shortest else np.flatnonzero(lengths > place)
+        word = words[starts[rows] + place]
+        if place + 8 > shortest:  # without the bytes after the string
+            word <<= 8 * np.maximum(place + 8 - lengths[rows], 0).astype(np.uint64)
+        mixed = (hashes[rows] ^ word) * _FACTOR
         hashes[rows] = mixed ^ (mixed >> _HALF)
     for row in np.flatnonzero(lengths > _HASHED_BYTES).tolist():
         hashes[row] = hash(data[starts[row] : starts[row] + lengths[row]].tobytes()) % _RANGE

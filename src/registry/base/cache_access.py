@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -71,13 +70,21 @@ def refuse_unreadable_cache(folder: Path) -> None:
 
 def make_folder(path: Path) -> None:
     """Create a folder of the cache, and the missing ones above it."""
-    missing = list(takewhile(lambda one: not one.exists(), (path, *path.parents)))
-    for folder in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # another process was faster
-            # Closed from the beginning; mkdir honours no setgid bit, and the umask.
-            folder.mkdir(mode=0o700)
-            if _is_shared(folder.parent):
-                folder.chmod(_SHARED_FOLDER)
+    if os.path.exists(path):  # three times as fast as `Path.exists`
+        return
+    try:
+        _make_private(path)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        _make_private(path)
+
+
+def _make_private(folder: Path) -> None:
+    with contextlib.suppress(FileExistsError):  # another process was faster
+        # Closed from the beginning; mkdir honours no setgid bit, and the umask.
+        folder.mkdir(mode=0o700)
+        if _is_shared(folder.parent):
+            folder.chmod(_SHARED_FOLDER)
 
 
 def create_file(path: Path, buffering: int = -1) -> BinaryIO:

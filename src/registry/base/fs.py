@@ -112,9 +112,11 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     folder = parent / uuid.uuid4().hex
     with contextlib.ExitStack() as held:
         try:
-            while not folder.exists():  # again, if it was removed before it was held
+            is_held = False
+            while not is_held:
                 make_folder(folder)
                 held.enter_context(_held(folder))
+                is_held = folder.exists()  # it may have been removed before it was held
         except OSError as error:
             raise _write_error(parent, error) from error
         try:
@@ -223,7 +225,7 @@ def publish_folder(folder: Path, target: Path) -> None:
 
 def set_cached_mode(path: Path) -> None:
     """Make a file of the cache accessible to its user, or group, only."""
-    if stat.S_IMODE(path.lstat().st_mode) != file_mode(path):  # few: `create_file` set it
+    if stat.S_IMODE(path.lstat().st_mode) != file_mode(path):  # rare, as `create_file` sets it
         with path.open("rb") as file:
             set_file_mode(file, path)
 

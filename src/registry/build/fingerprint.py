@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.locations import archive_of, is_local, public_location
+from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of
 from registry.sources.pins import Pins
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
-    from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
     from registry.sources.pins import SourceContext
 
 __all__ = ["first_fingerprint", "pin_all", "samples_fingerprint"]
+
+_OTHER_KEYS = {*DatasetSpec.__struct_fields__} - {"explode", "where", "fields", "sample"}
 
 
 def pin_all(spec: DatasetSpec, context: SourceContext) -> Pins:
@@ -48,10 +50,9 @@ def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     if spec.join is not None and pins.side is not None:
         how = data_of(spec.join, without={"source"})
         join = [how, pins.side.identity, _decoding(spec.join.source)]
-    data = data_of(spec)
     return digest_of(
         {
-            **{key: data[key] for key in ("explode", "where", "fields", "sample")},
+            **data_of(spec, without=_OTHER_KEYS),
             # `target: target` must find its column; without the key the column may be absent.
             "named": sorted(spec.fields.named),
             "format": CACHE_FORMAT,

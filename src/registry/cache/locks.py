@@ -10,14 +10,15 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from registry.base.cache_access import file_mode, make_folder
+from registry.base.cache_access import create_file, file_mode, make_folder
 from registry.base.conversion import decode_json
 from registry.base.escape import escape_control
 from registry.errors import CacheError, count_text
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
     from registry.progress import Deadline, Report
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["lock"]
 
@@ -60,15 +66,52 @@ def lock(path: Path, *, dataset: str, report: Report, deadline: Deadline) -> Ite
     Raises:
         CacheError: the process that holds it makes no progress until the deadline.
     """
-    file_lock = _open(path)
-    if file_lock is None or not _acquire(file_lock, path, report, deadline):
+    release = _take_free(path) or _wait_for(path, report, deadline)
+    if release is None:
         yield report
         return
     try:
         _write_holder(path, dataset)
         yield _touching(path, report, deadline)
     finally:
-        file_lock.release()
+        release()
+
+
+def _take_free(path: Path) -> Callable[[], None] | None:
+    """Acquire a lock that nobody holds; return how to release it, or None to wait for it.
+
+    As `filelock` does it, which takes ten times longer, and also for everything unusual.
+    """
+    if fcntl is None:
+        return None
+    descriptor = None
+    try:
+        if not os.path.lexists(path):
+            make_folder(path.parent)
+            create_file(path).close()
+        descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_held = os.fstat(descriptor).st_nlink > 0  # else it was removed before it was held
+    except OSError:
+        is_held = False
+    if descriptor is not None and not is_held:
+        os.close(descriptor)
+    return partial(_release, descriptor) if descriptor is not None and is_held else None
+
+
+def _release(descriptor: int) -> None:
+    try:
+        # Closing is not enough while a child process has the descriptor too.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(path: Path, report: Report, deadline: Deadline) -> Callable[[], None] | None:
+    """Wait for a lock; return how to release it, or None where the file system has none."""
+    file_lock = _open(path)
+    acquired = file_lock is not None and _acquire(file_lock, path, report, deadline)
+    return file_lock.release if file_lock is not None and acquired else None
 
 
 def _open(path: Path) -> BaseFileLock | None:

@@ -9,8 +9,6 @@ reports it. In unwanted columns only the syntax is checked, without a limit on n
 from __future__ import annotations
 
 import codecs
-import io
-import json
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
@@ -76,9 +74,8 @@ def _schema(first: bytearray, wanted: Wanted) -> pa.Schema | None:
     if wanted is None or any("." in name for name in wanted):
         return None
     try:
-        lines = list(islice(io.BytesIO(first), _PROBE_LINES))
-        records = [json.loads(line) for line in lines if line.strip()]
-    except (ValueError, RecursionError) as error:
+        records = [_decode(line) for line in islice(_lines(first), _PROBE_LINES) if line.strip()]
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise NotColumnarError("invalid JSON") from error
     if not records or not all(isinstance(record, dict) for record in records):
         raise NotColumnarError("not JSON objects")
@@ -90,6 +87,14 @@ def _schema(first: bytearray, wanted: Wanted) -> pa.Schema | None:
         for unknown in [pa.string() if any(name in one for one in records) else pa.null()]
     }
     return None if None in types.values() else pa.schema(types.items())
+
+
+def _lines(block: bytearray) -> Iterator[bytearray]:
+    start = 0
+    while start < len(block):
+        end = block.find(b"\n", start) + 1 or len(block)
+        yield block[start:end]
+        start = end
 
 
 def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType | None:

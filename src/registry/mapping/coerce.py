@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "is_missing",
+    "message_identity",
     "to_checkpoint",
     "to_choices",
     "to_description",
@@ -80,15 +81,22 @@ def _to_message(value: Any, index: int) -> ChatMessage:
     if not isinstance(role, str) or role not in _MESSAGES:
         message = f"role must be one of {', '.join(_MESSAGES)}"
         raise MappingError(message, field=field, value=role)
-    make, names = _MESSAGES[role]
-    extra = {name: value.get(name) for name in names}
+    make, _ = _MESSAGES[role]
+    identity = message_identity(index, value)
+    extra = identity[-1]
     try:
         # Derived from the content, where Inspect draws random ids: a cached sample must be the
         # same on every machine. 22 characters, as Inspect's ids have.
-        identifier = digest_of([index, role, content, extra]).removeprefix("sha256:")[:22]
+        identifier = digest_of(identity).removeprefix("sha256:")[:22]
         return make(id=identifier, content=content, source="input", **extra)
     except (TypeError, ValueError) as error:  # TypeError: a value without a JSON form
         raise MappingError(f"not a message: {error}", field=field, value=value) from error
+
+
+def message_identity(index: int, item: dict[str, Any]) -> list[Any]:
+    """Return what the id of a message is derived from, given its place in the conversation."""
+    _, names = _MESSAGES[item["role"]]
+    return [index, item["role"], item["content"], {name: item.get(name) for name in names}]
 
 
 def to_target(value: Any) -> str | list[str]:

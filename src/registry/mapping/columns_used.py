@@ -39,6 +39,7 @@ __all__ = [
     "join_dependencies",
     "mapping_dependencies",
     "metadata_dependencies",
+    "operations_in",
     "uses_row_number",
 ]
 
@@ -128,6 +129,20 @@ def uses_row_number(node: Expression | Condition) -> bool:
             return any(map(uses_row_number, _compared(node)))
         case _:
             return any(map(uses_row_number, _parts(node)))
+
+
+def operations_in(node: Expression | Condition) -> Iterator[OperationCall]:
+    """Yield all operations of an expression or condition, including those in arguments."""
+    match node:
+        case Pipe(_, calls):
+            yield from _with_nested(calls)
+            parts = _parts(node)
+        case Comparisons() | AllOf() | AnyOf() | Not():
+            parts = _compared(node)
+        case _:
+            parts = _parts(node)
+    for part in parts:
+        yield from operations_in(part)
 
 
 def _parts(expression: Expression) -> Iterator[Expression]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from registry.errors import MappingError
@@ -32,10 +32,10 @@ from registry.mapping.operations import build_operation, find_operation
 from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
 from registry.mapping.sizes import join
 
-__all__ = ["compile_expression"]
+__all__ = ["COMPILER", "MEDIA_FORMATS", "compile_expression", "message_content"]
 
 # Inspect's content types for audio and video require a format; manifests have no key for it.
-_MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
+MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
 
 
 def compile_expression(expression: Expression) -> Evaluator:
@@ -81,7 +81,7 @@ def compile_expression(expression: Expression) -> Evaluator:
         case Pipe(start, calls):
             takes_missing = bool(calls) and find_operation(calls[0]).takes_missing
             value = compile_expression(start) if takes_missing else _compile_required(start)
-            step = _COMPILER.steps(calls)
+            step = COMPILER.steps(calls)
             return lambda row: step(value(row), row)
 
 
@@ -171,17 +171,19 @@ def _compile_messages(
     ]
 
     def evaluate(row: Row) -> list[dict[str, Any]]:
-        contents = ((role, _message_content(parts, row)) for role, parts in compiled)
+        contents = (
+            (role, message_content((kind, part(row)) for kind, part in parts))
+            for role, parts in compiled
+        )
         return [{"role": role, "content": content} for role, content in contents if content]
 
     return evaluate
 
 
-def _message_content(parts: list[tuple[str, Evaluator]], row: Row) -> str | list[dict[str, Any]]:
-    """Return the content of a message; empty parts are dropped."""
+def message_content(parts: Iterable[tuple[str, Any]]) -> str | list[dict[str, Any]]:
+    """Return the content of a message, from kinds and values; empty parts are dropped."""
     content: list[dict[str, Any]] = []
-    for kind, evaluate in parts:
-        value = evaluate(row)
+    for kind, value in parts:
         if kind == "" and isinstance(value, str):
             return value  # the content is a single expression, not a list of parts
         # A list gives a part for each of its items, such as the images of a record.
@@ -209,7 +211,7 @@ def _content_part(kind: str, value: Any) -> list[dict[str, Any]]:
         return []
     if not isinstance(value, str):
         raise MappingError(f"a message's {kind} must be a string", value=value)
-    media_format = {"format": _MEDIA_FORMATS[kind]} if kind in _MEDIA_FORMATS else {}
+    media_format = {"format": MEDIA_FORMATS[kind]} if kind in MEDIA_FORMATS else {}
     return [{"type": kind, kind: value, **media_format}]
 
 
@@ -244,4 +246,5 @@ class _Compiler:
         return apply
 
 
-_COMPILER = _Compiler()
+COMPILER = _Compiler()
+"""Compiles the arguments of operations as the mapping by record does."""

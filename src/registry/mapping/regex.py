@@ -49,12 +49,13 @@ class Pattern:
         if len(text) > MAX_PATTERN:
             raise ValueError(f"the pattern has more than {MAX_PATTERN:,} characters")
         try:
-            self._compiled = re.compile(text)
+            self.compiled = re.compile(text)
             tree = _PARSER.parse(text)
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"not a regular expression: {error or 'nested too deeply'}") from error
         self.text = text
-        self._direct = _longest_direct(tree)
+        self.longest_direct = _longest_direct(tree)
+        """Length of the texts that `compiled` may be applied to in this process; -1 for none."""
 
     def found(self, value: str) -> bool:
         """Return whether a string has a match."""
@@ -74,8 +75,8 @@ class Pattern:
 
     def _apply(self, name: str, value: str, to: str = "") -> Any:
         try:
-            if len(value) <= self._direct:
-                return APPLY[name](self._compiled, value, to, MAX_TEXT)
+            if len(value) <= self.longest_direct:
+                return APPLY[name](self.compiled, value, to, MAX_TEXT)
             return _PROCESS.apply(name, self.text, value, to)
         except TooLargeError as error:
             message = f"the pattern {self.text!r} gives more than {MAX_TEXT:,} characters"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator
 from pydantic.dataclasses import dataclass
 
 from registry.samples.content import DEFERRED, Content, ContentText
+from registry.samples.metadata import Metadata, metadata_as
 
 __all__ = [
     "ChatMessage",
@@ -20,28 +21,7 @@ __all__ = [
     "ToolCall",
     "ToolCallContent",
     "ToolCallError",
-    "metadata_as",
 ]
-
-Metadata = TypeVar("Metadata", bound=BaseModel)
-
-
-def metadata_as(metadata: dict[str, Any] | None, cls: type[Metadata], owner: str) -> Metadata:
-    """Return `metadata` as the frozen pydantic model `cls`, without keys that `cls` lacks.
-
-    Raises:
-        ValueError: there is no metadata, `cls` is not frozen, or the values are invalid.
-    """
-    # The error messages are Inspect's: its users may match them.
-    if metadata is None:
-        raise ValueError(f"{owner} does not have metadata")
-    if not cls.model_config.get("frozen", False):
-        raise ValueError(f"Metadata model {cls.__name__} must have frozen=True")
-    known = {key: value for key, value in metadata.items() if key in cls.model_fields}
-    try:
-        return cls(**known)
-    except ValidationError as error:
-        raise ValueError(f"Could not parse metadata into {cls.__name__}: {error}") from error
 
 
 class ChatMessageBase(BaseModel):

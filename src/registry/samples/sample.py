@@ -7,10 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
-from registry.samples.messages import ChatMessage, Metadata, metadata_as
+from registry.samples.metadata import Metadata, metadata_as
 
 if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
     from registry.samples.checkpoint import CheckpointSampleConfig
+    from registry.samples.messages import ChatMessage
+else:
+
+    class ChatMessage:
+        """Stands for the union of messages, whose classes take as long to create as the rest."""
+
+        @classmethod
+        def __get_pydantic_core_schema__(
+            cls, source: Any, handler: GetCoreSchemaHandler
+        ) -> CoreSchema:
+            """Return the schema of the union, when the first sample is validated."""
+            from registry.samples import messages
+
+            return handler.generate_schema(messages.ChatMessage)
+
 
 __all__ = [
     "DatasetRecord",

@@ -8,21 +8,44 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 
+import msgspec
 from pydantic import TypeAdapter
 
 from registry.base.digest import from_json, to_json
 from registry.samples.messages import ChatMessage
 
-__all__ = ["conversation_from_json", "conversation_to_json"]
+__all__ = ["conversation_from_json", "conversation_to_json", "plain_conversation_json"]
 
 _DISCRIMINATORS = frozenset({"role", "type"})
 """Fields that identify the class of a message or a content part."""
 _NESTED = frozenset({"content", "citations", "tool_calls", "view"})
 """Fields whose values are models."""
+_ID_LENGTH = 22
+"""Characters of an id that is derived from the content."""
 _UNSET = "unset"
 """Key for the name of a discriminator that was not set; no model has a field of this name."""
+
+# Role → the part of a message's JSON that its id is derived from, and its JSON.
+_PLAIN_ROLES = {
+    role: (
+        b'[%d,"' + role.encode() + b'",%b,' + extra + b"]",
+        b'{"id":"%b","content":%b,"source":"input","role":"' + role.encode() + b'"' + rest + b"}",
+    )
+    for role, extra, rest in (
+        ("system", b"{}", b',"unset":"role"'),
+        ("user", b"{}", b',"unset":"role"'),
+        ("assistant", b'{"tool_calls":null}', b',"tool_calls":null,"unset":"role"'),
+    )
+}
+# Keys of a part → its JSON, with the keys sorted, and in the order of the model.
+_PLAIN_PARTS = {
+    "text": (b'{"text":%b,"type":"text"}', b'{"type":"text","text":%b}'),
+    "image": (b'{"image":%b,"type":"image"}', b'{"type":"image","image":%b}'),
+}
+_encode = msgspec.json.Encoder().encode
 
 
 def conversation_to_json(messages: Sequence[ChatMessage]) -> str:
@@ -38,6 +61,52 @@ def conversation_from_json(text: str) -> list[ChatMessage]:
     messages = _adapter().validate_python(data)
     _restore(messages, data)
     return messages
+
+
+def plain_conversation_json(messages: Sequence[Any]) -> bytes | None:
+    """Return the JSON of a conversation from the dicts of its messages, without any model.
+
+    It is that of the messages that `mapping.coerce.to_input` creates; None if models must be
+    created: for anything but texts and images of systems, users and assistants.
+    """
+    parts = []
+    for index, message in enumerate(messages):
+        if type(message) is not dict:
+            return None
+        role = message.get("role")
+        if type(role) is not str or role not in _PLAIN_ROLES:
+            return None
+        content = _content_json(message.get("content"))
+        if content is None or (role == "assistant" and message.get("tool_calls") is not None):
+            return None
+        canonical, text = content
+        identity, form = _PLAIN_ROLES[role]
+        digest = sha256(identity % (index, canonical)).hexdigest()[:_ID_LENGTH]
+        parts.append(form % (digest.encode(), text))
+    return b"[" + b",".join(parts) + b"]" if parts else None
+
+
+def _content_json(content: Any) -> tuple[bytes, bytes] | None:
+    """Return the content of a message as canonical JSON, and as its model writes it."""
+    try:
+        if type(content) is str:
+            text = _encode(content)
+            return text, text
+        if type(content) is not list:
+            return None
+        found = []
+        for part in content:
+            kind = part.get("type") if type(part) is dict and len(part) == 2 else None
+            if type(kind) is not str or kind not in _PLAIN_PARTS or type(part.get(kind)) is not str:
+                return None
+            found.append((_PLAIN_PARTS[kind], _encode(part[kind])))
+    except UnicodeEncodeError:  # half of a surrogate pair: the models say so
+        return None
+    canonical, text = (
+        b"[" + b",".join([forms[place] % value for forms, value in found]) + b"]"
+        for place in (0, 1)
+    )
+    return canonical, text
 
 
 @functools.cache

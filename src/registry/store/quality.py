@@ -21,6 +21,7 @@ __all__ = ["QualityCounter", "unused_columns"]
 
 _SHOWN = 3
 _MAX_VALUE = 80
+_PART_ROWS = 1 << 11
 
 Rows = NDArray[np.int64]
 """Positions of rows within a batch, ascending."""
@@ -119,6 +120,7 @@ def _targets_outside_choices(batch: pa.RecordBatch, blank: Rows) -> Rows:
     unclear = np.flatnonzero(is_unclear)
     if not len(unclear):
         return _NONE
+    unclear = unclear[~_equals_a_choice(batch, unclear)]
     names = ("target", "targets", "choices")
     columns = (batch.column(name).take(int64_array(unclear)).to_pylist() for name in names)
     is_outside = [
@@ -127,6 +129,19 @@ def _targets_outside_choices(batch: pa.RecordBatch, blank: Rows) -> Rows:
     ]
     outside: Rows = unclear[np.array(is_outside, bool)]
     return outside
+
+
+def _equals_a_choice(batch: pa.RecordBatch, rows: Rows) -> NDArray[np.bool_]:
+    """Return which of some rows with choices have the text of one of them as their only target."""
+    targets = batch.column("target").take(int64_array(rows))
+    choices = batch.column("choices").take(int64_array(rows))
+    lengths, texts = np.diff(list_offsets(choices)), choices.flatten()
+    of_row = int64_array(np.repeat(np.arange(len(rows)), lengths))
+    # A list of targets has a null here, and is not equal to anything.
+    equal = pc.indices_nonzero(pc.equal(texts, targets.take(of_row)).fill_null(False))
+    found = np.zeros(len(rows), bool)
+    found[to_numpy_int64(of_row.take(equal))] = True
+    return found
 
 
 def _is_among(target: str, choices: list[str]) -> bool:
@@ -173,21 +188,33 @@ def _rows_of_length(batch: pa.RecordBatch, length: int) -> Rows:
 def _repeated_choices(batch: pa.RecordBatch) -> Rows:
     """Return the rows in which two choices are equal."""
     choices = batch.column("choices")
-    valid = _valid(choices)
-    if not len(valid):
+    if choices.null_count == len(choices):
         return _NONE
-    starts = list_offsets(choices)[valid]
-    lengths = np.diff(list_offsets(choices))[valid]
-    keys = _rough_keys(choices.values)
-    candidates = []
-    for length in np.unique(lengths):
-        same = np.flatnonzero(lengths == length)
-        ordered = np.sort(keys[starts[same][:, None] + np.arange(length)], axis=1)
-        candidates.append(same[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)])
-    rows = valid[np.sort(np.concatenate(candidates))]
+    # In parts whose arrays fit in the processor's cache.
+    candidates = [
+        _maybe_repeated(choices.slice(start, _PART_ROWS)) + start
+        for start in range(0, len(choices), _PART_ROWS)
+    ]
+    rows = np.concatenate(candidates)
     texts = choices.take(int64_array(rows)).to_pylist()
     repeated: Rows = rows[np.array([len(set(one)) < len(one) for one in texts], bool)]
     return repeated
+
+
+def _maybe_repeated(choices: pa.Array) -> Rows:
+    """Return the rows in which two choices have the same key."""
+    valid, offsets = _valid(choices), list_offsets(choices)
+    first, last = int(offsets[0]), int(offsets[-1])
+    keys = _rough_keys(choices.values.slice(first, last - first))
+    starts, lengths = offsets[:-1][valid] - first, np.diff(offsets)[valid]
+    candidates = [_NONE]
+    for length in np.flatnonzero(np.bincount(lengths)).tolist():
+        same = np.flatnonzero(lengths == length)
+        ordered = keys[starts[same][:, None] + np.arange(length)]
+        ordered.sort(axis=1)
+        candidates.append(same[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)])
+    rows: Rows = valid[np.sort(np.concatenate(candidates))]
+    return rows
 
 
 def _rough_keys(texts: pa.Array) -> NDArray[np.uint64]:

@@ -20,6 +20,7 @@ from registry.errors import MappingError
 from registry.samples.messages import ChatMessage
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
 from registry.store.conversations import conversation_to_json
+from registry.store.json_texts import to_json_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -319,9 +320,9 @@ _CONVERTERS: dict[str, Converter] = {
     "target": _target_columns,
     "id": _id_columns,
     "description": lambda values: {"description": _strings(values)},
-    "metadata": lambda values: {"metadata": _json_strings(values)},
+    "metadata": lambda values: {"metadata": to_json_texts(values)},
     "sandbox": lambda values: {"sandbox": _strings(list(map(_sandbox_json, values)))},
-    "files": lambda values: {"files": _json_strings(values)},
+    "files": lambda values: {"files": to_json_texts(values)},
     "setup": lambda values: {"setup": _strings(values)},
     "checkpoint": lambda values: {"checkpoint": _strings(list(map(_checkpoint_json, values)))},
 }
@@ -335,14 +336,22 @@ def _string_lists(values: Sequence[Any]) -> pa.Array:
     return pa.array(values, pa.large_list(_TEXT))
 
 
-def _json_strings(values: Sequence[Any]) -> pa.Array:
-    return _strings([None if value is None else to_json(value) for value in values])
-
-
 def metadata_column(
-    key: str, metadata_type: MetadataType, values: Sequence[Any], records: Numbers
+    key: str,
+    metadata_type: MetadataType,
+    values: Sequence[Any],
+    records: Numbers,
+    *,
+    plain: bool = False,
 ) -> pa.Array:
     """Return the column of one key of the metadata.
+
+    Args:
+        key: The key.
+        metadata_type: Type of the values.
+        values: The values.
+        records: Number of each value's record.
+        plain: Whether the values are known to have only types of JSON (see `to_json_texts`).
 
     Raises:
         MappingError: a value can't be stored.
@@ -357,7 +366,7 @@ def metadata_column(
 
     def convert(values: Sequence[Any]) -> dict[str, pa.Array]:
         if metadata_type == "json":
-            return {key: _json_strings(values)}
+            return {key: to_json_texts(values, plain=plain)}
         return {key: pa.array(values, METADATA_TYPES[metadata_type])}
 
     try:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from registry.errors import MappingError
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.mapping.columnar.expressions import (
     NoKernelError,
@@ -23,6 +24,10 @@ from registry.mapping.row import MISSING
 from tests.mapping.columnar.views import COLUMNS, records_of, view_of
 
 EVALUATED: list[Any] = [
+    *[{"const": value} for value in (1, -(2**63), None, True, 0.5, ["x", "é"], [])],
+    *[[], {"template": "x"}, {"template": "{text|}{?nulls}x{/}"}, {"template": "{float}"}],
+    *[{"from": "text", "do": step} for step in ("strip", "len", {"strip": "x"}, {"split": "X"})],
+    {"if": {"value": "text", "empty": True}, "then": "text"},
     *[name for name in COLUMNS if name not in ("dictionary", "view")],
     *["dictionary", "view", "missing", "deep.x.y", "deep.z", "deep.x"],
     *[{"const": ""}, {"const": "é"}, {"row_number": 1}, {"row_number": -3}],
@@ -69,6 +74,15 @@ def test_kernel_returns_the_values_of_the_records(raw: Any) -> None:
     ]
 
 
+def test_branch_is_only_evaluated_where_it_is_chosen() -> None:
+    view = view_of(t=pa.array(["x", None, "yy"]), n=pa.array([7, 8, 9]))
+    length = {"from": "t", "do": "len"}
+    raw = {"if": {"value": "t", "empty": True}, "then": "n", "else": length}
+    assert evaluate(parse_expression(raw), view).to_pylist() == [1, 8, 2]
+    with pytest.raises(MappingError):
+        evaluate(parse_expression(raw | {"if": {"value": "n", "equals": 7}}), view)
+
+
 def test_letter_base_may_be_one() -> None:
     view = view_of(n=pa.array([1, 26], pa.uint8()))
     expression = parse_expression({"from": "n", "do": {"letter": {"base": 1}}})
@@ -81,12 +95,11 @@ WITHOUT_KERNEL: list[Any] = [
         "constant.x",
         "text.x",
         "deep.x.none",
-        {"const": 1},
-        {"const": None},
-        {"const": ["x"]},
+        {"const": {"x": 1}},
+        {"const": [1]},
+        {"const": 2**63},
     ],
     *[
-        [],
         ["nulls"],
         ["int"],
         ["texts"],
@@ -98,23 +111,17 @@ WITHOUT_KERNEL: list[Any] = [
         {"object": {"x": "text"}},
     ],
     *[
-        {"template": "x"},
         {"template": "{nulls}"},
         {"template": "{missing}"},
-        {"template": "{text|}"},
     ],
     *[
-        {"template": "{?text}x{/}"},
-        {"template": "{float}"},
         {"template": "{flag}"},
         {"template": "{view}"},
     ],
     *[{"from": "nulls"}, {"from": "missing", "do": "lower"}, {"from": "text", "do": "lower"}],
     *[
         {"from": "text", "do": "upper"},
-        {"from": "text", "do": "strip"},
         {"from": "text", "do": "capitalize"},
-        {"from": "ascii", "do": {"strip": "x"}},
     ],
     *[
         {"from": "int", "do": "letter"},
@@ -124,14 +131,16 @@ WITHOUT_KERNEL: list[Any] = [
     *[
         {"from": "int", "do": "lower"},
         {"from": "int", "do": {"replace": {"1": "2"}}},
-        {"from": "ascii", "do": "len"},
     ],
     *[
         {"row_number": 1, "width": 2},
         {"row_number": 2**62},
         {"messages": [{"role": "user", "content": "text"}]},
     ],
-    {"if": {"value": "text", "empty": True}, "then": "text"},
+    {"if": {"value": "text", "less": 1}, "then": "text"},
+    {"if": {"value": "text", "equals": "x"}, "then": "text", "else": "int"},
+    {"from": "filled", "do": {"index": 0}},
+    {"from": "text", "do": {"map": {"x": "y"}}},
 ]
 
 
@@ -159,6 +168,22 @@ def test_equality_with_a_string_selects_the_same_records(value: str, operand: st
         {"value": "text", "equals": "x", "in": ["x"]},
         {"not": {"value": "text", "equals": "x"}},
         [{"value": "text", "equals": "x"}],
+        {"any": [{"value": "text", "equals": "x"}, {"value": "flag", "equals": True}]},
+    ],
+)
+def test_conditions_select_the_same_records(raw: Any) -> None:
+    view, condition = view_of(), parse_condition(raw)
+    holds = compile_condition(condition, compile_expression)
+    wanted = [at for at, row in enumerate(records_of(view)) if holds(row)]
+    assert indices_where(condition, view).to_pylist() == wanted
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"value": "text", "less": 1},
+        {"value": "dictionary", "equals": "x"},
+        {"value": "text", "regex": "(?i)é"},
     ],
 )
 def test_other_conditions_have_no_kernel(raw: Any) -> None:

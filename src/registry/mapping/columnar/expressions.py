@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from registry.base.arrow import array_of, int64_array, is_text, string_scalar, to_numpy_int64
-from registry.decode.frame import MISSING, python_values
+from registry.decode.frame import MISSING, NotColumnarError, python_values
 from registry.errors import MappingError
 from registry.manifest.expressions import (
     Column,
@@ -76,10 +76,11 @@ def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
     """
     try:
         return by_kernel(expression, view)
-    except NoKernelError:
+    # An error of a part may be that of a record for which the part is not evaluated.
+    except (NoKernelError, MappingError) as error:
         column = array_of(evaluate_values(expression, view), missing=MISSING)
         if column is None:
-            raise
+            raise NoKernelError from error
         return column
 
 
@@ -111,7 +112,10 @@ def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
 
 def indices_where(condition: Condition, view: RecordBatchView) -> pa.Array:
     """Return the indices of the records that meet a condition."""
-    return int64_array(np.flatnonzero(condition_mask(condition, view, evaluate)))
+    try:
+        return int64_array(np.flatnonzero(condition_mask(condition, view, evaluate)))
+    except MappingError as error:
+        raise NoKernelError from error
 
 
 def _column(name: str, view: RecordBatchView) -> pa.Array:
@@ -151,7 +155,10 @@ def _where(
         return evaluate(expression, view)
     except (NoKernelError, MappingError):
         # An error of a record for which the expression is not evaluated does not count.
-        chosen = evaluate(expression, view.take(np.flatnonzero(mask)))
+        try:
+            chosen = evaluate(expression, view.take(np.flatnonzero(mask)))
+        except NotColumnarError as error:
+            raise NoKernelError from error
         return chosen.take(int64_array(np.maximum(np.cumsum(mask) - 1, 0)))
 
 

@@ -17,7 +17,7 @@ from registry.base.arrow import (
     repeat_string,
     string_scalar,
 )
-from registry.manifest.expressions import Expression
+from registry.manifest.expressions import Expression, Messages
 from registry.mapping.columnar.expressions import (
     NoKernelError,
     evaluate,
@@ -25,6 +25,7 @@ from registry.mapping.columnar.expressions import (
     is_text_list,
     to_large_string,
 )
+from registry.mapping.columnar.kernels.messages import conversations
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.field_mapper import is_list_of_columns
 from registry.store.schema import METADATA_TYPES, MetadataType
@@ -41,6 +42,8 @@ _STRING_LISTS = METADATA_TYPES["str_list"]
 
 
 def _input(expression: Expression, view: RecordBatchView) -> FieldColumns:
+    if isinstance(expression, Messages):
+        return {"messages": conversations(expression, view, evaluate)}
     column = evaluate(expression, view)
     if not is_text(column.type) or column.null_count:
         raise NoKernelError

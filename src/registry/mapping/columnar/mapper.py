@@ -23,6 +23,7 @@ from registry.mapping.columnar.fields import (
     cast_to_metadata_type,
     metadata_type_of_column,
 )
+from registry.mapping.columnar.inputs import input_columns
 from registry.mapping.columnar.memoize import evaluate_values
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
@@ -100,8 +101,7 @@ class ColumnarMapper:
                 try:
                     columns |= FIELD_KERNELS[name](expression, view)
                 except NoKernelError:
-                    values = self._field_values(name, expression, view)
-                    columns |= field_columns(name, values, view.numbers)
+                    columns |= self._field_columns(name, expression, view)
             return self._with_metadata(columns, view, metadata_types)
         except (MappingError, UnicodeEncodeError) as error:
             # By columns, an error of a later record may be found first. The user must get the
@@ -119,12 +119,16 @@ class ColumnarMapper:
             indices = np.flatnonzero(evaluate_values(where, view))
         return view if len(indices) == view.count else view.take(indices)
 
-    def _field_values(self, name: str, expression: Expression, view: RecordBatchView) -> list[Any]:
-        """Return the values of a field."""
+    def _field_columns(
+        self, name: str, expression: Expression, view: RecordBatchView
+    ) -> dict[str, pa.Array]:
+        """Return the columns of a field without a kernel."""
         values = evaluate_values(expression, view)
-        if name == "input" and any(value is MISSING for value in values):
-            raise NotColumnarError("an input that a record may lack")
-        return list(map(self._mapper.coerce[name], values))
+        if name == "input":
+            if any(value is MISSING for value in values):
+                raise NotColumnarError("an input that a record may lack")
+            return input_columns(values, view.numbers)
+        return field_columns(name, list(map(self._mapper.coerce[name], values)), view.numbers)
 
     def _with_metadata(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from registry.manifest.expressions import (
     AllOf,
@@ -22,6 +21,11 @@ from registry.mapping.columns_used import (
 )
 from registry.mapping.conditions import compile_condition
 from registry.mapping.evaluate import compile_expression
+from registry.mapping.generated.batch import (
+    BatchFunction,
+    compile_batch,
+    compile_batch_condition,
+)
 from registry.mapping.row import Evaluator
 
 __all__ = ["Program", "Programs"]
@@ -35,7 +39,7 @@ class Program:
     """Kept, so that no other node gets its identity."""
     evaluate: Evaluator
     """Returns the value for one record."""
-    function: Any
+    function: BatchFunction | None
     """Returns the values for many records; None if records have to be evaluated one by one."""
     dependencies: ColumnDependencies
     """The columns that it reads."""
@@ -59,8 +63,8 @@ class Programs:
 def _compile(node: Expression | Condition) -> Program:
     if isinstance(node, AllOf | AnyOf | Comparisons | Not):
         evaluate: Callable[..., object] = compile_condition(node, compile_expression)
-        function, reads = None, condition_dependencies(node)
+        function, reads = compile_batch_condition(node), condition_dependencies(node)
     else:
         evaluate = compile_expression(node)
-        function, reads = None, expression_dependencies(node)
+        function, reads = compile_batch(node), expression_dependencies(node)
     return Program(node, evaluate, function, reads, uses_row_number(node))

@@ -99,7 +99,14 @@ def text_of(values: pa.Array) -> pa.Array:
     """Return strings without nulls as `large_string`."""
     if not is_text(values.type) or values.null_count:
         raise NoKernelError
-    return to_large_string(values)
+    text = to_large_string(values)
+    offsets, data = list_offsets(text), text.buffers()[2]
+    if offsets[0] == 0 or data is None:
+        return text
+    # `ascii_lower` of pyarrow 26 returns other bytes if the first string does not begin at 0, as
+    # where a part of a `string` column was cast.
+    starts = pa.py_buffer(offsets - offsets[0])
+    return pa.Array.from_buffers(text.type, len(text), [None, starts, data[int(offsets[0]) :]])
 
 
 def str_of_values(column: pa.Array) -> pa.Array:

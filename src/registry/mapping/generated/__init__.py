@@ -1,0 +1,1 @@
+"""Python functions that are generated from expressions and evaluate them for many records."""

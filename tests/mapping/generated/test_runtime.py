@@ -1,0 +1,95 @@
+"""Functions that generated code calls."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from registry.mapping.generated import runtime
+from registry.mapping.generated.runtime import (
+    LETTERS,
+    digest_function,
+    fill,
+    json_writer,
+    make_row,
+    map_key,
+    parse_json,
+    position,
+)
+from registry.mapping.generated.source import AsideError
+from registry.mapping.row import MISSING, Row
+from registry.samples.letters import letter_of
+
+
+@pytest.mark.parametrize("algorithm", ["md5", "sha256"])
+def test_digest_is_that_of_hashlib(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = hashlib.new(algorithm, b"abc").hexdigest()
+    assert digest_function(algorithm)(b"abc").hexdigest() == expected
+
+    def absent(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(runtime, "import_module", absent)
+    assert digest_function(algorithm)(b"abc").hexdigest() == expected
+
+
+def test_letters() -> None:
+    assert len(LETTERS) == 1000
+    assert LETTERS[999] == letter_of(999)
+
+
+def test_fill() -> None:
+    assert fill(MISSING, "d") == "d"
+    assert fill(1.5, "d") == 1.5
+    with pytest.raises(AsideError):
+        fill(["x"], "d")
+
+
+def test_map_key() -> None:
+    values: list[Any] = [None, True, 1, 1.5, []]
+    assert list(map(map_key, values)) == [
+        "null",
+        "true",
+        "1",
+        "1.5",
+        None,
+    ]
+    with pytest.raises(AsideError):
+        map_key(MISSING)
+
+
+def test_position_compares_by_the_rules_of_manifests() -> None:
+    assert position(1, [True, "1", 1.0, 1]) == 2
+    with pytest.raises(AsideError):
+        position(1, [True])
+
+
+def test_row_leaves_out_what_is_missing() -> None:
+    assert make_row(("a", "b"), (MISSING, None), 3) == Row({"b": None}, 3)
+
+
+def test_json_is_that_of_the_standard_library() -> None:
+    value: Any = {"a": ["ä", 1, 1.5, None, True, {"b": []}], "price in $": 1}
+    write = json_writer(ascii_only=False, indent=None)
+    assert write(value) == json.dumps(value, ensure_ascii=False)
+    assert json_writer(ascii_only=True, indent=2)(value) == json.dumps(value, indent=2)
+    assert parse_json(write(value)) == value
+
+
+@pytest.mark.parametrize(
+    "value", [{"$a": 1}, [{"x": {"$a": 1}}], {1: 2}, (1, 2), [(1,)], b"x", MISSING, {"a": {1}}]
+)
+def test_what_json_would_change_is_refused(value: Any) -> None:
+    with pytest.raises(AsideError):
+        json_writer(ascii_only=False, indent=None)(value)
+
+
+def test_infinite_and_endless_values_are_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    for value in (float("inf"), [float("nan")], endless):
+        with pytest.raises((ValueError, RecursionError)):
+            json_writer(ascii_only=False, indent=None)(value)
