@@ -18,6 +18,8 @@ class Sizes:
     """Rows of the small warm dataset."""
     rows: int
     """Rows of the cold cases."""
+    synced: int
+    """Rows of each of the datasets that are built side by side."""
     many: int
     """Rows of the large warm dataset, and of the memory case."""
     most: int
@@ -40,6 +42,7 @@ FULL = Sizes(
     tiny=10,
     few=1_000,
     rows=200_000,
+    synced=400_000,
     many=1_000_000,
     most=4_000_000,
     manifests=10_000,
@@ -53,6 +56,7 @@ QUICK = Sizes(
     tiny=10,
     few=50,
     rows=300,
+    synced=200,
     many=1_500,
     most=6_000,
     manifests=30,

@@ -30,7 +30,8 @@ _GROUP = 8
 """How many mappings one process measures: few, so that none is slowed by what others leave."""
 _SAID = 2000
 """How many characters of a failed child's output are shown."""
-_FORMATS: tuple[Literal["csv", "jsonl", "parquet"], ...] = ("csv", "jsonl", "parquet")
+_Format = Literal["csv", "commas.csv", "jsonl", "parquet"]
+_FORMATS: tuple[_Format, ...] = ("csv", "commas.csv", "jsonl", "parquet")
 
 
 class MeasurementError(Exception):
@@ -129,7 +130,7 @@ def _cache(run: Run, place: Place, kept: Path) -> Iterator[Path]:
 
 def _call(call: Call, place: Place, cache: Path) -> float:
     given = {"cache": str(cache)} if call.takes_cache else {}
-    return float(_result(call.function, {**call.arguments, **given}, place, cache))
+    return float(_result(call.function, {**call.arguments, **given}, place, cache, jobs=call.jobs))
 
 
 def _result(
@@ -139,10 +140,12 @@ def _result(
     cache: Path | None = None,
     *,
     python: Path | None = None,
+    jobs: int | None = None,
 ) -> Any:
     """Return what a function of a child process returns."""
     command = ["-m", "benchmarks.child", function, json.dumps(arguments)]
-    return json.loads(_output(command, place, cache, python=python).splitlines()[-1])
+    output = _output(command, place, cache, python=python, jobs=jobs)
+    return json.loads(output.splitlines()[-1])
 
 
 def _seconds(program: Program, place: Place, cache: Path) -> float:
@@ -152,13 +155,19 @@ def _seconds(program: Program, place: Place, cache: Path) -> float:
 
 
 def _output(
-    arguments: list[str], place: Place, cache: Path | None = None, *, python: Path | None = None
+    arguments: list[str],
+    place: Place,
+    cache: Path | None = None,
+    *,
+    python: Path | None = None,
+    jobs: int | None = None,
 ) -> str:
     """Run Python and return what it writes."""
+    environment = _environment(place, cache or place.caches / "none")
     done = subprocess.run(
         [python or sys.executable, *arguments],
         cwd=place.folder,
-        env=_environment(place, cache or place.caches / "none"),
+        env=environment if jobs is None else {**environment, "REGISTRY_JOBS": str(jobs)},
         capture_output=True,
         text=True,
         check=False,

@@ -58,7 +58,7 @@ def report_of(*cases: Case, **values: Any) -> Report:
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("benchmarks")
     file = folder / "results" / "figures.json"
-    chosen = "^(cold-jsonl|validate-again|import|s3-first)$"
+    chosen = "^(cold-mapper|sync-jobs|cold-jsonl|validate-again|import|s3-first)$"
     arguments = ["--quick", "--rounds", "2", "--only", chosen, "--json", str(file)]
     code = main([*arguments, "--work", str(folder / "work")])
     return code, json.loads(file.read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ def test_quick_run_measures_every_run_in_every_round(
     quick_run: tuple[int, dict[str, Any]],
 ) -> None:
     code, report = quick_run
-    assert [case["failure"] for case in report["cases"]] == [None] * 4
+    assert [case["failure"] for case in report["cases"]] == [None] * 6
     assert code == 0
     shape = {
         case["name"]: {name: len(run["values"]) for name, run in case["runs"].items()}
@@ -76,6 +76,8 @@ def test_quick_run_measures_every_run_in_every_round(
     }
     assert shape == {
         "cold-jsonl": {OURS: 2, PEER: 2, "pyarrow": 2},
+        "cold-mapper": {OURS: 2, "one process": 2, PEER: 2},
+        "sync-jobs": {OURS: 2, "--jobs 1": 2},
         "validate-again": {OURS: 2},
         "import": {OURS: 2, "bare Python": 2},
         "s3-first": {OURS: 1},
@@ -141,6 +143,7 @@ def test_order_of_programs_alternates_between_rounds(
     [
         ("jsonl", "jsonl", "fields"),
         ("csv", "csv", "columns"),
+        ("commas", "commas.csv", "commas"),
         ("by-record", "jsonl", "by-record"),
         ("mapper", "jsonl", "mapper"),
         ("hub", "parquet", "fields"),
@@ -175,6 +178,7 @@ def test_longer_files_start_with_the_rows_of_shorter_files() -> None:
         (AtMost(1.5), "≤ 1.5 s", "2 s", False),
         (Times(1 / 20), "≤ 1/20 inspect_ai", "1/25", True),
         (Times(1 / 40), "≤ 1/40 inspect_ai", "1/25", False),
+        (Times(1 / 2, run="small"), "small ≤ 1/2 inspect_ai", "1/31.2", True),
         (Times(1.5, "small"), "≤ 1.5 × small", "1.25 ×", True),
         (Over(0.3, "small"), "≤ 0.3 s over small", "0.4 s", False),
         (Over(40, "small"), "≤ 40 s over small", "0.4 s", True),
