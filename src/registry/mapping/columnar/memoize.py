@@ -88,11 +88,11 @@ def _chunks(program: Program, view: RecordBatchView) -> Iterator[list[Any]]:
     columns, numbers = [view.values(name) for name in function.columns], view.numbers.tolist()
     for start in range(0, view.count, _CHUNK):
         part = slice(start, start + _CHUNK)
-        yield function(
-            [column[part] for column in columns],
-            numbers[part],
-            lambda index, start=start: program.evaluate(view.row(start + index, reads)),
-        )
+
+        def slow(index: int, start: int = start) -> Any:
+            return program.evaluate(view.row(start + index, reads))
+
+        yield function([column[part] for column in columns], numbers[part], slow)
 
 
 def _encode_repeated(program: Program, view: RecordBatchView) -> pa.DictionaryArray | None:
