@@ -10,7 +10,7 @@ from benchmarks.catalogs import KNOWN, SYNCED
 from benchmarks.distribution import Distribution, distributions
 from benchmarks.place import Place
 
-__all__ = ["all_cases"]
+__all__ = ["FIRST_OF_TINY", "all_cases"]
 
 
 def all_cases(place: Place) -> tuple[Case | Distribution, ...]:
@@ -234,6 +234,8 @@ def _warm(place: Place) -> tuple[Case, ...]:
     )
 
 
+FIRST_OF_TINY = Program(("-c", "import registry; print(registry.get_dataset('jsonl-tiny')[0])"))
+"""A new process that opens samples of the cache; its imports are listed."""
 _FIRST_OF_OURS = "import registry; print(registry.get_dataset('jsonl')[0])"
 _FIRST_OF_A_MODEL = """
 import pyarrow

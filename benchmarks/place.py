@@ -36,6 +36,8 @@ class Sizes:
     """Records of each in the case of everyday size."""
     mappings: int | None
     """How many mappings of the catalog are measured, None for all."""
+    operated: int
+    """Records that each operation is applied to."""
 
 
 FULL = Sizes(
@@ -51,6 +53,7 @@ FULL = Sizes(
     mapped=20_000,
     mapped_few=1_000,
     mappings=None,
+    operated=10_000,
 )
 QUICK = Sizes(
     tiny=10,
@@ -65,6 +68,7 @@ QUICK = Sizes(
     mapped=60,
     mapped_few=20,
     mappings=3,
+    operated=10,
 )
 
 

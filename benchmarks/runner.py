@@ -19,8 +19,17 @@ from benchmarks.case import Call, Case, Need, Program, Run
 from benchmarks.catalogs import write_catalog, write_change, write_manifests
 from benchmarks.distribution import Distribution
 from benchmarks.place import Place
+from benchmarks.tables import median_imports
 
-__all__ = ["UNITS", "MeasurementError", "measure", "measure_mappings", "prepare"]
+__all__ = [
+    "UNITS",
+    "MeasurementError",
+    "measure",
+    "measure_imports",
+    "measure_mappings",
+    "measure_operations",
+    "prepare",
+]
 
 UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "%": 1e2}
 """How many of a unit make one of what runs return: a second, a byte, the whole."""
@@ -108,6 +117,31 @@ def measure_mappings(
     return measured
 
 
+def measure_operations(place: Place) -> dict[str, dict[str, float | None]]:
+    """Return the seconds per record of each operation by row, function and kernel.
+
+    Raises:
+        MeasurementError: the child process failed.
+    """
+    arguments = {"rows": place.sizes.operated}
+    found: dict[str, dict[str, float | None]] = _result(
+        "benchmarks.operations:measured", arguments, place
+    )
+    return found
+
+
+def measure_imports(place: Place, program: Program, *, rounds: int) -> dict[str, float]:
+    """Return the milliseconds of importing each package in a process that opens warm samples.
+
+    Raises:
+        MeasurementError: a child process failed.
+    """
+    cache = place.caches / "imports"
+    _call(Call("benchmarks.ours:opened", {"name": "jsonl-tiny", "rows": 10}), place, cache)
+    arguments = ["-X", "importtime", *program.arguments]
+    return median_imports([_run(arguments, place, cache).stderr for _ in range(rounds)])
+
+
 def _once(run: Run, place: Place, kept: Path) -> float:
     with _cache(run, place, kept) as cache:
         if isinstance(run, Call):
@@ -163,6 +197,17 @@ def _output(
     jobs: int | None = None,
 ) -> str:
     """Run Python and return what it writes."""
+    return _run(arguments, place, cache, python=python, jobs=jobs).stdout
+
+
+def _run(
+    arguments: list[str],
+    place: Place,
+    cache: Path | None = None,
+    *,
+    python: Path | None = None,
+    jobs: int | None = None,
+) -> subprocess.CompletedProcess[str]:
     environment = _environment(place, cache or place.caches / "none")
     done = subprocess.run(
         [python or sys.executable, *arguments],
@@ -175,7 +220,7 @@ def _output(
     if done.returncode != 0:
         said = (done.stdout + done.stderr)[-_SAID:]
         raise MeasurementError(f"python {' '.join(arguments)}: exit {done.returncode}\n{said}")
-    return done.stdout
+    return done
 
 
 def _is_left_out(name: str) -> bool:
