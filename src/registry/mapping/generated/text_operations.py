@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -67,14 +68,22 @@ def _captured(source: Source, match: str, groups: int) -> str:
     return f"({' else '.join(tests)} else {match}[0])"
 
 
-def _sub(source: Source, value: Value, argument: dict[str, Any]) -> Value:
+def _sub(source: Source, value: Value, argument: dict[str, Any]) -> Value | None:
     pattern, to = compile_pattern(argument["pattern"]), argument.get("to", "")
+    try:
+        pattern.compiled.sub(to, "")
+    except (re.error, IndexError):
+        return None  # an error of every record
     text = text_of(source, value)
     # As the function of `regex_worker`, for a replacement that can't become larger than a string
     # may be; a longer text is for the process that can be stopped.
     growth = f"(len({text}) + 1) * ({len(to) + 1} + {to.count(chr(92))} * len({text}))"
     source.step_aside_if(f"len({text}) > {pattern.longest_direct} or {growth} > {MAX_TEXT}")
-    return source.assign(f"{source.bind(pattern.compiled.sub)}({source.bind(to)}, {text})", "str")
+    made = f"{source.bind(pattern.compiled.sub)}({source.bind(to)}, {text})"
+    if "\\" in to:  # which `re` parses for each text, so looking for a match first costs less
+        search = source.bind(pattern.compiled.search)
+        made = f"{made} if {search}({text}) is not None else {text}"
+    return source.assign(made, "str")
 
 
 EMITTERS: dict[str, Callable[[Source, Value, Any], Value | None]] = {
