@@ -13,6 +13,9 @@ from registry.mapping.regex import compile_pattern
 
 __all__ = ["EMITTERS", "text_of"]
 
+_MOST_GROUPS = 8
+"""Groups of a pattern that are asked one after the other in one line."""
+
 
 def text_of(source: Source, value: Value) -> str:
     """Return the name of a value that is a str, or a number as a str."""
@@ -42,11 +45,13 @@ def _replace(source: Source, value: Value, argument: dict[str, str]) -> Value:
     return Value(text, "str")
 
 
-def _regex(source: Source, value: Value, argument: Any) -> Value:
+def _regex(source: Source, value: Value, argument: Any) -> Value | None:
     chosen = {"pattern": argument} if isinstance(argument, str) else argument
     pattern, text = compile_pattern(chosen["pattern"]), text_of(source, value)
     if chosen.get("all"):
         return source.assign(f"{source.bind(pattern.every)}({text})", "list")
+    if pattern.compiled.groups > _MOST_GROUPS:
+        return None
     # A longer text is for the process that can be stopped.
     source.step_aside_if(f"len({text}) > {pattern.longest_direct}")
     match = source.assign(f"{source.bind(pattern.compiled.search)}({text})", "given").name
