@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from registry.boundary.limits import MAX_TEXT
 from registry.mapping.conditions import equal, is_empty
 from registry.mapping.generated.source import AsideError
 from registry.mapping.row import MISSING, Row
+from registry.mapping.sizes import check_size, size_of
 from registry.samples.letters import letter_of
 
 __all__ = [
@@ -119,16 +119,15 @@ def json_writer(*, ascii_only: bool, indent: int | None) -> Callable[[Any], str]
     encode = _json_encoder(ascii_only=ascii_only)
 
     def write(value: Any) -> str:
+        check_size(size_of(value))
         if not _is_plain(value):
             raise AsideError
         text = encode(value)
-        if indent is not None:  # only the whitespace differs; `json` would take ten times as long
-            text = msgspec.json.format(text, indent=indent)
-        # `size_of` counts 8 for a number or a list, which takes at least 3 characters with what
-        # separates it; `encode_value` tags a dict that has a key with a dollar sign.
-        if 3 * len(text) + 16 > MAX_TEXT or ("$" in text and _has_dollar_key(value)):
+        # `encode_value` tags a dict that has a key with a dollar sign.
+        if "$" in text and _has_dollar_key(value):
             raise AsideError
-        return text
+        # Only the whitespace differs; `json` would take ten times as long.
+        return text if indent is None else msgspec.json.format(text, indent=indent)
 
     return write
 
