@@ -26,6 +26,7 @@ from registry.mapping.evaluate import compile_expression
 from tests.mapping.columnar.views import COLUMNS, records_of, view_of
 
 EVALUATED: list[Any] = [
+    *[{"row_number": start, "width": width} for start in (0, 1, 95) for width in (0, 2, 5)],
     *[["nulls"], {"from": "nulls"}, {"hash": ["text", "nulls", "float32", "flag"]}],
     *[{"const": value} for value in (1, -(2**63), None, True, 0.5, ["x", "é"], [])],
     *[[], {"template": "x"}, {"template": "{text|}{?nulls}x{/}"}, {"template": "{float}"}],
@@ -157,7 +158,7 @@ WITHOUT_KERNEL: list[Any] = [
         {"from": "int", "do": {"replace": {"1": "2"}}},
     ],
     *[
-        {"row_number": 1, "width": 2},
+        {"row_number": -1, "width": 2},
         {"row_number": 2**62},
         {"messages": [{"role": "user", "content": "text"}]},
     ],

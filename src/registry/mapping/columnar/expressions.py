@@ -103,6 +103,9 @@ def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
             return _hash(expression, view)
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
             return int64_array(view.numbers + (start - 1))
+        case RowNumber(start, int(width)) if 0 <= start < _LARGEST_START and 0 <= width <= 99:
+            digits = to_large_string(int64_array(view.numbers + (start - 1)))
+            return pc.utf8_lpad(digits, width, padding="0")
         case If(condition, then, otherwise):
             return _if(condition_mask(condition, view, evaluate), then, otherwise, view)
         case Pipe(start, operations):
