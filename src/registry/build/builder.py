@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.base.gc import gc_paused
 from registry.build.columnar_pipeline import columnar_pipeline
 from registry.build.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.build.diagnosis import check_columns
@@ -126,7 +127,12 @@ def _build_once(
             batches = _first_rows(batches, limit)
         rule = spec.duplicate_rule
         detector = None if rule == "keep" else DuplicateIdDetector()
-        result = _write(batches, folder / "mapped.arrow", context.report, state, detector)
+        path = folder / "samples.arrow"
+        # Between two blocks too, as the values of one are still there when the next is decoded. A
+        # mapper may create garbage of any kind.
+        paused = gc_paused() if spec.mapper is None else contextlib.nullcontext()
+        with paused:
+            result = _write(batches, path, context.report, state, detector)
     # Steps that need all samples read the written file batch by batch, so memory use is constant.
     if result.repeated and rule != "keep":
         own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
@@ -134,10 +140,9 @@ def _build_once(
     if spec.sample is not None:
         selected = select(result.open(), spec.sample)
         result = _write(selected, folder / "selected.arrow", context.report, state)
-    path = result.path.rename(folder / "samples.arrow")
-    for other in folder.iterdir():
-        if other != path:
-            other.unlink()
+    if result.path != path:
+        result.path.replace(path)
+        (folder / "own.arrow").unlink(missing_ok=True)
     quality = result.quality | unused_columns(state.unread.found)
     return replace(result, path=path, quality=quality)
 
@@ -242,7 +247,8 @@ def _write(
                 raise MappingError(message, dataset=state.dataset)
             report(Progress("map", writer.rows))
     report(Progress("map", writer.rows, writer.rows))
-    repeated = detector.repeated(SampleFile(path, writer.batches)) if detector else frozenset()
+    written = partial(SampleFile, path, writer.batches)
+    repeated = detector.repeated(written) if detector else frozenset()
     return BuildResult(
         path,
         writer.sha256,
