@@ -121,10 +121,11 @@ format: $(VENV)/.dev  ## format the code, and fix what ruff can
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
 
-docs: $(VENV)/.run  ## generate the pages on operations, rules, the command line, evidence and faults
+docs: $(VENV)/.dev  ## generate the pages on operations, rules, the command line, evidence, faults and columns
 	$(BIN)/python -m registry.docgen
 	$(BIN)/python -m tests.evidence.page
 	$(BIN)/python -m tests.faults.page
+	$(BIN)/python -m tests.roads.page
 
 clean:  ## remove the environments, caches and build results
 	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

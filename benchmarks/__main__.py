@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.case import Case
-from benchmarks.cases import all_cases
+from benchmarks.cases import FIRST_OF_TINY, all_cases
 from benchmarks.distribution import Distribution, failed_distribution, result_of_mappings
 from benchmarks.machine import machine
 from benchmarks.page import write_page
@@ -20,12 +20,20 @@ from benchmarks.place import FULL, QUICK, Place
 from benchmarks.report import (
     CaseResult,
     Report,
+    Tables,
     failed,
     merged,
     result_of,
     table,
 )
-from benchmarks.runner import MeasurementError, measure, measure_mappings, prepare
+from benchmarks.runner import (
+    MeasurementError,
+    measure,
+    measure_imports,
+    measure_mappings,
+    measure_operations,
+    prepare,
+)
 
 __all__ = ["main"]
 
@@ -83,6 +91,8 @@ def _run(options: argparse.Namespace, folder: Path) -> Report:
     for result in _results(chosen, place, options):
         report = merged(report, {**report, "cases": [result]})
         _keep(options.json, report)
+    report = merged(report, {**report, **_tables(place, options), "cases": []})
+    _keep(options.json, report)
     sys.stdout.write(table(report, order) + "\n")
     if options.json is None:
         sys.stdout.write(_text(report))
@@ -105,6 +115,18 @@ def _results(
                 yield failed(case, message)
             else:
                 yield failed_distribution(case, message)
+
+
+def _tables(place: Place, options: argparse.Namespace) -> Tables:
+    """Measure the tables of the page that are asked for."""
+    tables: Tables = {}
+    if options.only.search("operations"):
+        _say("measuring operations")
+        tables["operations"] = measure_operations(place)
+    if options.only.search("imports"):
+        _say("measuring imports")
+        tables["imports"] = measure_imports(place, FIRST_OF_TINY, rounds=options.rounds)
+    return tables
 
 
 def _result(case: Case | Distribution, place: Place, options: argparse.Namespace) -> CaseResult:

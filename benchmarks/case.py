@@ -30,7 +30,7 @@ CacheUse = Literal["fresh", "kept"]
 """A new empty cache for each measurement, or the one that the case keeps."""
 
 
-Need = tuple[int, Literal["csv", "jsonl", "parquet", "manifests", "change"]]
+Need = tuple[int, Literal["csv", "commas.csv", "jsonl", "parquet", "manifests", "change"]]
 """Rows in a file of a format, manifests in a catalog, or changed datasets: made before a case."""
 
 
@@ -44,6 +44,8 @@ class Call:
     cache: CacheUse = "kept"
     takes_cache: bool = False
     """Whether it is given the folder of the cache, as `cache`."""
+    jobs: int | None = None
+    """How many processes a build may use; None is the default."""
 
 
 @dataclass(frozen=True)
@@ -98,18 +100,20 @@ class AtMost:
 
 @dataclass(frozen=True)
 class Times:
-    """Ours is at most so many times another run's; a limit below one is shown as a fraction."""
+    """A run is at most so many times another's; a limit below one is shown as a fraction."""
 
     limit: float
     than: str = PEER
+    run: str = OURS
 
     def value(self, medians: Mapping[str, float]) -> float:
         """Return the ratio."""
-        return medians[OURS] / medians[self.than]
+        return medians[self.run] / medians[self.than]
 
     def text(self, unit: str) -> str:
         """Return the goal in words."""
-        return f"≤ {_factor(self.limit)} {self.than}"
+        who = "" if self.run == OURS else f"{self.run} "
+        return f"{who}≤ {_factor(self.limit)} {self.than}"
 
     def reading(self, value: float, unit: str) -> str:
         """Return the ratio as the goal is written."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.case import OURS, PEER, AtMost, Call, Case, Over, Program, Times, Within
-from benchmarks.catalogs import KNOWN
+from benchmarks.catalogs import KNOWN, SYNCED
 from benchmarks.distribution import Distribution, distributions
 from benchmarks.place import Place
 
-__all__ = ["all_cases"]
+__all__ = ["FIRST_OF_TINY", "all_cases"]
 
 
 def all_cases(place: Place) -> tuple[Case | Distribution, ...]:
@@ -72,6 +73,17 @@ def _cold(place: Place) -> tuple[Case, ...]:
             needs=((sizes.rows, "csv"),),
         ),
         Case(
+            name="cold-commas",
+            what=f"cold, CSV, {sizes.rows:,} rows, choices as one comma-separated column",
+            unit="s",
+            runs={
+                OURS: _build("commas", sizes.rows),
+                PEER: _peer_load(place, "commas.csv", "commas"),
+            },
+            goals=(Times(1 / 20),),
+            needs=((sizes.rows, "commas.csv"),),
+        ),
+        Case(
             name="cold-by-record",
             what=f"cold, JSONL, {sizes.rows:,} rows, a mapping with a hash and two regexes",
             unit="s",
@@ -86,8 +98,12 @@ def _cold(place: Place) -> tuple[Case, ...]:
             name="cold-mapper",
             what=f"cold, JSONL, {sizes.rows:,} rows, `mapper:` a Python function",
             unit="s",
-            runs={OURS: _build("mapper", sizes.rows), PEER: _peer_load(place, "jsonl", "mapper")},
-            goals=(Times(1 / 3),),
+            runs={
+                OURS: _build("mapper", sizes.rows),
+                _ONE: replace(_build("mapper", sizes.rows), jobs=1),
+                PEER: _peer_load(place, "jsonl", "mapper"),
+            },
+            goals=(Times(1 / 5), Times(1 / 3, run=_ONE)),
             needs=((sizes.rows, "jsonl"),),
         ),
         Case(
@@ -111,6 +127,14 @@ def _cold(place: Place) -> tuple[Case, ...]:
             ),
         ),
         Case(
+            name="sync-jobs",
+            what=f"`registry sync --jobs 4` of four datasets of {sizes.synced:,} rows, empty cache",
+            unit="s",
+            runs={OURS: _sync(4), "--jobs 1": _sync(1)},
+            goals=(Times(1 / 1.6, "--jobs 1"),),
+            needs=((sizes.synced, "jsonl"),),
+        ),
+        Case(
             name="memory",
             what=f"peak memory of a cold build, JSONL, {sizes.many:,} rows (one round)",
             unit="MB",
@@ -123,6 +147,14 @@ def _cold(place: Place) -> tuple[Case, ...]:
             rounds=1,
         ),
     )
+
+
+_ONE = "one process"
+
+
+def _sync(jobs: int) -> Program:
+    arguments = ("-m", "registry", "sync", "--tag", SYNCED, "--jobs", str(jobs))
+    return Program(arguments, cache="fresh")
 
 
 def _memory(name: str, count: int) -> Call:
@@ -202,6 +234,8 @@ def _warm(place: Place) -> tuple[Case, ...]:
     )
 
 
+FIRST_OF_TINY = Program(("-c", "import registry; print(registry.get_dataset('jsonl-tiny')[0])"))
+"""A new process that opens samples of the cache; its imports are listed."""
 _FIRST_OF_OURS = "import registry; print(registry.get_dataset('jsonl')[0])"
 _FIRST_OF_A_MODEL = """
 import pyarrow

@@ -12,12 +12,23 @@ import yaml
 from benchmarks.data import LETTERS
 from benchmarks.place import Place
 
-__all__ = ["KNOWN", "REMOTE", "SEED", "TINY", "write_catalog", "write_change", "write_manifests"]
+__all__ = [
+    "KNOWN",
+    "REMOTE",
+    "SEED",
+    "SYNCED",
+    "TINY",
+    "write_catalog",
+    "write_change",
+    "write_manifests",
+]
 
 KNOWN = "known"
 """The one dataset of a catalog of many manifests whose data is there."""
 REMOTE = "s3://benchmark/rows.jsonl"
 SEED = 42
+SYNCED = "synced"
+"""Tag of the datasets that are built side by side."""
 TINY = "-tiny"
 """Ends the name of a dataset with ten rows that is like another."""
 
@@ -30,7 +41,7 @@ _FIELDS = {
 }
 # What pyarrow has no kernels for: a digest, and captures of patterns, one of them of texts that
 # hardly repeat.
-_BY_RECORD = {
+_BY_RECORD: dict[str, Any] = {
     **_FIELDS,
     "id": {"hash": ["question", "choices"], "prefix": "q", "length": 12},
     "metadata": {
@@ -38,6 +49,7 @@ _BY_RECORD = {
         "asked": {"from": "question", "do": [{"regex": r"; (.*)\?$"}]},
     },
 }
+_COMMAS = {**_FIELDS, "choices": {"from": "choices", "do": [{"split": ","}]}}
 _SHUFFLED = {"shuffle": True, "seed": SEED}
 
 
@@ -46,6 +58,7 @@ def _datasets(place: Place) -> dict[str, dict[str, Any]]:
     return {
         **_sized(place, "jsonl", sizes.rows, "jsonl", fields=_FIELDS),
         **_sized(place, "csv", sizes.rows, "csv", fields={**_FIELDS, "choices": list(LETTERS)}),
+        **_sized(place, "commas", sizes.rows, "commas.csv", fields=_COMMAS),
         **_sized(place, "by-record", sizes.rows, "jsonl", fields=_BY_RECORD),
         **_sized(place, "mapper", sizes.rows, "jsonl", mapper="benchmarks.mappers:to_sample"),
         **_sized(place, "hub", sizes.rows, "parquet", fields=_FIELDS),
@@ -53,11 +66,22 @@ def _datasets(place: Place) -> dict[str, dict[str, Any]]:
         **_sized(place, "most", sizes.most, "jsonl", fields=_FIELDS),
         **_sized(place, "few-shuffled", sizes.few, "jsonl", fields=_FIELDS, **_SHUFFLED),
         **_sized(place, "many-shuffled", sizes.many, "jsonl", fields=_FIELDS, **_SHUFFLED),
+        **{f"synced-{number}": _synced(place, number) for number in range(4)},
         "remote": {
             "source": {"type": "json", "path": REMOTE},
             "fields": _FIELDS,
             "limit": 100,
         },
+    }
+
+
+def _synced(place: Place, number: int) -> dict[str, Any]:
+    """Return one of the datasets that are built side by side, different from the others."""
+    metadata = {**_BY_RECORD["metadata"], "part": {"const": number}}
+    return {
+        "source": _source(place.data(place.sizes.synced, "jsonl")),
+        "fields": {**_BY_RECORD, "metadata": metadata},
+        "tags": [SYNCED],
     }
 
 

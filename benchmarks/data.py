@@ -89,11 +89,11 @@ def _one(words: Sequence[str], draw: Callable[[], float]) -> str:
 
 
 def make(path: Path, count: int) -> Path:
-    """Write `count` rows to a file, by its suffix; one that is there already stays."""
+    """Write `count` rows to a file, by its suffixes; one that is there already stays."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}")
-        _WRITERS[path.suffix](beside, rows(count))
+        _WRITERS[path.name.partition(".")[2]](beside, rows(count))
         os.utime(beside, (AGE, AGE))
         beside.replace(path)
     return path
@@ -120,6 +120,16 @@ def _write_csv(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
         )
 
 
+def _write_commas(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
+    """Write CSV whose choices are one column, separated by commas."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(
+            file, ["question", "choices", "answer", "id", "subject"], lineterminator="\n"
+        )
+        writer.writeheader()
+        writer.writerows({**row, "choices": ",".join(row["choices"])} for row in drawn)
+
+
 def _write_parquet(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
@@ -132,7 +142,8 @@ def _write_parquet(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
 
 
 _WRITERS: dict[str, Callable[[Path, Iterator[dict[str, Any]]], None]] = {
-    ".csv": _write_csv,
-    ".jsonl": _write_jsonl,
-    ".parquet": _write_parquet,
+    "csv": _write_csv,
+    "commas.csv": _write_commas,
+    "jsonl": _write_jsonl,
+    "parquet": _write_parquet,
 }

@@ -9,6 +9,7 @@ from benchmarks import distribution
 from benchmarks.distribution import Quantile, distributions, ratios
 from benchmarks.plot import plot
 from benchmarks.report import Report, markdown
+from benchmarks.tables import imports_table, operations_table
 
 __all__ = ["PICTURE", "with_part", "write_page"]
 
@@ -23,6 +24,8 @@ def write_page(documents: Path, report: Report, order: Sequence[str]) -> None:
     for name, part in {
         "table": markdown(report, order),
         "mappings": distribution.markdown(report, PICTURE),
+        "operations": operations_table(report.get("operations", {})),
+        "imports": imports_table(report.get("imports", {})),
     }.items():
         text = with_part(text, name, part)
     page.write_text(text, encoding="utf-8")

@@ -38,6 +38,17 @@ def from_columns(record: dict[str, Any]) -> Sample:
     )
 
 
+def from_commas(record: dict[str, Any]) -> Sample:
+    """Return the sample of a CSV record, whose choices are one column."""
+    return Sample(
+        input=record["question"],
+        choices=record["choices"].split(","),
+        target=record["answer"],
+        id=record["id"],
+        metadata={"subject": record["subject"]},
+    )
+
+
 def by_record(record: dict[str, Any]) -> Sample:
     """Return the sample of the mapping with a digest and patterns."""
     area, asked = _AREA.search(record["subject"]), _ASKED.search(record["question"])
@@ -67,6 +78,7 @@ MAPPINGS: dict[str, FieldSpec | RecordToSample] = {
         input="question", choices="choices", target="answer", id="id", metadata=["subject"]
     ),
     "columns": from_columns,
+    "commas": from_commas,
     "by-record": by_record,
     "mapper": mapped,
 }

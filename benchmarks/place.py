@@ -18,6 +18,8 @@ class Sizes:
     """Rows of the small warm dataset."""
     rows: int
     """Rows of the cold cases."""
+    synced: int
+    """Rows of each of the datasets that are built side by side."""
     many: int
     """Rows of the large warm dataset, and of the memory case."""
     most: int
@@ -34,12 +36,15 @@ class Sizes:
     """Records of each in the case of everyday size."""
     mappings: int | None
     """How many mappings of the catalog are measured, None for all."""
+    operated: int
+    """Records that each operation is applied to."""
 
 
 FULL = Sizes(
     tiny=10,
     few=1_000,
     rows=200_000,
+    synced=400_000,
     many=1_000_000,
     most=4_000_000,
     manifests=10_000,
@@ -48,11 +53,13 @@ FULL = Sizes(
     mapped=20_000,
     mapped_few=1_000,
     mappings=None,
+    operated=10_000,
 )
 QUICK = Sizes(
     tiny=10,
     few=50,
     rows=300,
+    synced=200,
     many=1_500,
     most=6_000,
     manifests=30,
@@ -61,6 +68,7 @@ QUICK = Sizes(
     mapped=60,
     mapped_few=20,
     mappings=3,
+    operated=10,
 )
 
 

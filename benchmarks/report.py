@@ -13,6 +13,7 @@ from benchmarks.machine import sentence
 __all__ = [
     "CaseResult",
     "Report",
+    "Tables",
     "empty",
     "failed",
     "markdown",
@@ -60,8 +61,17 @@ class CaseResult(TypedDict):
     """Mapping → who → the seconds of each round."""
 
 
-class Report(TypedDict):
-    """All cases of a machine."""
+class Tables(TypedDict, total=False):
+    """What is measured beside the cases."""
+
+    operations: dict[str, dict[str, float | None]]
+    """Operation → way → seconds per record."""
+    imports: dict[str, float]
+    """Package → milliseconds of importing it in a new process."""
+
+
+class Report(Tables):
+    """All results of a machine."""
 
     machine: dict[str, str | int]
     quick: bool
@@ -117,7 +127,7 @@ def empty(name: str, what: str, unit: str, *, peer: bool) -> CaseResult:
 
 
 def merged(old: Report | None, new: Report) -> Report:
-    """Return the new cases, and those of before that were not measured again.
+    """Return the new results, and those of before that were not measured again.
 
     Figures of another machine, of other versions or of another size are dropped.
     """
@@ -125,7 +135,7 @@ def merged(old: Report | None, new: Report) -> Report:
         return new
     renewed = {one["name"] for one in new["cases"]}
     kept = [one for one in old["cases"] if one["name"] not in renewed]
-    return {**new, "cases": [*kept, *new["cases"]]}
+    return {**old, **new, "cases": [*kept, *new["cases"]]}
 
 
 def _rows(report: Report, order: Sequence[str]) -> list[tuple[str, ...]]:

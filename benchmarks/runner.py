@@ -19,8 +19,17 @@ from benchmarks.case import Call, Case, Need, Program, Run
 from benchmarks.catalogs import write_catalog, write_change, write_manifests
 from benchmarks.distribution import Distribution
 from benchmarks.place import Place
+from benchmarks.tables import median_imports
 
-__all__ = ["UNITS", "MeasurementError", "measure", "measure_mappings", "prepare"]
+__all__ = [
+    "UNITS",
+    "MeasurementError",
+    "measure",
+    "measure_imports",
+    "measure_mappings",
+    "measure_operations",
+    "prepare",
+]
 
 UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "%": 1e2}
 """How many of a unit make one of what runs return: a second, a byte, the whole."""
@@ -30,7 +39,8 @@ _GROUP = 8
 """How many mappings one process measures: few, so that none is slowed by what others leave."""
 _SAID = 2000
 """How many characters of a failed child's output are shown."""
-_FORMATS: tuple[Literal["csv", "jsonl", "parquet"], ...] = ("csv", "jsonl", "parquet")
+_Format = Literal["csv", "commas.csv", "jsonl", "parquet"]
+_FORMATS: tuple[_Format, ...] = ("csv", "commas.csv", "jsonl", "parquet")
 
 
 class MeasurementError(Exception):
@@ -107,6 +117,31 @@ def measure_mappings(
     return measured
 
 
+def measure_operations(place: Place) -> dict[str, dict[str, float | None]]:
+    """Return the seconds per record of each operation by row, function and kernel.
+
+    Raises:
+        MeasurementError: the child process failed.
+    """
+    arguments = {"rows": place.sizes.operated}
+    found: dict[str, dict[str, float | None]] = _result(
+        "benchmarks.operations:measured", arguments, place
+    )
+    return found
+
+
+def measure_imports(place: Place, program: Program, *, rounds: int) -> dict[str, float]:
+    """Return the milliseconds of importing each package in a process that opens warm samples.
+
+    Raises:
+        MeasurementError: a child process failed.
+    """
+    cache = place.caches / "imports"
+    _call(Call("benchmarks.ours:opened", {"name": "jsonl-tiny", "rows": 10}), place, cache)
+    arguments = ["-X", "importtime", *program.arguments]
+    return median_imports([_run(arguments, place, cache).stderr for _ in range(rounds)])
+
+
 def _once(run: Run, place: Place, kept: Path) -> float:
     with _cache(run, place, kept) as cache:
         if isinstance(run, Call):
@@ -129,7 +164,7 @@ def _cache(run: Run, place: Place, kept: Path) -> Iterator[Path]:
 
 def _call(call: Call, place: Place, cache: Path) -> float:
     given = {"cache": str(cache)} if call.takes_cache else {}
-    return float(_result(call.function, {**call.arguments, **given}, place, cache))
+    return float(_result(call.function, {**call.arguments, **given}, place, cache, jobs=call.jobs))
 
 
 def _result(
@@ -139,10 +174,12 @@ def _result(
     cache: Path | None = None,
     *,
     python: Path | None = None,
+    jobs: int | None = None,
 ) -> Any:
     """Return what a function of a child process returns."""
     command = ["-m", "benchmarks.child", function, json.dumps(arguments)]
-    return json.loads(_output(command, place, cache, python=python).splitlines()[-1])
+    output = _output(command, place, cache, python=python, jobs=jobs)
+    return json.loads(output.splitlines()[-1])
 
 
 def _seconds(program: Program, place: Place, cache: Path) -> float:
@@ -152,13 +189,30 @@ def _seconds(program: Program, place: Place, cache: Path) -> float:
 
 
 def _output(
-    arguments: list[str], place: Place, cache: Path | None = None, *, python: Path | None = None
+    arguments: list[str],
+    place: Place,
+    cache: Path | None = None,
+    *,
+    python: Path | None = None,
+    jobs: int | None = None,
 ) -> str:
     """Run Python and return what it writes."""
+    return _run(arguments, place, cache, python=python, jobs=jobs).stdout
+
+
+def _run(
+    arguments: list[str],
+    place: Place,
+    cache: Path | None = None,
+    *,
+    python: Path | None = None,
+    jobs: int | None = None,
+) -> subprocess.CompletedProcess[str]:
+    environment = _environment(place, cache or place.caches / "none")
     done = subprocess.run(
         [python or sys.executable, *arguments],
         cwd=place.folder,
-        env=_environment(place, cache or place.caches / "none"),
+        env=environment if jobs is None else {**environment, "REGISTRY_JOBS": str(jobs)},
         capture_output=True,
         text=True,
         check=False,
@@ -166,7 +220,7 @@ def _output(
     if done.returncode != 0:
         said = (done.stdout + done.stderr)[-_SAID:]
         raise MeasurementError(f"python {' '.join(arguments)}: exit {done.returncode}\n{said}")
-    return done.stdout
+    return done
 
 
 def _is_left_out(name: str) -> bool:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from inspect_ai.dataset import Sample
 
-from benchmarks import distribution, mappings, peer, runner
+from benchmarks import distribution, mappings, operations, peer, runner
 from benchmarks.__main__ import main
 from benchmarks.case import OURS, PEER, AtMost, Call, Case, Goal, Over, Program, Times, Within, met
 from benchmarks.cases import all_cases
@@ -32,6 +32,7 @@ from benchmarks.place import FULL, QUICK, Place
 from benchmarks.plot import plot
 from benchmarks.report import Report, failed, markdown, merged, result_of, table
 from benchmarks.runner import MeasurementError, measure, measure_mappings, prepare
+from benchmarks.tables import imports_table, median_imports, operations_table, packages
 from registry import get_dataset
 from tests.parity import cases as parity
 from tests.parity.expand import expanded
@@ -58,7 +59,9 @@ def report_of(*cases: Case, **values: Any) -> Report:
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("benchmarks")
     file = folder / "results" / "figures.json"
-    chosen = "^(cold-jsonl|validate-again|import|s3-first)$"
+    chosen = (
+        "^(operations|imports|cold-mapper|sync-jobs|cold-jsonl|validate-again|import|s3-first)$"
+    )
     arguments = ["--quick", "--rounds", "2", "--only", chosen, "--json", str(file)]
     code = main([*arguments, "--work", str(folder / "work")])
     return code, json.loads(file.read_text(encoding="utf-8"))
@@ -68,7 +71,7 @@ def test_quick_run_measures_every_run_in_every_round(
     quick_run: tuple[int, dict[str, Any]],
 ) -> None:
     code, report = quick_run
-    assert [case["failure"] for case in report["cases"]] == [None] * 4
+    assert [case["failure"] for case in report["cases"]] == [None] * 6
     assert code == 0
     shape = {
         case["name"]: {name: len(run["values"]) for name, run in case["runs"].items()}
@@ -76,6 +79,8 @@ def test_quick_run_measures_every_run_in_every_round(
     }
     assert shape == {
         "cold-jsonl": {OURS: 2, PEER: 2, "pyarrow": 2},
+        "cold-mapper": {OURS: 2, "one process": 2, PEER: 2},
+        "sync-jobs": {OURS: 2, "--jobs 1": 2},
         "validate-again": {OURS: 2},
         "import": {OURS: 2, "bare Python": 2},
         "s3-first": {OURS: 1},
@@ -91,6 +96,8 @@ def test_quick_run_reports_the_machine_and_the_goals(
 ) -> None:
     _, report = quick_run
     assert report["quick"] is True
+    assert "`split`" in report["operations"]
+    assert report["imports"]["registry"] > 0
     assert {"cpu", "cores", "python", "pyarrow", "inspect_ai", "datasets"} <= set(report["machine"])
     for case in report["cases"]:
         assert case["peer"] is (PEER in case["runs"])
@@ -141,6 +148,7 @@ def test_order_of_programs_alternates_between_rounds(
     [
         ("jsonl", "jsonl", "fields"),
         ("csv", "csv", "columns"),
+        ("commas", "commas.csv", "commas"),
         ("by-record", "jsonl", "by-record"),
         ("mapper", "jsonl", "mapper"),
         ("hub", "parquet", "fields"),
@@ -175,6 +183,7 @@ def test_longer_files_start_with_the_rows_of_shorter_files() -> None:
         (AtMost(1.5), "≤ 1.5 s", "2 s", False),
         (Times(1 / 20), "≤ 1/20 inspect_ai", "1/25", True),
         (Times(1 / 40), "≤ 1/40 inspect_ai", "1/25", False),
+        (Times(1 / 2, run="small"), "small ≤ 1/2 inspect_ai", "1/31.2", True),
         (Times(1.5, "small"), "≤ 1.5 × small", "1.25 ×", True),
         (Over(0.3, "small"), "≤ 0.3 s over small", "0.4 s", False),
         (Over(40, "small"), "≤ 40 s over small", "0.4 s", True),
@@ -275,6 +284,24 @@ def test_page_shows_quantiles_and_each_mapping_with_the_slowest_first() -> None:
     rows = [line for line in lines if line.startswith("| m")]
     assert rows[1] == "| m1 | 1.00 | 2,000 | 2,000 |"
     assert [row.split(" ")[1] for row in rows] == ["mapping", "m1", "m2", "m3", "m4"]
+
+
+def test_cost_of_operations_is_shown_for_each_way() -> None:
+    costs = operations.measured(rows=3)
+    assert {name for name, _, _ in operations.examples()} == costs.keys()
+    assert costs["`split`"]["row"] is not None
+    assert costs["messages"]["kernel"] is None
+    lines = operations_table({"`x`": {"row": 1.5e-6, "function": 2e-7, "kernel": None}})
+    assert lines.splitlines()[-1] == "| `x` | 1.50 | 0.20 |  |"
+
+
+def test_imports_are_summed_by_package() -> None:
+    first = "import time: self [us] | cumulative | imported package\n"
+    trace = f"{first}import time:  1000 |  3000 |   a.b\nimport time: 2000 | 2000 | a\nother\n"
+    assert packages(trace) == {"a": 3.0}
+    imports = median_imports([trace, trace.replace("1000", "3000"), trace])
+    assert imports_table(imports).splitlines()[2] == "| a | 3.0 |"
+    assert imports_table(imports).splitlines()[-1] == "| all | 3.0 |"
 
 
 def test_results_are_written_to_the_page_and_its_image(tmp_path: Path) -> None:

@@ -6,34 +6,21 @@ ones, and from the real files of the evidence that are on this machine.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import yaml
 
-from registry.catalog.catalog import Catalog
-from registry.manifest.models import DatasetSpec
 from tests.evidence.replay import converted
-from tests.evidence.rows import REPOSITORY, Row, find_file, read_rows
+from tests.evidence.rows import Row, find_file, read_rows
 from tests.parity.expand import expanded
+from tests.roads.catalog_files import FORMS, RECORDS, Record, case_of, written
 from tests.roads.outcome import Case, Outcome, run_both_pipelines
 from tests.thorough import THOROUGH
 
-Record = dict[str, Any]
-
-RECORDS: dict[str, list[Record]] = yaml.load(
-    (REPOSITORY / "tests" / "parity" / "records.yaml").read_bytes(), yaml.CSafeLoader
-)
 COUNT = 24
 DAMAGED = 12
 """Number of the record that is damaged: in a block after the first, whose types are known."""
@@ -44,62 +31,6 @@ _VALUES: tuple[Any, ...] = (
     *(_MISSING, None, True, 0, 7, 2.0, 0.5, 10**20, "", " \r\n\u2028é\0", "7"),
     *([], ["x"], ["x", None], [1, "x"], {}, {"x": 1}, [{"x": [0.5]}]),
 )
-
-
-@cache
-def catalog() -> Catalog:
-    return Catalog.open(REPOSITORY / "datasets.yaml")
-
-
-# ---------------------------------------------------------------- files
-
-
-def _json_lines(records: list[Record]) -> bytes:
-    return "".join(f"{json.dumps(one)}\n" for one in records).encode()
-
-
-def _json_array(records: list[Record]) -> bytes:
-    return json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def _parquet(records: list[Record]) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(records), sink, row_group_size=10)
-    return sink.getvalue()
-
-
-def _csv(records: list[Record]) -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(records[0]))
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue().encode()
-
-
-_FORMS: dict[str, Callable[[list[Record]], bytes]] = {
-    "d.jsonl": _json_lines,
-    "d.json": _json_array,
-    "d.parquet": _parquet,
-    "d.csv": _csv,
-}
-
-
-def _written(records: list[Record], file: str) -> bytes | None:
-    """Return the bytes of a file, or None if its form can't hold the records."""
-    try:
-        return _FORMS[file](records)
-    except (TypeError, ValueError, OverflowError, pa.ArrowException):
-        return None
-
-
-def case_of(name: str, data: bytes, file: str, **overrides: Any) -> Case:
-    """Return a case whose blocks are so small that the file has several."""
-
-    def resolve(path: Path) -> DatasetSpec:
-        return catalog().resolve(name, source=str(path), overrides=overrides)
-
-    block = max(len(data) // 4, 256)
-    return Case(data, file, resolve=resolve, block=block, rows=7)
 
 
 def by_both(case: Case) -> Outcome:
@@ -118,8 +49,8 @@ def by_both(case: Case) -> Outcome:
 def test_sound_records_give_the_same_samples(name: str) -> None:
     records = list(expanded(RECORDS[name], COUNT))
     compared = 0
-    for file in _FORMS:
-        data = _written(records, file)
+    for file in FORMS:
+        data = written(records, file)
         if data is not None:
             # CSV has texts only, which some mappings refuse.
             compared += by_both(case_of(name, data, file, auto_id=True)).error is None
@@ -129,7 +60,7 @@ def test_sound_records_give_the_same_samples(name: str) -> None:
 @pytest.mark.parametrize("name", RECORDS)
 def test_repeated_ids_give_the_same_samples_or_the_same_error(name: str) -> None:
     records = list(expanded(RECORDS[name], COUNT))
-    data = _written(records, "d.jsonl") or _written(records, "d.parquet")
+    data = written(records, "d.jsonl") or written(records, "d.parquet")
     assert data is not None
     by_both(case_of(name, data, "d.parquet" if data.startswith(b"PAR1") else "d.jsonl"))
 
@@ -154,7 +85,7 @@ def _compare_damages(name: str, damages: list[Record]) -> None:
     for number, damaged in enumerate(damages):
         records[DAMAGED] = damaged
         for file in ("d.jsonl", "d.parquet") if number == 0 else ("d.jsonl",):
-            data = _written(records, file)
+            data = written(records, file)
             if data is not None:
                 by_both(case_of(name, data, file, auto_id=True))
 

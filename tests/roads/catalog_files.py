@@ -1,0 +1,83 @@
+"""Files of the records of tests/parity/records.yaml, for the datasets of the catalog."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from registry.catalog.catalog import Catalog
+from registry.manifest.models import DatasetSpec
+from tests.evidence.rows import REPOSITORY
+from tests.roads.outcome import Case
+
+__all__ = ["FORMS", "RECORDS", "Record", "case_of", "catalog", "written"]
+
+Record = dict[str, Any]
+
+RECORDS: dict[str, list[Record]] = yaml.load(
+    (REPOSITORY / "tests" / "parity" / "records.yaml").read_bytes(), yaml.CSafeLoader
+)
+
+
+@cache
+def catalog() -> Catalog:
+    """Return the built-in catalog."""
+    return Catalog.open(REPOSITORY / "datasets.yaml")
+
+
+def _json_lines(records: list[Record]) -> bytes:
+    return "".join(f"{json.dumps(one)}\n" for one in records).encode()
+
+
+def _json_array(records: list[Record]) -> bytes:
+    return json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _parquet(records: list[Record]) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(records), sink, row_group_size=10)
+    return sink.getvalue()
+
+
+def _csv(records: list[Record]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(records[0]))
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue().encode()
+
+
+FORMS: dict[str, Callable[[list[Record]], bytes]] = {
+    "d.jsonl": _json_lines,
+    "d.json": _json_array,
+    "d.parquet": _parquet,
+    "d.csv": _csv,
+}
+"""Name of a file → function that writes records in its form."""
+
+
+def written(records: list[Record], file: str) -> bytes | None:
+    """Return the bytes of a file, or None if its form can't hold the records."""
+    try:
+        return FORMS[file](records)
+    except (TypeError, ValueError, OverflowError, pa.ArrowException):
+        return None
+
+
+def case_of(name: str, data: bytes, file: str, **overrides: Any) -> Case:
+    """Return a case whose blocks are so small that the file has several."""
+
+    def resolve(path: Path) -> DatasetSpec:
+        return catalog().resolve(name, source=str(path), overrides=overrides)
+
+    block = max(len(data) // 4, 256)
+    return Case(data, file, resolve=resolve, block=block, rows=7)
