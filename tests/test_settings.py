@@ -17,6 +17,7 @@ from registry.settings import (
     find_root,
     lock_file_of,
     lock_limit,
+    most_jobs,
     read_timeout,
 )
 
@@ -120,6 +121,13 @@ def test_a_limit_that_is_no_number_is_an_error(given: str) -> None:
         lock_limit({"REGISTRY_MAX_LOCK_MIB": given})
     assert lock_limit({"REGISTRY_MAX_LOCK_MIB": ""}) == lock_limit({}) == 8 << 20
     assert lock_limit({"REGISTRY_MAX_LOCK_MIB": "9"}) == 9 << 20
+
+
+def test_processes_of_a_build_are_as_many_as_cores_unless_they_are_set() -> None:
+    assert most_jobs({"REGISTRY_JOBS": "3"}) == 3
+    assert most_jobs({}) == most_jobs({"REGISTRY_JOBS": ""}) >= 1
+    with pytest.raises(RegistryError, match="REGISTRY_JOBS is not a whole number from 1 to"):
+        most_jobs({"REGISTRY_JOBS": "0"})
 
 
 def test_times_of_the_network_are_settings() -> None:

@@ -40,6 +40,7 @@ from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from registry.sources.source_type import reader_of, records_of
 
 if TYPE_CHECKING:
+    from registry.base.processes.pool import Workers
     from registry.build.execute import LoadResult
     from registry.build.expectations import QualityWarning
     from registry.build.open import Opening
@@ -171,6 +172,7 @@ def load(
     reread: bool = False,
     lock: PinnedSources | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
 ) -> LoadResult:
     """Open a resolved dataset from the cache; build it first if necessary.
 
@@ -188,6 +190,8 @@ def load(
             are published, cached ones once per content.
         report: Called with the progress of a build, and while another process is waited for;
             without it, waits of more than a second are logged.
+        workers: Processes that do large builds, and the only ones; without them, a build that is
+            bound by Python starts its own.
 
     Raises:
         LockError: the samples differ from those the lockfile pins. Other errors as `get_dataset`.
@@ -205,7 +209,10 @@ def load(
         dataset=spec.name,
         report=_counting(report or log_waits(spec.name), deadline),
         deadline=deadline,
+        workers=workers,
     )
+    if workers is not None:
+        context = replace(context, jobs=1)
     pin = None if lock is None else lock.samples
     result = _open(spec, context, pin, verify=verify, full=full)
     # If damage is found later, when a sample is read.

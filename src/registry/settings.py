@@ -22,6 +22,7 @@ __all__ = [
     "find_root",
     "lock_file_of",
     "lock_limit",
+    "most_jobs",
     "most_manifests",
     "read_timeout",
     "validate_seconds",
@@ -143,6 +144,19 @@ def validate_seconds(environ: Mapping[str, str] = os.environ) -> int:
 def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
     """Return how long a dataset may make no progress, from REGISTRY_DEADLINE."""
     return _number(environ, "REGISTRY_DEADLINE", DEADLINE_SECONDS)
+
+
+def most_jobs(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many processes one build may use, from REGISTRY_JOBS; 1 starts none."""
+    given = environ.get("REGISTRY_JOBS")
+    return _number(environ, "REGISTRY_JOBS", 1, least=1) if given else _cores()
+
+
+def _cores() -> int:
+    """Return how many cores this process may use, which may be fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def read_timeout(environ: Mapping[str, str] = os.environ) -> int:

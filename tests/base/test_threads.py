@@ -124,3 +124,17 @@ def test_job_that_reports_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch
     while are_jobs_left() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not are_jobs_left()
+
+
+def test_stop_is_called_at_the_end_before_jobs_are_awaited() -> None:
+    stopped = threading.Event()
+
+    def work(name: str, report: Report) -> str:
+        if name == "waits":
+            stopped.wait(60)
+        return name
+
+    results = run_jobs(["quick", "waits"], work, jobs=2, report=ignore, stop=stopped.set)
+    assert next(results) == "quick"
+    cast("Generator[str]", results).close()
+    assert not are_jobs_left()

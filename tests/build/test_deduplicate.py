@@ -47,7 +47,7 @@ def file_of(folder: Path, *parts: Ids) -> tuple[SampleFile, frozenset[str | int]
                 writer.write(batch(part, first))
                 first += 2 * len(part)
     file = SampleFile(path, writer.batches)
-    return file, watch.repeated(file)
+    return file, watch.repeated(lambda: file)
 
 
 def ids_in(batches: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from registry.build.parallel import whole
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.decode import chunks as blocks
@@ -47,6 +48,39 @@ def test_downloads_run_at_the_same_time(
     catalog = catalog_of(catalog_root, paths)
     assert synced(catalog, cache_dir, jobs) == dict.fromkeys(bodies, "built")
     assert https.at_once == at_once
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_large_builds_are_done_by_processes(
+    catalog_root: CatalogRoot,
+    cache_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: int,
+) -> None:
+    monkeypatch.setattr(whole, "_LEAST_BYTES", 100)
+    for name in ("one", "two", "three"):
+        (tmp_path / f"{name}.jsonl").write_bytes(LINES.replace(b': "q', f': "{name} '.encode()))
+    (tmp_path / "bad.jsonl").write_bytes(LINES + b"{]\n" * 40)
+    names = ("bad", "one", "three", "two")
+    catalog = catalog_of(catalog_root, {name: str(tmp_path / f"{name}.jsonl") for name in names})
+    seen: list[str] = []
+    results = sync(
+        names,
+        catalog,
+        Cache(cache_dir),
+        jobs=3,
+        processes=processes,
+        report=lambda name, progress: seen.append(name),
+    )
+    found = {result.name: result for result in results}
+    assert {name: found[name].status for name in names} == {
+        "bad": "failed",
+        **dict.fromkeys(names[1:], "built"),
+    }
+    assert {found[name].samples for name in names[1:]} == {50}
+    assert "bad.jsonl:51: not JSON" in str(found["bad"].error)
+    assert set(seen) >= set(names[1:])
 
 
 def test_failed_dataset_does_not_stop_the_others(

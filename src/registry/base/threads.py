@@ -37,12 +37,14 @@ def run_jobs(
     *,
     jobs: int,
     report: ReportNamed,
+    stop: Callable[[], None] = lambda: None,
 ) -> Iterator[Result]:
     """Do the work for each name, `jobs` at a time; yield each result as soon as it is ready.
 
     When the caller stops early (an interrupt), jobs that have not started are dropped and running
     ones end at their next report; one that has none in two seconds, as a server is silent, is not
-    awaited. An exception of a job is raised here and stops the others.
+    awaited. `stop` is called at the end, to end what jobs wait for. An exception of a job is raised
+    here and stops the others.
     """
     stopped = threading.Event()
 
@@ -60,6 +62,7 @@ def run_jobs(
             yield future.result()
     finally:
         stopped.set()
+        stop()
         executor.shutdown(wait=False, cancel_futures=True)
         running = [future for future in futures if future.running()]
         _left.update(wait(running, timeout=_END_SECONDS).not_done)

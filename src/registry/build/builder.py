@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -37,6 +38,7 @@ from registry.store.writer import SampleWriter
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from registry.build.parallel.shards import Shards
     from registry.manifest.models import DatasetSpec
     from registry.sources.pins import Pins, SourceContext
 
@@ -112,16 +114,20 @@ def _build_once(
 ) -> BuildResult:
     pipeline = compile_pipeline(spec, pins, context, json_keys=json_keys, limit=limit)
     state = PipelineState.of(spec, context.boundary.limits)
-    batches = _mapped_batches(spec, pins, context, pipeline, state, limit)
     check = partial(check_columns, spec, pins, context, rows=limit)
-    with _checked_columns(spec, state.unseen, check, limit):
+    with (
+        _shards(spec, pipeline, context, limit) as shards,
+        _checked_columns(spec, state.unseen, check, limit),
+    ):
+        batches = _mapped_batches(spec, pins, context, pipeline, state, limit, shards)
         if not any(source.columns_vary for source in spec.sources):
             batches = _checked_at_once(batches, state.unseen, check)
         if limit is not None:
             batches = _first_rows(batches, limit)
         rule = spec.duplicate_rule
         detector = None if rule == "keep" else DuplicateIdDetector()
-        result = _write(batches, folder / "mapped.arrow", context.report, state, detector)
+        path = folder / "samples.arrow"
+        result = _write(batches, path, context.report, state, detector)
     # Steps that need all samples read the written file batch by batch, so memory use is constant.
     if result.repeated and rule != "keep":
         own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
@@ -129,10 +135,9 @@ def _build_once(
     if spec.sample is not None:
         selected = select(result.open(), spec.sample)
         result = _write(selected, folder / "selected.arrow", context.report, state)
-    path = result.path.rename(folder / "samples.arrow")
-    for other in folder.iterdir():
-        if other != path:
-            other.unlink()
+    if result.path != path:
+        result.path.replace(path)
+        (folder / "own.arrow").unlink(missing_ok=True)
     quality = result.quality | unused_columns(state.unread.found)
     return replace(result, path=path, quality=quality)
 
@@ -167,6 +172,18 @@ def _checked_at_once(
     yield from batches
 
 
+def _shards(
+    spec: DatasetSpec, pipeline: Pipeline, context: SourceContext, limit: int | None
+) -> AbstractContextManager[Shards | None]:
+    """Return what maps records in several processes, where that may be worth it."""
+    # The first samples take less time than another process needs to start.
+    if (spec.mapper is None and spec.explode is None) or limit is not None or context.jobs == 1:
+        return contextlib.nullcontext()
+    from registry.build.parallel.shards import Shards  # few builds need it
+
+    return Shards(spec, pipeline, jobs=context.jobs)
+
+
 def _mapped_batches(
     spec: DatasetSpec,
     pins: Pins,
@@ -174,6 +191,7 @@ def _mapped_batches(
     pipeline: Pipeline,
     state: PipelineState,
     limit: int | None,
+    shards: Shards | None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all samples in source order."""
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
@@ -181,7 +199,10 @@ def _mapped_batches(
             start = state.next_record
             state.files.append((start, file.location))
             try:
-                yield from columnar_pipeline(file, source, pipeline, state)
+                if shards is not None and shards.takes(file, source):
+                    yield from shards.map(file, source, state)
+                else:
+                    yield from columnar_pipeline(file, source, pipeline, state)
             except (NotColumnarError, DecodeError):
                 # The row pipeline maps the rest, or raises the precise error.
                 skip = state.next_record - start
@@ -221,7 +242,8 @@ def _write(
                 raise MappingError(message, dataset=state.dataset)
             report(Progress("map", writer.rows))
     report(Progress("map", writer.rows, writer.rows))
-    repeated = detector.repeated(SampleFile(path, writer.batches)) if detector else frozenset()
+    written = partial(SampleFile, path, writer.batches)
+    repeated = detector.repeated(written) if detector else frozenset()
     return BuildResult(
         path,
         writer.sha256,

@@ -6,7 +6,7 @@ ascend, a 64-bit hash of each id is stored; ids are compared only if their hashe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
@@ -63,10 +63,11 @@ class DuplicateIdDetector:
         higher = pc.greater(ids.slice(1), ids.slice(0, len(ids) - 1))
         return above and bool(pc.all(higher, min_count=0).as_py())
 
-    def repeated(self, file: SampleFile) -> frozenset[str | int]:
-        """Return the repeated ids of the written file."""
+    def repeated(self, open_file: Callable[[], SampleFile]) -> frozenset[str | int]:
+        """Return the repeated ids of the written file, which is opened only if it must be."""
         if not self._hashes:
             return frozenset()
+        file = open_file()
         # The ascending batches were not hashed while they were written.
         before = [_hashes(batch) for batch in islice(_batches(file), self._ascending)]
         hashes = np.concatenate([*before, *self._hashes])

@@ -102,7 +102,13 @@ def _build(
 
     pins, limit = decided.pins, decided.limit
     with context.cache.temporary() as folder:
-        result = build(spec, pins, context, folder, limit=limit)
+        result = None
+        if context.workers is not None:
+            from registry.build.parallel.whole import build_by_worker  # only `sync` has workers
+
+            result = build_by_worker(spec, pins, context, folder, limit=limit)
+        if result is None:
+            result = build(spec, pins, context, folder, limit=limit)
         if result.rows == 0 and spec.expect.samples != 0 and limit != 0:
             check_not_empty(spec, pins, context)
             raise DecodeError("no samples come out of the source", file=spec.location)

@@ -96,7 +96,7 @@ def _load(path: Path, state: FileState) -> CompiledCatalog | None:
         return None
 
 
-class CompiledCatalog(Struct, frozen=True):
+class CompiledCatalog(Struct, frozen=True, dict=True):
     """A catalog in its cached form."""
 
     data: bytes
@@ -119,6 +119,12 @@ class CompiledCatalog(Struct, frozen=True):
             for path, patterns, _ in header["indexes"]
         ]
         return bool(header["listing"] == listing_digest(indexes))
+
+    @functools.cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The position of each dataset, in the order of the files."""
+        names = self.header["names"]
+        return dict(zip(names, range(len(names)), strict=True))
 
     @property
     def permissions(self) -> dict[str, Any]:
@@ -158,8 +164,7 @@ class CompiledEntries(Mapping[str, Entry]):
     """Datasets by name, in the order of the files; each is decoded on lookup."""
 
     def __init__(self, compiled: CompiledCatalog, display: Callable[[str], str]) -> None:
-        names = compiled.header["names"]
-        self._numbers = dict(zip(names, range(len(names)), strict=True))
+        self._numbers = compiled.numbers
         self._compiled = compiled
         self._display = display
         self._documents: dict[int, Document] = {}

@@ -24,8 +24,10 @@ _MOST_AHEAD = 8
 _MOST_AHEAD_BYTES = 1 << 25
 
 
-def line_blocks(data: IO[bytes], *, most: int = _MOST_BYTES) -> Iterator[bytearray]:
-    """Yield the bytes of a file in blocks that start and end at line boundaries.
+def line_blocks(
+    data: IO[bytes], *, most: int = _MOST_BYTES, size: int | None = None
+) -> Iterator[bytearray]:
+    """Yield the bytes of a file in blocks of about `size` bytes that end at line boundaries.
 
     Raises:
         NotColumnarError: a line has more than `most` bytes, or more than 512 MiB.
@@ -34,11 +36,11 @@ def line_blocks(data: IO[bytes], *, most: int = _MOST_BYTES) -> Iterator[bytearr
     rest = b""  # the start of a line that is not complete yet
     while True:
         # The size doubles while no line ends, so that a long line is not copied many times.
-        size = len(rest) + max(_BLOCK_BYTES, len(rest))
+        most_bytes = len(rest) + max(size or _BLOCK_BYTES, len(rest))
         # It grows by what is read: memory for a whole block takes longer to clear than a small file
         # to parse.
         block = bytearray(rest)
-        while len(block) < size and (found := data.read(size - len(block))):
+        while len(block) < most_bytes and (found := data.read(most_bytes - len(block))):
             block += found
         if len(block) == len(rest):
             break

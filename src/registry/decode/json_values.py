@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from operator import attrgetter
@@ -30,8 +31,7 @@ class ValueDecoder:
         self._keys = [] if wanted is None else sorted({key for one in wanted for key in _keys(one)})
         self._is_whole = wanted is None
         self._has_fields = wanted is not None and not any(map(_UNNAMABLE.search, self._keys))
-        kind = _struct(self._keys) if self._has_fields else dict[str, Any]
-        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
+        self._decoder = _decoder_of(tuple(self._keys) if self._has_fields else None)
 
     def decode(self, block: bytearray, count: int) -> ValueFrame:
         """Return the objects of a block.
@@ -69,11 +69,14 @@ def _field(number: int) -> str:
     return f"f{number}"
 
 
-def _struct(keys: list[str]) -> type[msgspec.Struct]:
-    """Return a struct with a field per key, numbered, as a key may be no name."""
+@functools.lru_cache(maxsize=64)  # creating a type takes as long as decoding a small file
+def _decoder_of(keys: tuple[str, ...] | None) -> msgspec.json.Decoder[Any]:
+    """Return a decoder of dicts, or of a struct with a field per key, which may be no name."""
+    if keys is None:
+        return msgspec.json.Decoder(dict[str, Any])
     names = {_field(number): key for number, key in enumerate(keys)}
     fields = [(name, Any, MISSING) for name in names]
-    return msgspec.defstruct("Line", fields, rename=names, gc=False)
+    return msgspec.json.Decoder(msgspec.defstruct("Line", fields, rename=names, gc=False))
 
 
 def _is_missing(values: list[Any]) -> bool:

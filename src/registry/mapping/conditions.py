@@ -9,7 +9,7 @@ from typing import Any
 from registry.errors import MappingError
 from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, Expression, Not
 from registry.mapping.coerce import is_missing
-from registry.mapping.regex import Pattern
+from registry.mapping.regex import compile_pattern
 from registry.mapping.row import MISSING, Evaluator, Row
 
 __all__ = [
@@ -99,7 +99,7 @@ def _compile_comparison(name: str, operand: Any) -> ValuePredicate:
         case "regex" if not isinstance(operand, str):
             raise ValueError("`regex` takes a pattern, a string")
         case "regex":
-            found = Pattern(operand).found
+            found = compile_pattern(operand).found
             return lambda value: isinstance(value, str) and found(value)
         case _:
             return _compile_ordering(name, operand)

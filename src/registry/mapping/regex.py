@@ -7,6 +7,7 @@ Where a pattern could take long with a text, a second process applies it, and is
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import re
 import select
@@ -22,7 +23,7 @@ from registry.errors import MappingError
 from registry.mapping import regex_worker
 from registry.mapping.regex_worker import APPLY, TooLargeError
 
-__all__ = ["MAX_PATTERN", "Pattern"]
+__all__ = ["MAX_PATTERN", "Pattern", "compile_pattern"]
 
 MAX_PATTERN = 2000
 """Characters of a pattern."""
@@ -89,6 +90,16 @@ class Pattern:
             raise MappingError(message, value=value) from error
         except (re.error, IndexError) as error:
             raise MappingError(f"can't substitute {to!r}: {error}", value=value) from error
+
+
+@functools.lru_cache(maxsize=1024)
+def compile_pattern(text: str) -> Pattern:
+    """Return the pattern of a text; the ways to match it are counted once.
+
+    Raises:
+        ValueError: as `Pattern`.
+    """
+    return Pattern(text)
 
 
 def _longest_direct(tree: Any) -> int:

@@ -14,11 +14,12 @@ from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
 from registry.errors import SourceError
 from registry.progress import Deadline, Report, silent
-from registry.settings import deadline_seconds
+from registry.settings import deadline_seconds, most_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from registry.base.processes.pool import Workers
     from registry.cache.cache import Cache
     from registry.cache.meta import EntryKind
     from registry.manifest.source import Repository
@@ -104,6 +105,10 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     report: Report = silent
     deadline: Deadline = field(default_factory=lambda: Deadline(deadline_seconds()))
     """How long nothing may happen; a context serves one dataset."""
+    jobs: int = field(default_factory=most_jobs)
+    """Processes that a build may use, this one included."""
+    workers: Workers | None = None
+    """Processes that do whole builds, where several datasets are built at once."""
     lookups: dict[str, Any] = field(default_factory=dict)
     """Answers of servers so far: a context serves one operation, with one request for each."""
 

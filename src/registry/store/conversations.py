@@ -28,22 +28,14 @@ _ID_LENGTH = 22
 _UNSET = "unset"
 """Key for the name of a discriminator that was not set; no model has a field of this name."""
 
-# Role → the part of a message's JSON that its id is derived from, and its JSON.
+# Role → what follows the content in the JSON that its message's id is derived from, and in its own.
 _PLAIN_ROLES = {
-    role: (
-        b'[%d,"' + role.encode() + b'",%b,' + extra + b"]",
-        b'{"id":"%b","content":%b,"source":"input","role":"' + role.encode() + b'"' + rest + b"}",
-    )
-    for role, extra, rest in (
-        ("system", b"{}", b',"unset":"role"'),
-        ("user", b"{}", b',"unset":"role"'),
-        ("assistant", b'{"tool_calls":null}', b',"tool_calls":null,"unset":"role"'),
-    )
-}
-# Keys of a part → its JSON, with the keys sorted, and in the order of the model.
-_PLAIN_PARTS = {
-    "text": (b'{"text":%b,"type":"text"}', b'{"type":"text","text":%b}'),
-    "image": (b'{"image":%b,"type":"image"}', b'{"type":"image","image":%b}'),
+    "system": (b",{}]", b',"source":"input","role":"system","unset":"role"}'),
+    "user": (b",{}]", b',"source":"input","role":"user","unset":"role"}'),
+    "assistant": (
+        b',{"tool_calls":null}]',
+        b',"source":"input","role":"assistant","tool_calls":null,"unset":"role"}',
+    ),
 }
 _encode = msgspec.json.Encoder().encode
 
@@ -80,9 +72,10 @@ def plain_conversation_json(messages: Sequence[Any]) -> bytes | None:
         if content is None or (role == "assistant" and message.get("tool_calls") is not None):
             return None
         canonical, text = content
-        identity, form = _PLAIN_ROLES[role]
-        digest = sha256(identity % (index, canonical)).hexdigest()[:_ID_LENGTH]
-        parts.append(form % (digest.encode(), text))
+        after, rest = _PLAIN_ROLES[role]
+        identity = f'[{index},"{role}",'.encode() + canonical + after
+        identifier = sha256(identity).hexdigest()[:_ID_LENGTH].encode()
+        parts.append(b'{"id":"' + identifier + b'","content":' + text + rest)
     return b"[" + b",".join(parts) + b"]" if parts else None
 
 
@@ -94,19 +87,23 @@ def _content_json(content: Any) -> tuple[bytes, bytes] | None:
             return text, text
         if type(content) is not list:
             return None
-        found = []
+        canonical, parts = [], []
         for part in content:
             kind = part.get("type") if type(part) is dict and len(part) == 2 else None
-            if type(kind) is not str or kind not in _PLAIN_PARTS or type(part.get(kind)) is not str:
+            if kind == "text" and type(part.get("text")) is str:
+                text = _encode(part["text"])
+                canonical.append(b'{"text":' + text + b',"type":"text"}')
+                parts.append(b'{"type":"text","text":' + text + b"}")
+            elif kind == "image" and type(part.get("image")) is str:
+                text = _encode(part["image"])
+                canonical.append(b'{"image":' + text + b',"type":"image"}')
+                parts.append(b'{"type":"image","image":' + text + b"}")
+            else:
                 return None
-            found.append((_PLAIN_PARTS[kind], _encode(part[kind])))
     except UnicodeEncodeError:  # half of a surrogate pair: the models say so
         return None
-    canonical, text = (
-        b"[" + b",".join([forms[place] % value for forms, value in found]) + b"]"
-        for place in (0, 1)
-    )
-    return canonical, text
+    # The keys of canonical JSON are sorted; those of a part have the order of its model.
+    return b"[" + b",".join(canonical) + b"]", b"[" + b",".join(parts) + b"]"
 
 
 @functools.cache

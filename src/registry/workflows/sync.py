@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from registry.base.processes.pool import Workers
 from registry.base.threads import ReportNamed, run_jobs
 from registry.build.expectations import QualityWarning, quality_warnings
 from registry.errors import RegistryError, ReviewError
@@ -57,6 +58,7 @@ def sync(
     *,
     pin_sources: SourcePinner | None = None,
     jobs: int,
+    processes: int = 1,
     offline: bool = False,
     refresh: bool = False,
     expected: Mapping[str, tuple[int, str]] | None = None,
@@ -66,8 +68,12 @@ def sync(
 
     A dataset that fails does not stop the others. `pin_sources` returns the pinned sources of
     each dataset; without it all sources are looked up. `expected` has the number and the digest of
-    the samples that a dataset must have, as `samples_digest` returns them.
+    the samples that a dataset must have, as `samples_digest` returns them. With more than one of
+    `processes`, large builds are done by so many workers, as threads share one core for Python.
     """
+    # One dataset may use the processes itself, for runs of its records.
+    is_alone = len(names) == 1 and processes > 1
+    workers = None if is_alone else Workers(processes if processes > 1 else 0)
 
     def build(name: str, report: Report) -> SyncResult:
         start = time.perf_counter()
@@ -86,6 +92,7 @@ def sync(
                     verify=True,
                     lock=lock,
                     report=report,
+                    workers=workers,
                 )
             if expected is not None and name in expected:
                 _check_samples(name, opened.dataset, expected[name])
@@ -104,7 +111,8 @@ def sync(
             warnings=tuple(quality_warnings(spec, opened.entry.meta)),
         )
 
-    return run_jobs(names, build, jobs=jobs, report=report)
+    stop = (lambda: None) if workers is None else workers.end
+    return run_jobs(names, build, jobs=jobs, report=report, stop=stop)
 
 
 def _check_samples(name: str, dataset: ArrowDataset, expected: tuple[int, str]) -> None:

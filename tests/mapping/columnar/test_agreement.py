@@ -74,7 +74,7 @@ _text_steps = st.sampled_from(
 _list_steps = st.sampled_from(
     [
         *[{"join": separator} for separator in ("", ", ", "é")],
-        *["len", "drop_null", {"drop_null": {"blank": True}}],
+        *["len", "unique", "sort", "drop_null", {"drop_null": {"blank": True}}],
         *[{"each": step} for step in ("strip", "len", [{"split": ","}], [{"default": "x"}], [])],
         {"each": ["upper", {"replace": {"X": "é"}}]},
     ]

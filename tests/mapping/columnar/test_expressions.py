@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from registry.decode.frame import MISSING, Frame, ValueFrame
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.mapping.columnar.expressions import (
@@ -18,12 +20,13 @@ from registry.mapping.columnar.expressions import (
     is_text_list,
     to_large_string,
 )
+from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.conditions import compile_condition
 from registry.mapping.evaluate import compile_expression
-from registry.mapping.row import MISSING
 from tests.mapping.columnar.views import COLUMNS, records_of, view_of
 
 EVALUATED: list[Any] = [
+    *[["nulls"], {"from": "nulls"}, {"hash": ["text", "nulls", "float32", "flag"]}],
     *[{"const": value} for value in (1, -(2**63), None, True, 0.5, ["x", "é"], [])],
     *[[], {"template": "x"}, {"template": "{text|}{?nulls}x{/}"}, {"template": "{float}"}],
     *[{"from": "text", "do": step} for step in ("strip", "len", {"strip": "x"}, {"split": "X"})],
@@ -89,6 +92,29 @@ def test_letter_base_may_be_one() -> None:
     assert evaluate(expression, view).to_pylist() == ["A", "Z"]
 
 
+@pytest.mark.parametrize("raw", [["a"], {"hash": ["a"]}, {"from": "a"}], ids=str)
+def test_null_that_may_be_a_missing_column_has_no_kernel(raw: Any) -> None:
+    batch = pa.record_batch([pa.array(["x", None])], ["a"])
+    for frame in (Frame(batch, null_is_value=False), ValueFrame(2, {"a": ["x", MISSING]})):
+        view = RecordBatchView(frame, {}, np.arange(2))
+        with pytest.raises(NoKernelError):
+            by_kernel(parse_expression(raw), view)
+    view = RecordBatchView(ValueFrame(2, {"a": ["x", None]}), {}, np.arange(2))
+    assert len(by_kernel(parse_expression(raw), view)) == 2
+
+
+def test_hash_of_all_columns_takes_the_strings_by_name() -> None:
+    view = view_of(b=pa.array(["x", "é"]), a=pa.array(["y", ""]), n=pa.array([1, 2]))
+    expression = parse_expression({"hash": "*", "prefix": "p"})
+    view = RecordBatchView(view.frame, {}, view.numbers)
+    wanted = list(map(compile_expression(expression), records_of(view)))
+    assert by_kernel(expression, view).to_pylist() == wanted
+    gaps = view_of(b=pa.array(["x", None]))
+    for other in (gaps, RecordBatchView(gaps.frame, {"k": "x"}, gaps.numbers)):
+        with pytest.raises(NoKernelError):
+            by_kernel(expression, other)
+
+
 WITHOUT_KERNEL: list[Any] = [
     *[
         "constant",
@@ -100,12 +126,10 @@ WITHOUT_KERNEL: list[Any] = [
         {"const": 2**63},
     ],
     *[
-        ["nulls"],
         ["int"],
         ["texts"],
         ["missing"],
         {"hash": "*"},
-        {"hash": ["text", "nulls"]},
         {"hash": ["missing"]},
         {"hash": ["text"], "prefix": {"from": "none"}},
         {"object": {"x": "text"}},
@@ -118,7 +142,7 @@ WITHOUT_KERNEL: list[Any] = [
         {"template": "{flag}"},
         {"template": "{view}"},
     ],
-    *[{"from": "nulls"}, {"from": "missing", "do": "lower"}, {"from": "text", "do": "lower"}],
+    *[{"from": "missing", "do": "lower"}, {"from": "text", "do": "lower"}],
     *[
         {"from": "text", "do": "upper"},
         {"from": "text", "do": "capitalize"},

@@ -28,13 +28,14 @@ FIELDS: dict[str, list[Any]] = {
     "input": [{"template": "x{text}"}, {"template": "{int}"}, {"const": "x"}],
     "target": [
         *["text", "nulls", "none", "empty", "missing", "int", "int8", "uint64", "filled"],
+        *["float", "float32", "flag"],
         *[["text", "large"], {"row_number": 1}, {"from": "place", "do": "letter"}],
     ],
     "choices": ["filled", "none", "empty", "missing", ["text", "large", "ascii"]],
     "id": ["text", "large", "nulls", "none", "missing", "int", "int8", {"row_number": 3}],
     "sandbox": ["none", "missing"],
     "files": ["none", "missing"],
-    "setup": ["none", "empty", "missing"],
+    "setup": ["none", "empty", "missing", "text", "nulls", "int", "flag", "float32"],
     "checkpoint": ["none", "empty", "missing"],
     "description": ["none", "empty", "missing", "text", "nulls", "large", {"template": "x{text}"}],
 }
@@ -60,17 +61,40 @@ def test_field_kernel_returns_the_same_columns_as_records(
     ("name", "raw"),
     [
         *[("input", raw) for raw in ("text", "nulls", "none", "empty", "missing", "int", "texts")],
-        *[("target", raw) for raw in ("float", "flag", "texts", "holes", "numbers", "dictionary")],
+        *[("target", raw) for raw in ("texts", "holes", "numbers", "dictionary")],
         # `texts` has lists that end in whitespace, beside a null.
-        *[("choices", raw) for raw in ("texts", "text", "holes", "numbers", "int")],
+        *[("choices", raw) for raw in ("texts", "nulls", "text", "holes", "numbers", "int")],
         *[("id", raw) for raw in ("float", "flag", "uint64", "texts")],
-        *[(name, "text") for name in ("sandbox", "files", "setup", "checkpoint")],
+        *[(name, "text") for name in ("sandbox", "files", "checkpoint")],
+        *[("setup", raw) for raw in ("texts", "dictionary")],
         *[("description", raw) for raw in ("int", "texts")],
     ],
 )
 def test_a_field_of_other_types_has_no_kernel(name: str, raw: str) -> None:
     with pytest.raises(NoKernelError):
         FIELD_KERNELS[name](parse_expression(raw), view_of())
+
+
+CHOICES = ["a,b", " a , ,b", ",", "x", "", "a  b", " é,\x85\u3000c ", "\x1f,", "0"]
+
+
+@pytest.mark.parametrize("name", ["choices", "target", "setup"])
+def test_fields_of_single_columns_are_those_of_records(name: str) -> None:
+    for values in (CHOICES, CHOICES[:3], [0.5, float("nan"), None]):
+        view = view_of(v=pa.array(values))
+        part = FieldMapper(FieldsSpec(**{name: "v"})).parts[name]
+        if name == "choices" and values[-1] is None:
+            continue
+        wanted = field_columns(name, [part(row) for row in records_of(view)], view.numbers)
+        found = FIELD_KERNELS[name](parse_expression("v"), view)
+        assert batch_from(found, view.count, {}).equals(batch_from(wanted, view.count, {}))
+
+
+@pytest.mark.parametrize("space", ["\n", "\t", "\x1c", "\x85", "\u2028", "\xa0"])
+def test_choices_between_other_whitespace_are_left_to_records(space: str) -> None:
+    assert len(f"a{space}b".split()) == 2
+    with pytest.raises(NoKernelError):
+        FIELD_KERNELS["choices"](parse_expression("v"), view_of(v=pa.array(["a,b", f"a{space}b"])))
 
 
 def test_items_under_a_null_list_are_ignored() -> None:

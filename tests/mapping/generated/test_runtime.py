@@ -18,6 +18,8 @@ from registry.mapping.generated.runtime import (
     map_key,
     parse_json,
     position,
+    unique,
+    zip_lists,
 )
 from registry.mapping.generated.source import AsideError
 from registry.mapping.row import MISSING, Row
@@ -65,6 +67,26 @@ def test_position_compares_by_the_rules_of_manifests() -> None:
     assert position(1, [True, "1", 1.0, 1]) == 2
     with pytest.raises(AsideError):
         position(1, [True])
+
+
+def test_unique_is_decided_for_strings_and_integers() -> None:
+    assert unique(["b", "a", "b", 1, 1]) == ["b", "a", 1]
+    others: list[list[Any]] = [[1, True], [1.0, 1], [["a"], ["a"]]]
+    for items in others:
+        with pytest.raises(AsideError):
+            unique(items)
+
+
+def test_lists_are_zipped() -> None:
+    assert zip_lists({"a": [1, 2], "b": [3, 4]}) == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
+    assert zip_lists([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]
+    assert zip_lists({}) == zip_lists([]) == []
+    others: list[Any] = ["ab", ["ab", [1, 2]], {"a": "x"}]
+    for value in others:
+        with pytest.raises(AsideError):
+            zip_lists(value)
+    with pytest.raises(ValueError, match="shorter"):
+        zip_lists([[1, 2], [1]])
 
 
 def test_row_leaves_out_what_is_missing() -> None:

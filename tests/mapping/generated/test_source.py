@@ -41,6 +41,24 @@ def test_loop_counts_only_if_the_index_is_used() -> None:
     assert heads == ["for v1 in c0:", "for v4, v3 in enumerate(c0):"]
 
 
+def test_equal_parts_of_an_expression_are_evaluated_once() -> None:
+    parse = {"from": "a", "do": ["parse", {"index": "x"}]}
+    raw = {"if": {"value": parse, "empty": False}, "then": parse, "else": [parse, "a"]}
+    function = compile_batch(parse_expression(raw))
+    assert function is not None
+    assert function.source.count("raise Aside") == 2  # to index, and to list what is not MISSING
+    apart = {"from": "a", "do": [{"equals": True}]}, {"from": "a", "do": [{"equals": 1}]}
+    assert_same(list(apart), [{"a": True}, {"a": 1}], fast=True)
+    branches = {"if": {"value": "b", "equals": 1}, "then": parse, "else": parse}
+    assert_same(branches, [{"a": '{"y": 1}', "x": "y", "b": b} for b in (0, 1)], fast=True)
+
+
+def test_equal_parts_of_different_items_differ() -> None:
+    inner = {"from": "item", "do": ["str"]}
+    raw = [{"from": name, "do": [{"each": {"to": [inner, inner]}}]} for name in "ab"]
+    assert_same(raw, [{"a": [1, 2], "b": [3]}], fast=True)
+
+
 def test_nesting_has_an_end() -> None:
     source = empty()
 

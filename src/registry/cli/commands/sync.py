@@ -26,7 +26,7 @@ from registry.diff.review.refusals import refusals
 from registry.diff.review.state import ReviewedSide, read_state, side_of
 from registry.errors import ManifestError, count_text
 from registry.lockfile.models import Lock, read_lock
-from registry.settings import Settings
+from registry.settings import Settings, most_jobs
 from registry.workflows.sync import SyncResult, sync
 from registry.yamldoc.reader import read_yaml
 
@@ -88,6 +88,7 @@ def command(
             cache,
             pin_sources=options.source_pinner_of(settings),
             jobs=jobs,
+            processes=min(jobs, most_jobs()),
             offline=settings.offline,
             refresh=refresh,
             expected=_expected(state),

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from registry.base.arrow import array_of, int64_array, is_text, string_scalar, to_numpy_int64
-from registry.decode.frame import MISSING, NotColumnarError, python_values
+from registry.decode.frame import MISSING, Frame, NotColumnarError, python_values
 from registry.errors import MappingError
 from registry.manifest.expressions import (
     Column,
@@ -43,6 +43,7 @@ from registry.mapping.columnar.kernels.arrays import (
     empty_mask,
     is_text_list,
     list_of,
+    plain_type,
     str_of_values,
     to_large_string,
 )
@@ -66,6 +67,8 @@ __all__ = [
 
 # `start + number` must fit in int64, where Python's own integers are unbounded.
 _LARGEST_START = 1 << 62
+
+_TEXT = pa.large_string()
 
 
 def evaluate(expression: Expression, view: RecordBatchView) -> pa.Array:
@@ -92,11 +95,11 @@ def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
         case Const(value):
             return constant(value, view.count)
         case ListOf(items):
-            columns = [_required(item, view) for item in items]
+            columns = [_present(item, view) for item in items]
             return list_steps.lists_of_columns(columns, view.count)
         case Template():
             return fill_template(expression, view, evaluate)
-        case Hash(fields=fields) if fields:
+        case Hash():
             return _hash(expression, view)
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
             return int64_array(view.numbers + (start - 1))
@@ -104,7 +107,7 @@ def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
             return _if(condition_mask(condition, view, evaluate), then, otherwise, view)
         case Pipe(start, operations):
             takes_missing = bool(operations) and find_operation(operations[0]).takes_missing
-            values = evaluate(start, view) if takes_missing else _required(start, view)
+            values = evaluate(start, view) if takes_missing else _present(start, view)
             return _apply(operations, values, view)
         case _:
             raise NoKernelError
@@ -132,6 +135,26 @@ def _required(expression: Expression, view: RecordBatchView) -> pa.Array:
     if column.null_count:
         raise NoKernelError
     return column
+
+
+def _present(expression: Expression, view: RecordBatchView) -> pa.Array:
+    """Return the values of an expression whose columns exist: a null is a value."""
+    column = evaluate(expression, view)
+    if column.null_count and _may_be_missing(expression, view):
+        raise NoKernelError
+    return column
+
+
+def _may_be_missing(expression: Expression, view: RecordBatchView) -> bool:
+    match expression:
+        case Column(name) if isinstance(view.frame, Frame):
+            return not view.frame.null_is_value or name not in view.frame.names
+        case Column(name):
+            return MISSING in view.values(name)
+        case If(_, then, otherwise):
+            return _may_be_missing(then, view) or _may_be_missing(otherwise, view)
+        case _:
+            return False
 
 
 def _if(
@@ -163,7 +186,7 @@ def _where(
 
 
 def _hash(expression: Hash, view: RecordBatchView) -> pa.Array:
-    columns = [_str(_required(field, view)) for field in expression.fields]
+    columns = [_str(_present(field, view)) for field in expression.fields] or _all_texts(view)
     digests = hex_digests(columns, algorithm=expression.algorithm, length=expression.length)
     if expression.prefix is None:
         return digests
@@ -171,12 +194,21 @@ def _hash(expression: Hash, view: RecordBatchView) -> pa.Array:
     return pc.binary_join_element_wise(prefix, digests, string_scalar("_"))
 
 
+def _all_texts(view: RecordBatchView) -> list[pa.Array]:
+    """Return the columns that have a str in each record, by name."""
+    columns = [_column(name, view) for name in sorted({*view.frame.names, *view.constants})]
+    texts = [to_large_string(column) for column in columns if plain_type(column.type) == _TEXT]
+    if not texts or any(text.null_count for text in texts):
+        raise NoKernelError  # the records have different columns
+    return texts
+
+
 def _str(column: pa.Array) -> pa.Array:
     """Return what Python's `str` gives for each value."""
-    if is_text_list(column.type):
+    if is_text_list(column.type) and not column.null_count:
         return str_of_lists(column)
     try:
-        return str_of_values(column)
+        return pc.fill_null(str_of_values(column), string_scalar(str(None)))
     except NoKernelError:
         return pa.array(list(map(str, python_values(column))), pa.large_string())
 
@@ -188,7 +220,7 @@ def _apply(
     for call in calls:
         if call.name in _STEPS:
             values = _STEPS[call.name](values, call.arguments)
-        elif call.name in _ROW_STEPS and view is not None:
+        elif call.name in _ROW_STEPS:
             values = _ROW_STEPS[call.name](values, call.arguments, view)
         else:
             raise NoKernelError
@@ -216,34 +248,41 @@ def _each(values: pa.Array, argument: Any) -> pa.Array:
     return list_of(offsets, _apply(parse_operations(argument), items, None))
 
 
-def _positions(view: RecordBatchView, argument: Any) -> Any:
+def _positions(view: RecordBatchView | None, argument: Any) -> Any:
     """Return the position in an argument, or those of an expression."""
     if type(argument) is int:
         return argument
-    positions = _required(parse_expression(argument), view)
+    positions = _required(parse_expression(argument), _record(view))
     if not pa.types.is_integer(positions.type) or pa.types.is_uint64(positions.type):
         raise NoKernelError
     return to_numpy_int64(positions)
 
 
-def _index(values: pa.Array, argument: Any, view: RecordBatchView) -> pa.Array:
+def _record(view: RecordBatchView | None) -> RecordBatchView:
+    """Return the records that an argument reads; an operation of items has none."""
+    if view is None:
+        raise NoKernelError
+    return view
+
+
+def _index(values: pa.Array, argument: Any, view: RecordBatchView | None) -> pa.Array:
     return list_steps.index(values, argument, partial(_positions, view))
 
 
-def _slice(values: pa.Array, argument: Any, view: RecordBatchView) -> pa.Array:
+def _slice(values: pa.Array, argument: Any, view: RecordBatchView | None) -> pa.Array:
     return list_steps.slice_(values, argument, partial(_positions, view))
 
 
-def _letter_in(values: pa.Array, argument: Any, view: RecordBatchView) -> pa.Array:
-    return value_steps.letter_in(values, _required(parse_expression(argument), view))
+def _letter_in(values: pa.Array, argument: Any, view: RecordBatchView | None) -> pa.Array:
+    return value_steps.letter_in(values, _required(parse_expression(argument), _record(view)))
 
 
-def _coalesce(values: pa.Array, argument: Any, view: RecordBatchView) -> pa.Array:
+def _coalesce(values: pa.Array, argument: Any, view: RecordBatchView | None) -> pa.Array:
     for other in argument if isinstance(argument, list) else [argument]:
         empty = empty_mask(values)
         if not empty.any():
             break
-        values = choose(empty, _where(empty, parse_expression(other), view), values)
+        values = choose(empty, _where(empty, parse_expression(other), _record(view)), values)
     return choose(empty_mask(values), constant(None, len(values)), values)
 
 
@@ -262,6 +301,8 @@ _STEPS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
     "join": list_steps.join,
     "len": list_steps.length,
     "drop_null": list_steps.drop_null,
+    "unique": list_steps.unique,
+    "sort": list_steps.sort,
     "lower": text_steps.lower,
     "upper": text_steps.upper,
     "capitalize": text_steps.capitalize,
@@ -274,7 +315,7 @@ _STEPS: dict[str, Callable[[pa.Array, Any], pa.Array]] = {
 }
 """Operation → its kernel: takes values, and the argument in the manifest."""
 
-_ROW_STEPS: dict[str, Callable[[pa.Array, Any, RecordBatchView], pa.Array]] = {
+_ROW_STEPS: dict[str, Callable[[pa.Array, Any, RecordBatchView | None], pa.Array]] = {
     "index": _index,
     "slice": _slice,
     "letter_in": _letter_in,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,27 +17,33 @@ from registry.base.arrow import (
     string_scalar,
 )
 from registry.manifest.expressions import Expression, Messages
-from registry.mapping.columnar.expressions import (
+from registry.mapping.columnar.expressions import evaluate
+from registry.mapping.columnar.kernels.arrays import (
     NoKernelError,
-    evaluate,
+    as_text_lists,
     is_text,
     is_text_list,
+    list_of,
+    str_of_values,
+    text_of,
     to_large_string,
 )
+from registry.mapping.columnar.kernels.list_steps import items_of, without_items
 from registry.mapping.columnar.kernels.messages import conversations
+from registry.mapping.columnar.kernels.text_steps import split, strip
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.field_mapper import is_list_of_columns
 from registry.store.schema import METADATA_TYPES, MetadataType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["FIELD_KERNELS", "cast_to_metadata_type", "metadata_type_of_column"]
 
 FieldColumns = dict[str, pa.Array]
 """Column of the samples file → its values, for one field; an omitted column is null."""
 
-_STRING_LISTS = METADATA_TYPES["str_list"]
+# Whitespace other than the space, which `str.split` breaks at.
+_BREAKS = (
+    r"[\t-\r\x1c-\x1f\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
+)
 
 
 def _input(expression: Expression, view: RecordBatchView) -> FieldColumns:
@@ -58,23 +63,34 @@ def _target(expression: Expression, view: RecordBatchView) -> FieldColumns:
     if column.null_count == view.count:
         return {"target": repeat_string("", view.count)}
     if is_text_list(column.type):
-        lists = _as_lists(column)
+        lists = as_text_lists(column)
         items = lists.flatten()
         if lists.null_count or items.null_count:
             raise NoKernelError  # a null list is "", a null item "None" or an error
         if is_list_of_columns(expression) and len(blank := blank_strings(items)):
-            lists = _without_items(lists, items, blank)
+            is_blank = np.zeros(len(items), np.bool_)
+            is_blank[blank] = True
+            lists = without_items(lists, items, is_blank)
         return {"target": pa.nulls(view.count, pa.large_string()), "targets": lists}
-    return {"target": pc.fill_null(to_large_string(column), string_scalar(""))}
+    return {"target": pc.fill_null(_str_or_null(column), string_scalar(""))}
+
+
+def _str_or_null(column: pa.Array) -> pa.Array:
+    """Return Python's `str` of each value, null for null and NaN."""
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.nulls(len(column), column.type), column)
+    return str_of_values(column)
 
 
 def _choices(expression: Expression, view: RecordBatchView) -> FieldColumns:
     column = evaluate(expression, view)
     if column.null_count == view.count:
         return {}
+    if is_text(column.type):
+        return {"choices": _split_choices(text_of(column))}
     if not is_text_list(column.type):
         raise NoKernelError
-    lists = _as_lists(column)
+    lists = as_text_lists(column)
     items = lists.flatten()
     if items.null_count:
         raise NoKernelError  # "None", or an error if the manifest builds the list
@@ -83,26 +99,18 @@ def _choices(expression: Expression, view: RecordBatchView) -> FieldColumns:
     return {"choices": _trim_lists(lists, items, is_space) if is_space.any() else lists}
 
 
-def _as_lists(column: pa.Array) -> pa.LargeListArray:
-    """Return lists of strings in which a null has no items.
-
-    In Arrow, a null list may cover items. `flatten` drops these, so that the offsets of the lists
-    would no longer be positions in its result.
-    """
-    lists = column.cast(_STRING_LISTS)
-    return lists.take(int64_array(np.arange(len(lists)))) if lists.null_count else lists
-
-
-def _without_items(
-    lists: pa.LargeListArray, items: pa.Array, dropped: NDArray[np.int64]
-) -> pa.LargeListArray:
-    """Remove items from lists, of which none is null."""
-    kept = np.ones(len(items), bool)
-    kept[dropped] = False
-    starts = list_offsets(lists) - list_offsets(lists)[0]
-    ends = np.concatenate([[0], np.cumsum(kept)])[starts]
-    taken = items.take(int64_array(np.flatnonzero(kept)))
-    return pa.LargeListArray.from_arrays(int64_array(ends), taken)
+def _split_choices(text: pa.Array) -> pa.LargeListArray:
+    """Return the parts of strings between commas, or between whitespace, without blank ones."""
+    has_comma = pc.match_substring(text, pattern=",")
+    if not pc.all(has_comma).as_py():
+        if pc.any(pc.match_substring_regex(text.filter(pc.invert(has_comma)), _BREAKS)).as_py():
+            raise NoKernelError
+        text = pc.if_else(has_comma, text, pc.replace_substring(text, " ", ","))
+    offsets, items = items_of(split(text, ","))
+    items = strip(items, None)
+    is_blank = np.diff(list_offsets(items)) == 0
+    lists = list_of(offsets, items)
+    return without_items(lists, items, is_blank) if is_blank.any() else lists
 
 
 def _trim_lists(
@@ -137,6 +145,11 @@ def _id(expression: Expression, view: RecordBatchView) -> FieldColumns:
     raise NoKernelError  # `to_id` decides for each value, such as floats that are integers
 
 
+def _setup(expression: Expression, view: RecordBatchView) -> FieldColumns:
+    column = evaluate(expression, view)
+    return {"setup": _str_or_null(column)} if column.null_count < view.count else {}
+
+
 def _absent(expression: Expression, view: RecordBatchView) -> FieldColumns:
     """Return no columns if every value is null, the usual case and the only one with a kernel."""
     if evaluate(expression, view).null_count < view.count:
@@ -162,7 +175,7 @@ FIELD_KERNELS: dict[str, Callable[[Expression, RecordBatchView], FieldColumns]] 
     "id": _id,
     "sandbox": _absent,
     "files": _absent,
-    "setup": _absent,
+    "setup": _setup,
     "checkpoint": _absent,
     "description": _description,
 }
@@ -189,4 +202,4 @@ def cast_to_metadata_type(column: pa.Array, kind: MetadataType) -> pa.Array | No
         return pa.nulls(len(column), METADATA_TYPES[kind])
     if kind == "json" or metadata_type_of_column(column) != kind:
         return None
-    return _as_lists(column) if kind == "str_list" else column.cast(METADATA_TYPES[kind])
+    return as_text_lists(column) if kind == "str_list" else column.cast(METADATA_TYPES[kind])

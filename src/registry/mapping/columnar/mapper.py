@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
-from registry.decode.frame import NotColumnarError
+from registry.decode.frame import NotColumnarError, ValueFrame
 from registry.errors import MappingError
-from registry.manifest.expressions import Expression, parse_condition
+from registry.manifest.expressions import Column, Expression, parse_condition
 from registry.mapping.columnar.expressions import NoKernelError, evaluate, indices_where
 from registry.mapping.columnar.fields import (
     FIELD_KERNELS,
@@ -164,7 +164,8 @@ class ColumnarMapper:
             part = None if isinstance(column, list) else cast_to_metadata_type(column, types[key])
             if part is None:
                 items = column if isinstance(column, list) else column.to_pylist()
-                part = metadata_column(key, types[key], items, view.numbers)
+                plain = _is_json(self._mapper.metadata_keys.get(key), view)
+                part = metadata_column(key, types[key], items, view.numbers, plain=plain)
             parts.append(part)
         columns[METADATA_VALUES] = struct_of(parts, types)
         return batch_from(columns, view.count, types), types
@@ -183,6 +184,15 @@ class ColumnarMapper:
             return column
         values = evaluate_values(expression, view)
         return [None if value is MISSING else value for value in values]
+
+
+def _is_json(expression: Expression | None, view: RecordBatchView) -> bool:
+    """Return whether the values of an expression are surely those of a JSON file, unchanged."""
+    return (
+        isinstance(expression, Column)
+        and isinstance(view.frame, ValueFrame)
+        and not view.constants  # which may be dates of the manifest
+    )
 
 
 def _metadata_type(values: pa.Array | list[Any]) -> MetadataType:

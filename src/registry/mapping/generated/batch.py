@@ -7,10 +7,12 @@ costs. A record that the function can't decide is left to the evaluator of `mapp
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import linecache
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from registry.manifest.expressions import Condition, Expression
@@ -84,15 +86,20 @@ def _compile(node: Expression | Condition, emit: Callable[[Source], str]) -> Bat
         result = emit(source)
     except NotGeneratedError:
         return None
-    text = _text(source, result)
-    # As for the methods of a dataclass, a debugger and a traceback show the lines.
+    text, names = _text(source, result), dict(source.names)
+    # The text is made of names, numbers and Python's own words, never of what a manifest says.
+    exec(_code(text), names)  # nosec B102 # noqa: S102
+    return BatchFunction(tuple(source.columns), text, names["batch"])
+
+
+@functools.lru_cache(maxsize=256)
+def _code(text: str) -> CodeType:
+    """Return the code of a text, which many expressions share: they differ in constants only."""
     digest = hashlib.sha256(text.encode()).hexdigest()
     name = f"<generated function {digest[:16]}>"
+    # As for the methods of a dataclass, a debugger and a traceback show the lines.
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    names = dict(source.names)
-    # The text is made of names, numbers and Python's own words, never of what a manifest says.
-    exec(compile(text, name, "exec"), names)  # nosec B102 # noqa: S102
-    return BatchFunction(tuple(source.columns), text, names["batch"])
+    return compile(text, name, "exec")
 
 
 def _text(source: Source, result: str) -> str:

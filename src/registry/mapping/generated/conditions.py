@@ -9,7 +9,7 @@ from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, 
 from registry.mapping.conditions import compile_comparisons, is_empty
 from registry.mapping.generated.runtime import SIZED
 from registry.mapping.generated.source import MISSING_KIND, Source, Value
-from registry.mapping.regex import Pattern
+from registry.mapping.regex import compile_pattern
 
 __all__ = ["compare", "emit_condition", "empty_test"]
 
@@ -78,9 +78,9 @@ def _equals(source: Source, operand: Any, value: Value) -> str | None:
         return f"({name} is None{missing})"
     if type(operand) is bool:
         return f"({name} is {operand})"
-    if type(operand) is str:  # equals nothing of another type
+    if type(operand) in SIZED:  # equals no bool
         return f"({name} == {source.bind(operand)})"
-    if type(operand) is int:
+    if type(operand) in (int, float):
         return f"({name} == {source.bind(operand)} and type({name}) is not bool)"
     return None
 
@@ -90,16 +90,16 @@ def _not_equals(source: Source, operand: Any, value: Value) -> str | None:
     return direct and f"(not {direct})"
 
 
-def _is_in(source: Source, operand: list[Any], value: Value) -> str | None:
-    if not all(type(item) is str for item in operand):
-        return None
-    # A str equals no item of another type, and a value of another type may have no hash.
-    return f"(type({value.name}) is str and {value.name} in {source.bind(frozenset(operand))})"
+def _is_in(source: Source, operand: list[Any], value: Value) -> str:
+    # A bool equals no str and no int to manifests, and a value of another type may have no hash.
+    found = frozenset(item for item in operand if type(item) in (str, int, float))
+    name, slow = value.name, _slow(source, "in", operand)
+    fast = f"{name} in {source.bind(found)} if type({name}) is str or type({name}) is int"
+    return f"({fast} else {slow}({name}))"
 
 
-def _not_in(source: Source, operand: list[Any], value: Value) -> str | None:
-    direct = _is_in(source, operand, value)
-    return direct and f"(not {direct})"
+def _not_in(source: Source, operand: list[Any], value: Value) -> str:
+    return f"(not {_is_in(source, operand, value)})"
 
 
 def _empty(source: Source, operand: bool, value: Value) -> str:
@@ -108,7 +108,7 @@ def _empty(source: Source, operand: bool, value: Value) -> str:
 
 
 def _regex(source: Source, operand: str, value: Value) -> str:
-    pattern = Pattern(operand)
+    pattern = compile_pattern(operand)
     name, search = value.name, source.bind(pattern.compiled.search)
     # A longer text is for the process that can be stopped.
     fast = f"{search}({name}) is not None if len({name}) <= {pattern.longest_direct}"

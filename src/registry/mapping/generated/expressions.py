@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from registry.manifest.expressions import (
@@ -23,7 +24,6 @@ from registry.mapping.generated.conditions import emit_condition
 from registry.mapping.generated.constants import emit_constant
 from registry.mapping.generated.source import MISSING_KIND, Source, Value
 from registry.mapping.generated.templates import emit_hash, emit_template
-from registry.mapping.operations import find_operation
 
 __all__ = ["emit_expression"]
 
@@ -136,9 +136,13 @@ def _content_part(source: Source, kind: str, value: Value, content: str) -> None
 
 def _pipe(source: Source, expression: Pipe) -> Value:
     value, calls = source.expression(expression.start), expression.operations
-    if not (calls and find_operation(calls[0]).takes_missing):
-        value = source.required(value)
-    return source.steps(value, calls)
+    if not calls:
+        return source.required(value)
+    key: Hashable = repr(expression.start)
+    for call in calls:  # several parts of an expression often parse the same text
+        key = (key, repr(call))
+        value = source.once(key, functools.partial(source.steps, value, (call,)))
+    return value
 
 
 _EMITTERS: dict[type, Callable[[Source, Any], Value]] = {

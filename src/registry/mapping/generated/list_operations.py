@@ -13,7 +13,7 @@ from registry.manifest.expressions import (
     parse_operations,
 )
 from registry.mapping.generated.conditions import compare, emit_condition
-from registry.mapping.generated.runtime import LETTERS
+from registry.mapping.generated.runtime import LETTERS, unique, zip_lists
 from registry.mapping.generated.source import Source, Value
 from registry.mapping.generated.text_operations import text_of
 from registry.mapping.operations.base import as_list, options
@@ -151,6 +151,18 @@ def _dict(source: Source, value: Value, argument: dict[str, Any]) -> Value:
     return result
 
 
+def _sort(source: Source, value: Value, argument: Any) -> Value:
+    return source.assign(f"sorted({source.expect(value, 'list').name})", "list")
+
+
+def _unique(source: Source, value: Value, argument: Any) -> Value:
+    return source.assign(f"{source.bind(unique)}({source.expect(value, 'list').name})", "list")
+
+
+def _zip(source: Source, value: Value, argument: Any) -> Value:
+    return source.assign(f"{source.bind(zip_lists)}({value.name})", "list")
+
+
 EMITTERS: dict[str, Callable[[Source, Value, Any], Value | None]] = {
     "index": _index,
     "slice": _slice,
@@ -162,6 +174,9 @@ EMITTERS: dict[str, Callable[[Source, Value, Any], Value | None]] = {
     "len": _len,
     "keep": _keep,
     "letters_where": _letters_where,
+    "sort": _sort,
+    "unique": _unique,
+    "zip": _zip,
     "each": _each,
     "dict": _dict,
 }

@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from registry.manifest.expressions import Const, OperationCall, Pipe
 from registry.mapping.columns_used import expression_dependencies, uses_row_number
 from registry.mapping.evaluate import COMPILER
-from registry.mapping.generated import list_operations, text_operations, value_operations
+from registry.mapping.generated import (
+    chat_operations,
+    list_operations,
+    text_operations,
+    value_operations,
+)
 from registry.mapping.generated.runtime import make_row
 from registry.mapping.generated.source import NotGeneratedError, Source, Value
-from registry.mapping.operations import build_operation
+from registry.mapping.operations import build_operation, find_operation
 from registry.mapping.row import Row
 
 __all__ = ["EMITTERS", "emit_steps"]
@@ -19,8 +24,12 @@ EMITTERS = {
     **text_operations.EMITTERS,
     **value_operations.EMITTERS,
     **list_operations.EMITTERS,
+    **chat_operations.EMITTERS,
 }
-"""Name of an operation → what adds its lines; other operations are called."""
+"""Name of an operation → what adds its lines; other operations are called.
+
+What an emitter adds steps aside for MISSING, unless the operation takes a missing column.
+"""
 
 
 def emit_steps(source: Source, value: Value, calls: Sequence[OperationCall]) -> Value:
@@ -34,6 +43,8 @@ def emit_steps(source: Source, value: Value, calls: Sequence[OperationCall]) -> 
 
 def _call(source: Source, value: Value, call: OperationCall) -> Value:
     """Add the call of the step that evaluates the operation for one record."""
+    if not find_operation(call).takes_missing:
+        value = source.required(value)
     step = source.bind(build_operation(call, COMPILER))
     return source.assign(f"{step}({value.name}, {_row(source, call)})", "given")
 

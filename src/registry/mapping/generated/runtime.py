@@ -27,11 +27,14 @@ __all__ = [
     "map_key",
     "parse_json",
     "position",
+    "unique",
+    "zip_lists",
 ]
 
 SCALARS = frozenset({str, int, float, bool})
 SIZED = frozenset({str, list, dict})
 _NESTED = frozenset({list, dict})
+_UNIQUE_BY_HASH = frozenset({str, int})
 _PLAIN = SCALARS | {type(None)}
 
 LETTERS = tuple(map(letter_of, range(1000)))
@@ -52,7 +55,11 @@ def fill(value: Any, default: str) -> Any:
 
 def map_key(value: Any) -> str | None:
     """Return the key that the operation `map` looks a value up by that is not a str."""
-    if value is None or isinstance(value, int | float):
+    if value is None or type(value) is bool:
+        return {None: "null", True: "true", False: "false"}[value]
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, int | float):
         return json.dumps(value)
     if value is MISSING:
         raise AsideError
@@ -71,6 +78,28 @@ def position(value: Any, labels: list[Any]) -> int:
         if equal(value, label):
             return index
     raise AsideError
+
+
+def unique(items: list[Any]) -> list[Any]:
+    """Return a list without repeated items; to manifests, unlike to Python, true is not 1."""
+    if set(map(type, items)) <= _UNIQUE_BY_HASH:
+        return list(dict.fromkeys(items))
+    raise AsideError
+
+
+def zip_lists(value: Any) -> list[Any]:
+    """Return a dict of lists as a list of dicts, or a list of lists transposed.
+
+    Raises:
+        AsideError, ValueError: it has others than lists of the same length.
+    """
+    lists = list(value.values()) if type(value) is dict else value
+    if type(lists) is not list or not set(map(type, lists)) <= {list}:
+        raise AsideError
+    groups = zip(*lists, strict=True)
+    if type(value) is dict:
+        return [dict(zip(value, group, strict=True)) for group in groups]
+    return [list(group) for group in groups]
 
 
 def digest_function(algorithm: str) -> Callable[[bytes], Any]:

@@ -7,7 +7,7 @@ that are counted here, as the author of a manifest may be hostile.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -67,6 +67,7 @@ class Source:
         self._lines: list[tuple[int, str]] = []
         self._level = self._loops = self._count = 0
         self._kinds: dict[str, str] = {}
+        self._found: dict[Hashable, Value] = {}
         self._scopes: list[dict[str, Value]] = []  # the columns that items of lists add
 
     @property
@@ -79,7 +80,7 @@ class Source:
         return self._emit_expression(self, expression)
 
     def steps(self, value: Value, calls: Sequence[OperationCall]) -> Value:
-        """Add the lines that apply operations to a value that is not MISSING."""
+        """Add the lines that apply operations to a value, which may be MISSING."""
         return self._emit_steps(self, value, calls)
 
     def line(self, text: str) -> None:
@@ -92,11 +93,12 @@ class Source:
         self.line(head)
         if self._level > _MOST_LEVELS:
             raise NotGeneratedError
-        kinds, self._kinds = self._kinds, dict(self._kinds)
+        outside = self._kinds, self._found
+        self._kinds, self._found = dict(self._kinds), dict(self._found)
         self._level += 1
         yield
         self._level -= 1
-        self._kinds = kinds
+        self._kinds, self._found = outside
 
     @contextmanager
     def loop(
@@ -123,6 +125,18 @@ class Source:
         if names is not None:
             self._scopes.pop()
         self._loops -= 1
+
+    def once(self, key: Hashable, emit: Callable[[], Value]) -> Value:
+        """Return the value that has been found here for a key, or find it now.
+
+        Args:
+            key: Stands for what is evaluated, of the same columns.
+            emit: Adds its lines.
+        """
+        scoped = (key, *(id(scope) for scope in self._scopes))
+        if scoped not in self._found:
+            self._found[scoped] = emit()
+        return self._found[scoped]
 
     def fresh(self) -> str:
         """Return a name for a local variable."""

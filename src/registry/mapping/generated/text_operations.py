@@ -8,7 +8,7 @@ from typing import Any
 from registry.boundary.limits import MAX_TEXT
 from registry.mapping.generated.source import Source, Value
 from registry.mapping.operations.base import to_str
-from registry.mapping.regex import Pattern
+from registry.mapping.regex import compile_pattern
 
 __all__ = ["EMITTERS", "text_of"]
 
@@ -43,7 +43,7 @@ def _replace(source: Source, value: Value, argument: dict[str, str]) -> Value:
 
 def _regex(source: Source, value: Value, argument: Any) -> Value:
     chosen = {"pattern": argument} if isinstance(argument, str) else argument
-    pattern, text = Pattern(chosen["pattern"]), text_of(source, value)
+    pattern, text = compile_pattern(chosen["pattern"]), text_of(source, value)
     if chosen.get("all"):
         return source.assign(f"{source.bind(pattern.every)}({text})", "list")
     # A longer text is for the process that can be stopped.
@@ -68,7 +68,7 @@ def _captured(source: Source, match: str, groups: int) -> str:
 
 
 def _sub(source: Source, value: Value, argument: dict[str, Any]) -> Value:
-    pattern, to = Pattern(argument["pattern"]), argument.get("to", "")
+    pattern, to = compile_pattern(argument["pattern"]), argument.get("to", "")
     text = text_of(source, value)
     # As the function of `regex_worker`, for a replacement that can't become larger than a string
     # may be; a longer text is for the process that can be stopped.

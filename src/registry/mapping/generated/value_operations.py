@@ -8,6 +8,7 @@ from typing import Any
 from registry.manifest.expressions import parse_comparisons, parse_expression
 from registry.mapping.generated.conditions import compare, empty_test
 from registry.mapping.generated.constants import IMMUTABLE, constant_text
+from registry.mapping.generated.literals import parse_literal
 from registry.mapping.generated.runtime import (
     LETTERS,
     SCALARS,
@@ -55,7 +56,7 @@ def _nonempty(source: Source, value: Value, argument: Any) -> Value:
 
 
 def _equals(source: Source, value: Value, argument: Any) -> Value:
-    return source.assign(compare(source, (("equals", argument),), value), "bool")
+    return source.assign(compare(source, (("equals", argument),), source.required(value)), "bool")
 
 
 def _test(source: Source, value: Value, argument: Any) -> Value:
@@ -78,10 +79,9 @@ def _map(source: Source, value: Value, argument: dict[str, Any]) -> Value | None
     return source.assign(f"{table}[{key}]", kind)
 
 
-def _parse(source: Source, value: Value, argument: Any) -> Value | None:
-    if argument == "literal":
-        return None
-    return source.assign(f"{source.bind(parse_json)}({text_of(source, value)})", "given")
+def _parse(source: Source, value: Value, argument: Any) -> Value:
+    parse = parse_literal if argument == "literal" else parse_json
+    return source.assign(f"{source.bind(parse)}({text_of(source, value)})", "given")
 
 
 def _dump(source: Source, value: Value, argument: Any) -> Value | None:
@@ -100,6 +100,15 @@ def _int(source: Source, value: Value, argument: Any) -> Value:
         f"type({name}) is not int and (type({name}) is not str or len({name}) > {_LONGEST_NUMBER})"
     )
     return source.assign(f"int({name})", "int")
+
+
+def _float(source: Source, value: Value, argument: Any) -> Value:
+    name = value.name
+    source.step_aside_if(
+        f"type({name}) is not float and type({name}) is not int"
+        f" and (type({name}) is not str or len({name}) > {_LONGEST_NUMBER})"
+    )
+    return source.assign(f"float({name})", "scalar")
 
 
 def _str(source: Source, value: Value, argument: Any) -> Value | None:
@@ -142,6 +151,7 @@ EMITTERS: dict[str, Callable[[Source, Value, Any], Value | None]] = {
     "parse": _parse,
     "dump": _dump,
     "int": _int,
+    "float": _float,
     "str": _str,
     "letter": _letter,
     "letter_in": _letter_in,

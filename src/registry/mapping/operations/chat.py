@@ -18,9 +18,11 @@ from registry.mapping.operations.base import (
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "ROLES"]
 
-_ROLES = ("system", "user", "assistant", "tool")
+ROLES = ("system", "user", "assistant", "tool")
+"""The roles of messages."""
+
 # First bytes of a file → media type.
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -37,10 +39,10 @@ _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 def _messages(argument: Any, _: Any) -> Apply:
     chosen = options(argument, role="role", content="content", roles={})
     if not isinstance(chosen["roles"], dict) or any(
-        role not in _ROLES for role in chosen["roles"].values()
+        role not in ROLES for role in chosen["roles"].values()
     ):
-        raise ValueError(f"`roles` is a mapping from a role's name to {', '.join(_ROLES)}")
-    names: dict[str, str] = {**{role: role for role in _ROLES}, **chosen["roles"]}
+        raise ValueError(f"`roles` is a mapping from a role's name to {', '.join(ROLES)}")
+    names: dict[str, str] = {**{role: role for role in ROLES}, **chosen["roles"]}
 
     def apply(value: Any, row: Any) -> list[dict[str, Any]]:
         if isinstance(value, str):

@@ -14,7 +14,7 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
-from registry.mapping.regex import Pattern
+from registry.mapping.regex import Pattern, compile_pattern
 from registry.mapping.sizes import check_size
 
 __all__ = ["OPERATIONS"]
@@ -77,7 +77,7 @@ def _sub(argument: Any, _: Any) -> Apply:
 def _compile_pattern(pattern: Any) -> Pattern:
     if not isinstance(pattern, str):
         raise ValueError("takes a pattern, a string")
-    return Pattern(pattern)
+    return compile_pattern(pattern)
 
 
 OPERATIONS = (

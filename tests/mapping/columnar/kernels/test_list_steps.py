@@ -60,9 +60,22 @@ def test_items_are_kept_by_comparisons() -> None:
     has_no_kernel({"each": "strip"}, lists)
 
 
+def test_items_are_unique_and_sorted_within_their_list() -> None:
+    lists = [["b", "a", "b", "é", "Z"], [], ["a", "\U0001f600", "\uffff", "a", "ab", ""], ["b"]]
+    for step in ("unique", "sort", ["unique", "sort"], ["sort", "unique"]):
+        check(step, lists)
+        check(step, [["x"], []])
+    check("unique", [["a"], ["b"]])
+    check("unique", [["a", None, None, "a"], [None]])
+    has_no_kernel("sort", [["a", None]])
+
+
 def test_operations_of_items_read_no_record() -> None:
     check({"each": ["strip", {"split": ","}]}, [["a,b", " c"], []])
-    has_no_kernel({"each": {"index": 0}}, [["a"]])
+    check({"each": [{"index": 0}, {"slice": [0, 1]}]}, [["ab", " c"], []])
+    has_no_kernel({"each": [{"index": "n"}]}, [["a"]], n=[0])
+    has_no_kernel({"each": [{"letter_in": "n"}]}, [["a"]], n=["a"])
+    has_no_kernel({"each": [{"coalesce": "n"}]}, [[""]], n=["a"])
     has_no_kernel({"each": {"to": {"template": "{item}"}}}, [["a"]])
 
 

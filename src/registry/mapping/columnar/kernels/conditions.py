@@ -10,16 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import list_offsets, string_scalar
+from registry.base.arrow import int64_array, list_offsets, string_scalar
 from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, Not
 from registry.mapping.columnar.kernels.arrays import (
     NoKernelError,
     as_text_lists,
     constant,
     empty_mask,
+    is_text,
     mask_of,
     null_mask,
     plain_type,
+    texts,
     to_large_string,
 )
 from registry.mapping.columnar.kernels.patterns import contains_pattern
@@ -74,8 +76,8 @@ def _compare(name: str, column: pa.Array, operand: Any) -> Mask:
         case "not_equals":
             return ~_equals(column, operand)
         case "in" | "not_in":
-            differs = _all([~_equals(column, item) for item in operand], len(column))
-            return ~differs if name == "in" else differs
+            found = _is_in(column, operand)
+            return found if name == "in" else ~found
         case "empty":
             empty = empty_mask(column)
             return empty if operand else ~empty
@@ -105,6 +107,22 @@ def _equals(column: pa.Array, operand: Any) -> Mask:
             return _equals_list(as_text_lists(column), operand)
         case _:
             return nothing
+
+
+def _is_in(column: pa.Array, operand: Sequence[Any]) -> Mask:
+    """Return which values equal any of several."""
+    # All strings or integers at once, as there may be many.
+    at_once: list[Any] = []
+    found = np.zeros(len(column), np.bool_)
+    if is_text(column.type):
+        at_once = [item for item in operand if type(item) is str]
+        found = mask_of(pc.is_in(to_large_string(column), texts(at_once)))
+    elif pa.types.is_integer(column.type) and plain_type(column.type) == pa.int64():
+        at_once = [item for item in operand if type(item) is int and -_INT64 <= item < _INT64]
+        found = mask_of(pc.is_in(column.cast(pa.int64()), int64_array(np.array(at_once, np.int64))))
+    kinds = set(map(type, at_once))
+    others = [item for item in operand if type(item) not in kinds]
+    return found | ~_all([~_equals(column, item) for item in others], len(column))
 
 
 def _is_number(kind: pa.DataType) -> bool:

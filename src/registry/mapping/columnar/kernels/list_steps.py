@@ -45,6 +45,8 @@ __all__ = [
     "length",
     "lists_of_columns",
     "slice_",
+    "sort",
+    "unique",
     "without_items",
 ]
 
@@ -155,6 +157,31 @@ def drop_null(values: pa.Array, argument: dict[str, bool] | None) -> pa.Array:
     if argument and argument.get("blank"):
         dropped[blank_strings(items)] = True
     return without_items(list_of(offsets, items), items, dropped) if dropped.any() else values
+
+
+def unique(values: pa.Array, argument: Any) -> pa.Array:
+    """Return lists without the items that equal an earlier one."""
+    offsets, items = items_of(values)
+    encoded = items.dictionary_encode("encode")
+    owners = np.repeat(np.arange(len(values)), np.diff(offsets))
+    codes = owners * max(len(encoded.dictionary), 1) + to_numpy_int64(encoded.indices)
+    is_repeated = np.ones(len(items), np.bool_)
+    is_repeated[np.unique(codes, return_index=True)[1]] = False
+    if not is_repeated.any():
+        return values
+    return without_items(list_of(offsets, items), items, is_repeated)
+
+
+def sort(values: pa.Array, argument: Any) -> pa.Array:
+    """Return lists in the order of their strings."""
+    offsets, items = items_of(values)
+    if items.null_count:
+        raise NoKernelError  # an error, which its record reports
+    # UTF-8 has the order of the code points, which is Python's.
+    ranks = np.empty(len(items), np.int64)
+    ranks[to_numpy_int64(pc.array_sort_indices(items))] = np.arange(len(items))
+    owners = np.repeat(np.arange(len(values)), np.diff(offsets))
+    return list_of(offsets, items.take(int64_array(np.lexsort((ranks, owners)))))
 
 
 def without_items(lists: pa.LargeListArray, items: pa.Array, dropped: Mask) -> pa.LargeListArray:

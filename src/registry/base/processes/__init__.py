@@ -1,0 +1,1 @@
+"""Worker processes: new interpreters that do what one thread of Python is too slow for."""
