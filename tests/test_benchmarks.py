@@ -196,7 +196,7 @@ def test_longer_files_start_with_the_rows_of_shorter_files() -> None:
         (Times(1 / 20), "≤ 1/20 inspect_ai", "1/25", True),
         (Times(1 / 40), "≤ 1/40 inspect_ai", "1/25", False),
         (Times(1 / 2, run="small"), "small ≤ 1/2 inspect_ai", "1/31.2", True),
-        (EachAtMost(50), "each ≤ 50 s", "50 s", True),
+        (EachAtMost(50), "each ≤ 50 s", "50.00 s", True),
         (Times(1.5, "small"), "≤ 1.5 × small", "1.25 ×", True),
         (Over(0.3, "small"), "≤ 0.3 s over small", "0.4 s", False),
         (Over(40, "small"), "≤ 40 s over small", "0.4 s", True),
