@@ -12,6 +12,7 @@ __all__ = [
     "AtMost",
     "Call",
     "Case",
+    "EachAtMost",
     "Goal",
     "Need",
     "Over",
@@ -96,6 +97,19 @@ class AtMost:
     def reading(self, value: float, unit: str) -> str:
         """Return the median with its unit."""
         return f"{number(value)} {unit}"
+
+
+@dataclass(frozen=True)
+class EachAtMost(AtMost):
+    """Every run is at most so much."""
+
+    def value(self, medians: Mapping[str, float]) -> float:
+        """Return the largest median."""
+        return max(medians.values())
+
+    def text(self, unit: str) -> str:
+        """Return the goal in words."""
+        return f"each ≤ {self.limit:g} {unit}"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.case import OURS, PEER, AtMost, Call, Case, Over, Program, Times, Within
+from benchmarks.case import OURS, PEER, AtMost, Call, Case, EachAtMost, Over, Program, Times, Within
 from benchmarks.catalogs import KNOWN, SYNCED
 from benchmarks.distribution import Distribution, distributions
 from benchmarks.place import Place
@@ -146,6 +146,17 @@ def _cold(place: Place) -> tuple[Case, ...]:
             needs=((sizes.many, "jsonl"), (sizes.most, "jsonl")),
             rounds=1,
         ),
+        Case(
+            name="memory-mappings",
+            what=f"peak memory of a cold build, {sizes.huge:,} records of mmlu-pro (one round)",
+            unit="MB",
+            runs={
+                OURS: _memory_of(place, "mmlu-pro"),
+                **{name: _memory_of(place, name) for name in ("secqa-v1", "agieval-sat-math")},
+            },
+            goals=(EachAtMost(250),),
+            rounds=1,
+        ),
     )
 
 
@@ -155,6 +166,11 @@ _ONE = "one process"
 def _sync(jobs: int) -> Program:
     arguments = ("-m", "registry", "sync", "--tag", SYNCED, "--jobs", str(jobs))
     return Program(arguments, cache="fresh")
+
+
+def _memory_of(place: Place, name: str) -> Call:
+    arguments = {"name": name, "rows": place.sizes.huge, "folder": str(place.folder / "data")}
+    return Call("benchmarks.mappings:memory", arguments, cache="fresh")
 
 
 def _memory(name: str, count: int) -> Call:

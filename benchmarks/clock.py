@@ -1,12 +1,17 @@
-"""Take the time inside a child process."""
+"""Take the time and the memory inside a child process."""
 
 from __future__ import annotations
 
+import resource
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
-__all__ = ["repeated", "seconds"]
+__all__ = ["peak_memory", "repeated", "seconds"]
+
+_RSS_BYTES = 1 if sys.platform == "darwin" else 1024
+"""What the system counts the resident size in."""
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -22,3 +27,8 @@ def repeated(action: Callable[[], object], *, times: int = 50, budget: float = 2
     while len(taken) < times and sum(taken) < budget:
         taken.append(seconds(action))
     return statistics.median(taken)
+
+
+def peak_memory() -> float:
+    """Return the most bytes that this process ever held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_BYTES

@@ -10,6 +10,8 @@ import json
 import logging
 import os
 import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,10 +21,10 @@ from typing import Any
 import yaml
 
 from benchmarks.case import OURS, PEER
-from benchmarks.clock import seconds
+from benchmarks.clock import peak_memory, seconds
 from benchmarks.data import AGE
 
-__all__ = ["cases", "measured", "names"]
+__all__ = ["cases", "made", "measured", "memory", "names"]
 
 _REPOSITORY = Path(__file__).parents[1]
 _RECORDS = _REPOSITORY / "tests" / "parity" / "records.yaml"
@@ -140,12 +142,31 @@ def _samples(results: Iterator[Any]) -> Iterator[Any]:
         yield from result if isinstance(result, list) else [] if result is None else [result]
 
 
+def made(*, name: str, rows: int, file: str) -> int:
+    """Write the records of a mapping; return the bytes of the file."""
+    return _written(_records()[name], Path(file), rows).stat().st_size
+
+
 def _written(records: list[dict[str, Any]], file: Path, rows: int) -> Path:
-    from tests.parity.expand import expanded
+    from tests.parity.expand import json_lines
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    encode = json.JSONEncoder(ensure_ascii=False).encode
     with file.open("w", encoding="utf-8", newline="\n") as opened:
-        opened.writelines(f"{encode(record)}\n" for record in expanded(records, rows))
+        opened.writelines(json_lines(records, rows))
     os.utime(file, (AGE, AGE))
     return file
+
+
+def memory(*, name: str, rows: int, folder: str) -> float:
+    """Return the most bytes that this process ever held, after a build of a mapping."""
+    file = Path(folder, f"{name}-{rows}.jsonl")
+    arguments = json.dumps({"name": name, "rows": rows, "file": str(file)})
+    child = [sys.executable, "-m", "benchmarks.child", "benchmarks.mappings:made", arguments]
+    try:
+        # Not in this process, whose memory is measured.
+        subprocess.run(child, check=True, stdout=subprocess.DEVNULL)
+        with _quiet():
+            _ours(name, file)()
+    finally:
+        file.unlink(missing_ok=True)
+    return peak_memory()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from benchmarks.catalogs import TINY
-from benchmarks.clock import repeated, seconds
+from benchmarks.clock import peak_memory, repeated, seconds
 from registry import Dataset, get_dataset, list_datasets
 from registry.store.arrow_dataset import ArrowDataset
 
@@ -30,8 +29,6 @@ __all__ = [
 ]
 
 _ACCESSES = 10_000
-_RSS_BYTES = 1 if sys.platform == "darwin" else 1024
-"""What the system counts the resident size in."""
 
 
 def opened(*, name: str, rows: int, root: str | None = None) -> int:
@@ -57,7 +54,7 @@ def rebuild(*, name: str, rows: int, cache: str) -> float:
 def memory(*, name: str, rows: int) -> float:
     """Return the most bytes that this process ever held, after a first `get_dataset`."""
     _whole(get_dataset(name), rows)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_BYTES
+    return peak_memory()
 
 
 def warm(*, name: str, root: str | None = None) -> float:

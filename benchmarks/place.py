@@ -24,6 +24,8 @@ class Sizes:
     """Rows of the large warm dataset, and of the memory case."""
     most: int
     """Rows of the second memory run, and of the remote file."""
+    huge: int
+    """Records of the mappings of the catalog whose memory is measured."""
     manifests: int
     """Manifests of the large catalog."""
     few_manifests: int
@@ -47,6 +49,7 @@ FULL = Sizes(
     synced=400_000,
     many=1_000_000,
     most=4_000_000,
+    huge=20_000_000,
     manifests=10_000,
     few_manifests=10,
     changed=1_000,
@@ -62,6 +65,7 @@ QUICK = Sizes(
     synced=200,
     many=1_500,
     most=6_000,
+    huge=500,
     manifests=30,
     few_manifests=3,
     changed=5,

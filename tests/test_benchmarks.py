@@ -14,7 +14,20 @@ from inspect_ai.dataset import Sample
 
 from benchmarks import distribution, mappings, operations, peer, runner
 from benchmarks.__main__ import main
-from benchmarks.case import OURS, PEER, AtMost, Call, Case, Goal, Over, Program, Times, Within, met
+from benchmarks.case import (
+    OURS,
+    PEER,
+    AtMost,
+    Call,
+    Case,
+    EachAtMost,
+    Goal,
+    Over,
+    Program,
+    Times,
+    Within,
+    met,
+)
 from benchmarks.cases import all_cases
 from benchmarks.data import rows
 from benchmarks.distribution import (
@@ -35,7 +48,7 @@ from benchmarks.runner import MeasurementError, measure, measure_mappings, prepa
 from benchmarks.tables import imports_table, median_imports, operations_table, packages
 from registry import get_dataset
 from tests.parity import cases as parity
-from tests.parity.expand import expanded
+from tests.parity.expand import expanded, json_lines
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
 CASE = Case(
@@ -59,9 +72,7 @@ def report_of(*cases: Case, **values: Any) -> Report:
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("benchmarks")
     file = folder / "results" / "figures.json"
-    chosen = (
-        "^(operations|imports|cold-mapper|sync-jobs|cold-jsonl|validate-again|import|s3-first)$"
-    )
+    chosen = "^(operations|imports|memory-mappings|cold-mapper|sync-jobs|cold-jsonl|validate-again|import|s3-first)$"
     arguments = ["--quick", "--rounds", "2", "--only", chosen, "--json", str(file)]
     code = main([*arguments, "--work", str(folder / "work")])
     return code, json.loads(file.read_text(encoding="utf-8"))
@@ -71,7 +82,7 @@ def test_quick_run_measures_every_run_in_every_round(
     quick_run: tuple[int, dict[str, Any]],
 ) -> None:
     code, report = quick_run
-    assert [case["failure"] for case in report["cases"]] == [None] * 6
+    assert [case["failure"] for case in report["cases"]] == [None] * 7
     assert code == 0
     shape = {
         case["name"]: {name: len(run["values"]) for name, run in case["runs"].items()}
@@ -81,6 +92,7 @@ def test_quick_run_measures_every_run_in_every_round(
         "cold-jsonl": {OURS: 2, PEER: 2, "pyarrow": 2},
         "cold-mapper": {OURS: 2, "one process": 2, PEER: 2},
         "sync-jobs": {OURS: 2, "--jobs 1": 2},
+        "memory-mappings": {OURS: 1, "secqa-v1": 1, "agieval-sat-math": 1},
         "validate-again": {OURS: 2},
         "import": {OURS: 2, "bare Python": 2},
         "s3-first": {OURS: 1},
@@ -184,6 +196,7 @@ def test_longer_files_start_with_the_rows_of_shorter_files() -> None:
         (Times(1 / 20), "≤ 1/20 inspect_ai", "1/25", True),
         (Times(1 / 40), "≤ 1/40 inspect_ai", "1/25", False),
         (Times(1 / 2, run="small"), "small ≤ 1/2 inspect_ai", "1/31.2", True),
+        (EachAtMost(50), "each ≤ 50 s", "50.00 s", True),
         (Times(1.5, "small"), "≤ 1.5 × small", "1.25 ×", True),
         (Over(0.3, "small"), "≤ 0.3 s over small", "0.4 s", False),
         (Over(40, "small"), "≤ 40 s over small", "0.4 s", True),
@@ -358,6 +371,7 @@ def test_records_are_expanded_with_the_same_forms_and_no_longer_text_twice() -> 
         {"n": [1]},
     ]
     made = list(expanded(records, 5))
+    assert [json.loads(line) for line in json_lines(records, 5)] == made
     assert [list(one) for one in made[:3]] == [["text", "letter", "url"], ["n"], list(records[0])]
     assert len({one["text"] for one in made if "text" in one}) == 3
     assert made[2]["letter"] == "A"
