@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.base.gc import gc_paused
 from registry.build.columnar_pipeline import columnar_pipeline
 from registry.build.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.build.diagnosis import check_columns
@@ -127,7 +128,11 @@ def _build_once(
         rule = spec.duplicate_rule
         detector = None if rule == "keep" else DuplicateIdDetector()
         path = folder / "samples.arrow"
-        result = _write(batches, path, context.report, state, detector)
+        # Between two blocks too, as the values of one are still there when the next is decoded. A
+        # mapper may create garbage of any kind.
+        paused = gc_paused() if spec.mapper is None else contextlib.nullcontext()
+        with paused:
+            result = _write(batches, path, context.report, state, detector)
     # Steps that need all samples read the written file batch by batch, so memory use is constant.
     if result.repeated and rule != "keep":
         own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
