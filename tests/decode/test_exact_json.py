@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.decode.exact_json import MAX_DEPTH, InexactError, has_unique_keys, parse_exact
+from registry.decode import exact_json
+from registry.decode.exact_json import (
+    MAX_DEPTH,
+    InexactError,
+    has_unique_keys,
+    key_ends,
+    most_keys,
+    parse_exact,
+)
 from tests.decode.exactly import loads_exactly
 from tests.roads.outcome import frozen
 
@@ -94,3 +102,19 @@ def test_keys_of_several_texts_are_counted_together() -> None:
     text = "\n".join(lines).encode()
     assert has_unique_keys(text, [json.loads(line) for line in lines])
     assert not has_unique_keys(text, [{"a": 1}])
+
+
+@settings(deadline=None)
+@given(_texts, st.integers(1, 9))
+def test_no_key_is_left_out_of_their_number(text: str, size: int) -> None:
+    data = f" {text}".encode("utf-8", "surrogatepass")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact_json, "_COUNTED_BYTES", size)
+        found = most_keys(data)
+    assert found == most_keys(data) >= len(key_ends(data))
+
+
+def test_keys_of_ordinary_lines_are_counted_exactly() -> None:
+    lines = b'{"a": "x:: y", "b":1}\n{"a": "a:", "b" : ["b: ", 2]}\n'
+    assert most_keys(lines) == 4
+    assert most_keys(b"") == 0

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import MappingError
-from registry.mapping.row import MISSING, Row, get_column, no_column
+from registry.mapping.row import MISSING, Row, get_column, get_columns, no_column
 from tests.mapping.one_record import Record, value_of
 
 
@@ -82,3 +82,18 @@ def test_a_row_is_the_first_one_unless_numbered() -> None:
 def test_missing_is_not_null_and_has_a_readable_repr() -> None:
     assert MISSING is not None
     assert repr(MISSING) == "MISSING"
+
+
+KEYS = st.sampled_from(["a", "b", "a.b", "b.a", "a.b.a", "", "a.", "."])
+NESTED: st.SearchStrategy[Any] = st.recursive(
+    st.integers() | st.just([]),
+    lambda inner: st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(NESTED), KEYS | st.sampled_from(["b.a.b", "a..b", "a.b.a.b"]))
+def test_columns_of_many_records_are_those_of_each(records: list[Any], name: str) -> None:
+    expected = [get_column(one, name) if isinstance(one, dict) else MISSING for one in records]
+    assert get_columns(records, name) == expected

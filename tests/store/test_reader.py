@@ -161,7 +161,11 @@ def test_a_batch_that_is_not_read_is_not_checked(file: SampleFile) -> None:
 def test_file_that_is_cut_while_it_is_open_is_an_error(file: SampleFile) -> None:
     path = file.__reduce__()[1][0]
     assert values_of(file, range(10), "id_number") == list(range(10))
+    assert (file.row(3)["id_number"], file.choice_range(3)) == ([3], (3, 3))
     os.truncate(path, 10)
     for rows in ([0], range(10)):
         with pytest.raises(CacheError, match="was cut to 10 of"):
             values_of(file, rows, "id_number")
+    for read in (file.row, file.choice_range):
+        with pytest.raises(CacheError, match="was cut to 10 of"):
+            read(3)

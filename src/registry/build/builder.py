@@ -182,7 +182,7 @@ def _shards(
 ) -> AbstractContextManager[Shards | None]:
     """Return what maps records in several processes, where that may be worth it."""
     # The first samples take less time than another process needs to start.
-    if (spec.mapper is None and spec.explode is None) or limit is not None or context.jobs == 1:
+    if (spec.mapper is None and spec.explode is None) or limit is not None:
         return contextlib.nullcontext()
     from registry.build.parallel.shards import Shards  # few builds need it
 

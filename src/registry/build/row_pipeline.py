@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord
 
-__all__ = ["map_file_samples", "row_pipeline"]
+__all__ = ["CHUNK_BYTES", "batch_of_chunk", "map_file_samples", "row_pipeline"]
 
-_CHUNK_BYTES = 1 << 25
+CHUNK_BYTES = 1 << 25
 """Samples that are larger together are not mapped at a time, however few they are."""
 _IN_ORDER = itemgetter(*FIELDS)
 _Item = TypeVar("_Item")
@@ -139,7 +139,7 @@ def _take_samples(
                 raise MappingError(message, dataset=pipeline.dataset, record=number)
             taken.append((number, fields))
             size += own
-            if len(taken) == pipeline.chunk_rows or size > _CHUNK_BYTES:
+            if len(taken) == pipeline.chunk_rows or size > CHUNK_BYTES:
                 break
     except RegistryError as error:
         return taken, error
@@ -161,15 +161,21 @@ def _batches(
 ) -> tuple[list[pa.RecordBatch], RegistryError | None]:
     """Return the rows of a chunk up to the first sample that can't be stored, and its error."""
     try:
-        return [_batch(chunk, pipeline, state)] if chunk else [], None
+        return [batch_of_chunk(chunk, pipeline, state)] if chunk else [], None
     except MappingError:
         # One row at a time, so that the error names the first record that fails.
-        return _take((_batch([one], pipeline, state) for one in chunk), len(chunk))
+        return _take((batch_of_chunk([one], pipeline, state) for one in chunk), len(chunk))
 
 
-def _batch(
+def batch_of_chunk(
     chunk: Sequence[tuple[int, _Fields]], pipeline: Pipeline, state: PipelineState
 ) -> pa.RecordBatch:
+    """Return samples as rows; the first ones determine the types of the metadata.
+
+    Raises:
+        MappingError: a value can't be stored.
+        MetadataTypeMismatchError: metadata has different keys or types.
+    """
     numbers, values = zip(*chunk, strict=True)
     fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
     if state.metadata_types is None:

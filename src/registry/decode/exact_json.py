@@ -18,11 +18,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_DEPTH", "InexactError", "has_unique_keys", "key_ends", "parse_exact"]
+__all__ = ["MAX_DEPTH", "InexactError", "has_unique_keys", "key_ends", "most_keys", "parse_exact"]
 
 MAX_DEPTH = 256
 """Levels of nesting; Python's own limit depends on its version and on the caller's stack."""
 
+_COUNTED_BYTES = 1 << 17
 _decode = msgspec.json.Decoder().decode
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _COLON = re.compile(r"[ \t\r\n]*:")
@@ -79,6 +80,17 @@ def key_ends(text: bytes | bytearray) -> NDArray[np.int64]:
     is_spaced = (last <= ord(" ")) & ((second <= ord(" ")) | (second == ord('"')))
     found: NDArray[np.int64] = colons[(last == ord('"')) & ~is_escaped | is_spaced]
     return found
+
+
+def most_keys(text: bytes | bytearray) -> int:
+    """Return how many keys a text has at most, in a fraction of the time of `key_ends`."""
+    codes, count = np.frombuffer(text, np.uint8), 0
+    for start in range(1, len(codes), _COUNTED_BYTES):
+        before = codes[start - 1 : start - 1 + _COUNTED_BYTES]
+        is_colon = codes[start : start + _COUNTED_BYTES] == ord(":")
+        before = before[: len(is_colon)]
+        count += int(np.count_nonzero(is_colon & ((before == ord('"')) | (before <= ord(" ")))))
+    return count
 
 
 def _count_keys(value: Any, depth: int = 1) -> int:

@@ -59,6 +59,11 @@ class Frame:
         return int(self.batch.num_rows)
 
     @property
+    def size(self) -> int:
+        """At most how many bytes the records have."""
+        return int(self.batch.nbytes)
+
+    @property
     def names(self) -> list[str]:
         """Names of the columns."""
         names: list[str] = self.batch.schema.names
@@ -121,6 +126,8 @@ class ValueFrame:
         count: int,
         columns: Mapping[str, list[Any]],
         records: Sequence[dict[str, Any]] | None = None,
+        *,
+        size: int | None = None,
     ) -> None:
         """Take the records.
 
@@ -128,9 +135,12 @@ class ValueFrame:
             count: Number of records.
             columns: Column → value per record, MISSING where the record does not have the key.
             records: The records with all columns, if they were decoded as a whole.
+            size: Number of bytes that they were decoded from, if it is known.
         """
         self.count = count
         """Number of records."""
+        self.size = size
+        """At most how many bytes the records have; None if it is unknown."""
         self._columns = dict(columns)
         self._records = records
         self._arrays: dict[str, pa.Array | None] = {}
@@ -175,7 +185,7 @@ class ValueFrame:
         }
         records = self._records
         taken = None if records is None else [records[place] for place in places]
-        return ValueFrame(len(places), columns, taken)
+        return ValueFrame(len(places), columns, taken, size=self.size)
 
 
 AnyFrame: TypeAlias = Frame | ValueFrame

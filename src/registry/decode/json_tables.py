@@ -23,7 +23,7 @@ import pyarrow.json
 from registry.base.arrow import SCAN_BYTES, byte_positions
 from registry.base.locations import unpacked_suffix
 from registry.decode.chunks import line_blocks, parse_blocks
-from registry.decode.exact_json import MAX_DEPTH, has_unique_keys, parse_exact
+from registry.decode.exact_json import MAX_DEPTH, has_unique_keys, most_keys, parse_exact
 from registry.decode.frame import AnyFrame, Frame, NotColumnarError, ValueFrame, Wanted
 from registry.decode.json_records import LINE_SUFFIXES
 from registry.decode.json_values import ValueDecoder
@@ -116,9 +116,9 @@ def _parse(block: bytearray, schema: pa.Schema | None, decoder: ValueDecoder) ->
         block = block.rstrip(b"\n")
     line_ends = _line_ends(block)
     _refuse_pyarrow_extensions(block)
-    _refuse_inexact(block, line_ends)
     exact = cache(lambda: _decode_values(block, len(line_ends), decoder))
     batch = None if schema is None else _read_with_pyarrow(block, schema, len(line_ends))
+    _refuse_inexact(block, line_ends, batch)
     return exact() if batch is None else Frame(batch, null_is_value=False, exact=exact)
 
 
@@ -193,12 +193,15 @@ def _line_ends(block: bytearray) -> NDArray[np.int64]:
     return ends
 
 
-def _refuse_inexact(block: bytearray, line_ends: NDArray[np.int64]) -> None:
+def _refuse_inexact(
+    block: bytearray, line_ends: NDArray[np.int64], batch: pa.RecordBatch | None
+) -> None:
     """Refuse what `parse_exact` refuses and pyarrow does not: `NaN`, repeated keys, deep values."""
     try:
         for line in _lines_with_words(block):
             _decode(line)
-        if keys_surely_differ(block, line_ends) and not _may_be_deep(block, line_ends):
+        keys_differ = _has_no_other_keys(block, batch) or keys_surely_differ(block, line_ends)
+        if keys_differ and not _may_be_deep(block, line_ends):
             return
         lines = bytes(block).rstrip(b"\n").split(b"\n")
         if not has_unique_keys(block, [_decode(line) for line in lines]):
@@ -206,6 +209,15 @@ def _refuse_inexact(block: bytearray, line_ends: NDArray[np.int64]) -> None:
                 parse_exact(line.decode())
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise NotColumnarError("a value without an exact meaning") from error
+
+
+def _has_no_other_keys(block: bytearray, batch: pa.RecordBatch | None) -> bool:
+    """Return whether the lines have only the keys of the columns; a False may be wrong."""
+    # Without nulls, each line has the key of each column. If there are no more keys than that, no
+    # line has one that is repeated or not wanted.
+    if batch is None or any(column.null_count for column in batch.columns):
+        return False
+    return most_keys(block) == int(batch.num_rows * batch.num_columns)
 
 
 def _lines_with_words(block: bytearray) -> Iterator[bytes]:

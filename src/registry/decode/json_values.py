@@ -47,10 +47,10 @@ class ValueDecoder:
             if len(found) != count:
                 raise NotColumnarError("not one object per line")
             if self._is_whole:
-                return ValueFrame(count, {}, found)
+                return ValueFrame(count, {}, found, size=len(block))
             columns = {key: self._column(number, found) for number, key in enumerate(self._keys)}
         known = {key: values for key, values in columns.items() if not _is_missing(values)}
-        return ValueFrame(count, known)
+        return ValueFrame(count, known, size=len(block))
 
     def _column(self, number: int, found: list[Any]) -> list[Any]:
         if self._has_fields:
@@ -80,4 +80,4 @@ def _decoder_of(keys: tuple[str, ...] | None) -> msgspec.json.Decoder[Any]:
 
 
 def _is_missing(values: list[Any]) -> bool:
-    return all(value is MISSING for value in values)
+    return values.count(MISSING) == len(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.boundary.boundary import Boundary
@@ -20,6 +20,7 @@ __all__ = [
     "Row",
     "column_hint",
     "get_column",
+    "get_columns",
     "get_list",
     "no_column",
     "path_splits",
@@ -54,6 +55,24 @@ def get_column(record: Mapping[str, Any], name: str) -> Any:
             if found is not MISSING:
                 return found
     return MISSING
+
+
+def get_columns(records: Sequence[Any], name: str) -> list[Any]:
+    """Return what `get_column` returns of each record; MISSING of what is not a dict."""
+    head, dot, rest = name.partition(".")
+    if not dot:
+        return [
+            record.get(name, MISSING) if type(record) is dict else MISSING for record in records
+        ]
+    found = get_columns(get_columns(records, head), rest)
+    # A key that contains a dot may be meant, by its exact name or by that of a longer prefix.
+    dotted = {name, *(prefix for prefix, _ in path_splits(name) if prefix != head)}
+    return [
+        get_column(record, name)
+        if type(record) is dict and not dotted.isdisjoint(record)
+        else value
+        for record, value in zip(records, found, strict=True)
+    ]
 
 
 def path_splits(name: str) -> Iterator[tuple[str, str]]:

@@ -37,27 +37,31 @@ def size_of(value: Any) -> int:
     if kind is dict:
         return sum(len(str(key)) + size_of(item) for key, item in value.items()) + 8
     if kind is list or kind is tuple:
-        return _total(value) + 8
+        return sum(map(size_of, value)) + 8
     if isinstance(value, bytes):
         return len(value)
     fields = getattr(value, "__dict__", None)  # a message, or a part of one
     return size_of(fields) if fields else 8
 
 
-def _total(values: Iterable[Any]) -> int:
-    # Without a call for each str: this runs for every list of every sample.
-    size = 0
-    for value in values:
-        size += len(value) if type(value) is str else size_of(value)
-    return size
-
-
 def sample_size(fields: Mapping[str, Any]) -> int:
     """Return about how many bytes the fields of a sample take, as `size_of` counts them."""
+    # Without a call for each str, as this runs for every sample: most fields are None or a str.
     size = 0
     for value in fields.values():
-        if type(value) is str:
+        kind = type(value)
+        if value is None:
+            continue
+        if kind is str:
             size += len(value)
-        elif value is not None:
+        elif kind is list:
+            size += 8
+            for item in value:
+                size += len(item) if type(item) is str else size_of(item)
+        elif kind is dict:
+            size += 8
+            for key, item in value.items():
+                size += len(str(key)) + (len(item) if type(item) is str else size_of(item))
+        else:
             size += size_of(value)
     return size

@@ -65,6 +65,11 @@ class SampleFile:
         self._choice_starts = list(accumulate(table[1::4]))
         self._ends, self._checksums = table[2::4], table[3::4]
         self._file.check(self._ends[-1], self._file.size, self._checksums[0])
+        # At once: later the file may have been cut.
+        try:
+            self._footer = Footer(memoryview(self._file.map))
+        except NOT_A_SAMPLES_FILE as error:
+            raise self._file.damage("is not a samples file") from error
         self._batches: dict[int, pa.RecordBatch] = {}
         self._values: dict[int, BatchValues] = {}
 
@@ -90,13 +95,6 @@ class SampleFile:
     def choices(self) -> int:
         """Number of choices of all samples."""
         return self._choice_starts[-1]
-
-    @cached_property
-    def _footer(self) -> Footer:
-        try:
-            return Footer(memoryview(self._file.map))
-        except NOT_A_SAMPLES_FILE as error:
-            raise self._file.damage("is not a samples file") from error
 
     @cached_property
     def _reader(self) -> pa.RecordBatchFileReader:
@@ -140,7 +138,6 @@ class SampleFile:
 
     def row(self, row: int) -> Columns:
         """Return the values of one row by column; columns without any value are omitted."""
-        self._file.check_size()
         number, local = self._locate(row)
         readers = self._batch_values(number).readers
         try:
@@ -155,6 +152,7 @@ class SampleFile:
         return number, row - self._starts[number]
 
     def _batch_values(self, number: int) -> BatchValues:
+        self._file.check_size()  # each time: they are read in the mapped file
         if number not in self._values:
             self._check_batch(number)
             try:
@@ -206,7 +204,7 @@ class SampleFile:
         """Return the length of each input in characters; None if any is a conversation."""
         import pyarrow.compute as pc  # slow to import, and not needed to open a dataset
 
-        if "messages" in self._reader.schema.names:
+        if any(column.name == "messages" for column in self._footer.columns):
             return None
         lengths = [
             pc.utf8_length(self.batch(number).column("input")) for number in range(self.batch_count)

@@ -47,8 +47,8 @@ class _ChecksummedFile(HashedFile):
 class SampleWriter:
     """Writes and hashes a samples file in its own thread, so that building does not wait for disk.
 
-    Small batches are combined, so that readers open few. Columns without any value are omitted, as
-    nulls take space too.
+    A file of one batch is written without a thread, when it ends. Small batches are combined, so
+    that readers open few. Columns without any value are omitted, as nulls take space too.
     """
 
     def __init__(

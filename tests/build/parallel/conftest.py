@@ -37,11 +37,14 @@ class Builds:
     def result(self, jobs: int, *, left_to_workers: bool = False) -> list[dict[str, Any]] | str:
         """Return the rows, or the error; with several jobs, workers start after the first block.
 
-        This process maps no more blocks then if they are `left_to_workers`.
+        This process maps no more blocks then if they are `left_to_workers`. With no job, the row
+        pipeline alone maps the records.
         """
         keywords = {"jobs": jobs, "least_seconds": 1e-9, "block_bytes": BLOCK_BYTES}
         with self.monkeypatch.context() as patch:
             patch.setattr(Shards.__init__, "__kwdefaults__", keywords)
+            if jobs == 0:
+                patch.setattr(Shards, "takes", lambda *arguments: False)
             if left_to_workers:
                 patch.setattr(Crew, "take", _take_if_no_worker)
             return self._result(jobs)

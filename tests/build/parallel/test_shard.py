@@ -36,14 +36,14 @@ GOOD = lines('{"parts": ["a", "b"], "k": 1, "setup": null}', '{"parts": [], "k":
 def test_lines_are_mapped_with_the_numbers_of_their_records(spec: DatasetSpec) -> None:
     context = SourceContext(boundary=UNBOUNDED, cache=Cache(Path("none")))
     pipeline, state = compile_pipeline(spec, Pins(()), context), PipelineState()
-    mapped = shard.map_lines(GOOD, spec.source, pipeline, state)
+    mapped = shard.map_lines(GOOD, spec.source, spec, pipeline, state)
     assert mapped is not None
     assert mapped.rows is not None
     assert mapped.rows.column("record").to_pylist() == [11, 11]
     assert (mapped.records, mapped.metadata_types) == (2, TYPES)
     assert state.next_record == 1
     for text in ("{}", "[]", '{"parts": [1]', '{"parts": [{"a": 1}]}'):
-        assert shard.map_lines(lines(text), spec.source, pipeline, state) is None
+        assert shard.map_lines(lines(text), spec.source, spec, pipeline, state) is None
 
 
 def nothing(value: object) -> None:

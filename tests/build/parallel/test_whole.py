@@ -18,9 +18,7 @@ from registry.build.parallel import whole
 from registry.build.parallel.whole import build_by_worker
 from registry.errors import MappingError
 from registry.progress import Progress
-from tests.build.conftest import Prepare, Prepared, prepare
-
-__all__ = ["prepare"]
+from tests.build.conftest import Prepare, Prepared
 
 RECORDS = [{"q": f"q{n}", "a": str(n)} for n in range(20_000)]
 FIELDS = {"input": "q", "target": "a"}

@@ -16,9 +16,6 @@ from registry.mapping.columnar.expressions import (
     by_kernel,
     evaluate,
     indices_where,
-    is_text,
-    is_text_list,
-    to_large_string,
 )
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.conditions import compile_condition
@@ -26,6 +23,7 @@ from registry.mapping.evaluate import compile_expression
 from tests.mapping.columnar.views import COLUMNS, records_of, view_of
 
 EVALUATED: list[Any] = [
+    *[{"row_number": start, "width": width} for start in (0, 1, 95) for width in (0, 2, 5)],
     *[["nulls"], {"from": "nulls"}, {"hash": ["text", "nulls", "float32", "flag"]}],
     *[{"const": value} for value in (1, -(2**63), None, True, 0.5, ["x", "é"], [])],
     *[[], {"template": "x"}, {"template": "{text|}{?nulls}x{/}"}, {"template": "{float}"}],
@@ -157,7 +155,7 @@ WITHOUT_KERNEL: list[Any] = [
         {"from": "int", "do": {"replace": {"1": "2"}}},
     ],
     *[
-        {"row_number": 1, "width": 2},
+        {"row_number": -1, "width": 2},
         {"row_number": 2**62},
         {"messages": [{"role": "user", "content": "text"}]},
     ],
@@ -213,25 +211,3 @@ def test_conditions_select_the_same_records(raw: Any) -> None:
 def test_other_conditions_have_no_kernel(raw: Any) -> None:
     with pytest.raises(NoKernelError):
         indices_where(parse_condition(raw), view_of())
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "texts"),
-    [
-        *[(name, True, False) for name in ("text", "large", "nulls", "none")],
-        *[(name, False, True) for name in ("texts", "holes")],
-        *[(name, False, False) for name in ("int8", "dictionary", "view", "numbers", "empty")],
-    ],
-)
-def test_both_string_types_are_text(name: str, text: bool, texts: bool) -> None:
-    kind = COLUMNS[name].type
-    assert (is_text(kind), is_text_list(kind)) == (text, texts)
-
-
-def test_strings_and_integers_become_large_strings() -> None:
-    assert to_large_string(pa.array([-5, None, 7])).to_pylist() == ["-5", None, "7"]
-    for name in ("text", "large", "uint64"):
-        assert to_large_string(COLUMNS[name]).type == pa.large_string()
-    for name in ("float", "flag", "texts"):
-        with pytest.raises(NoKernelError):
-            to_large_string(COLUMNS[name])

@@ -206,6 +206,10 @@ def test_deep_expressions_and_files_have_no_function() -> None:
     inner = [{"each": {"to": {"from": "item", "do": ["data_uri"]}}}]
     assert compile_batch(parse_expression({"from": "a", "do": inner})) is None
     assert compile_batch(parse_expression({"hash": "*"})) is None
+    condition: Any = {"value": "a", "equals": 1}
+    for _ in range(150):
+        condition = {"not": condition}
+    assert assert_same(parse_condition(condition), [{"a": 1}, {"a": 2}], fast=True) == [True, False]
 
 
 def test_constants_are_not_shared_between_records() -> None:

@@ -97,7 +97,10 @@ def test_json_is_that_of_the_standard_library() -> None:
     value: Any = {"a": ["ä", 1, 1.5, None, True, {"b": []}], "price in $": 1}
     write = json_writer(ascii_only=False, indent=None)
     assert write(value) == json.dumps(value, ensure_ascii=False)
-    assert json_writer(ascii_only=True, indent=2)(value) == json.dumps(value, indent=2)
+    for indent in (1, 2, 8):
+        assert json_writer(ascii_only=True, indent=indent)(value) == json.dumps(
+            value, indent=indent
+        )
     assert parse_json(write(value)) == value
 
 

@@ -72,6 +72,9 @@ def test_any_json_is_written_and_parsed_as_by_the_evaluator(values: list[Any], a
     assert_same(
         {"from": "a", "do": [{"dump": {"ascii": ascii}}]}, [{"a": value} for value in values]
     )
+    for indent in (0, 2):
+        step = {"dump": {"ascii": ascii, "indent": indent}}
+        assert_same({"from": "a", "do": [step]}, [{"a": value} for value in values])
     texts = [{"a": json.dumps(value, ensure_ascii=ascii)} for value in values]
     assert_same({"from": "a", "do": ["parse"]}, texts)
     assert_same({"from": "a", "do": [{"parse": "literal"}]}, texts)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from registry.build.parallel.plain import is_plain, map_plainly
 from registry.build.pipeline import JsonKeys, Pipeline, PipelineState, compile_pipeline
 from registry.build.row_pipeline import row_pipeline
 from registry.cache.cache import Cache
@@ -62,13 +63,28 @@ class Mapped(NamedTuple):
 
 
 def map_lines(
-    lines: Lines, source: Source, pipeline: Pipeline, state: PipelineState
+    lines: Lines, source: Source, spec: DatasetSpec, pipeline: Pipeline, state: PipelineState
 ) -> Mapped | None:
     """Return the rows of some lines; None if the row pipeline has to map or to refuse them.
 
     `state` stays as it is, but for the columns that the records have.
     """
-    own = PipelineState(
+    file = SourceBytes("lines.jsonl", lambda: io.BytesIO(lines.text), limits=state.limits)
+    own = _state_of(lines, state)
+    try:
+        batches = map_plainly(file, source, pipeline, own) if is_plain(spec, pipeline) else None
+        if batches is None:
+            own = _state_of(lines, state)
+            batches = list(row_pipeline(file, source, pipeline, own))
+    except (RegistryError, MetadataTypeMismatchError):
+        return None
+    rows = pa.concat_batches(batches) if batches else None
+    records = own.next_record - lines.first
+    return Mapped(rows, records, own.metadata_types, own.unread.found)
+
+
+def _state_of(lines: Lines, state: PipelineState) -> PipelineState:
+    return PipelineState(
         next_record=lines.first,
         metadata_types=state.metadata_types,
         unseen=state.unseen,
@@ -76,14 +92,6 @@ def map_lines(
         limits=state.limits,
         deadline=math.inf,  # the build has its own clock
     )
-    file = SourceBytes("lines.jsonl", lambda: io.BytesIO(lines.text), limits=state.limits)
-    try:
-        batches = list(row_pipeline(file, source, pipeline, own))
-    except (RegistryError, MetadataTypeMismatchError):
-        return None
-    rows = pa.concat_batches(batches) if batches else None
-    records = own.next_record - lines.first
-    return Mapped(rows, records, own.metadata_types, own.unread.found)
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,7 @@ def answer(
     state = PipelineState(
         metadata_types=metadata_types, unread=unread, limits=pipeline.boundary.limits
     )
-    mapped = map_lines(lines, setup.spec.sources[source], pipeline, state)
+    mapped = map_lines(lines, setup.spec.sources[source], setup.spec, pipeline, state)
     if mapped is None or (setup.names_files and _has_files(mapped.rows)):
         return None
     rows = b"" if mapped.rows is None else _packed(mapped.rows)

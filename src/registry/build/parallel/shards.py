@@ -67,7 +67,8 @@ class Shards:
         """
         self._spec = spec
         self._pipeline = pipeline
-        self._most = min(jobs - 1, _MOST_WORKERS) if _is_divisible(spec) and can_start() else 0
+        self._is_divisible = _is_divisible(spec)
+        self._most = min(jobs - 1, _MOST_WORKERS) if can_start() else 0
         self._least_seconds = least_seconds
         self._block_bytes = block_bytes
         self._rate = 0.0
@@ -92,7 +93,7 @@ class Shards:
     def takes(self, file: SourceBytes, source: Source) -> bool:
         """Return whether a file can be mapped here."""
         return (
-            self._most > 0
+            self._is_divisible
             and isinstance(source, JsonSource)
             and unpacked_suffix(file.location) in LINE_SUFFIXES
             and is_utf8(source.encoding)
@@ -166,7 +167,7 @@ class Shards:
             state.check(file)
             if block is not None:
                 start = time.perf_counter()
-                block.mapped = map_lines(block.lines, source, self._pipeline, state)
+                block.mapped = map_lines(block.lines, source, self._spec, self._pipeline, state)
                 block.done = True
                 seconds = time.perf_counter() - start
                 self._rate = seconds / len(block.lines.text)

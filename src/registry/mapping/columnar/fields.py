@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from registry.base.arrow import (
     blank_strings,
     int64_array,
+    is_text,
     list_offsets,
     ranges,
     repeat_string,
@@ -21,7 +22,6 @@ from registry.mapping.columnar.expressions import evaluate
 from registry.mapping.columnar.kernels.arrays import (
     NoKernelError,
     as_text_lists,
-    is_text,
     is_text_list,
     list_of,
     str_of_values,

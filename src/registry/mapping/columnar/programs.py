@@ -13,6 +13,7 @@ from registry.manifest.expressions import (
     Expression,
     Not,
 )
+from registry.mapping.columnar.growth import Growth, growth_of
 from registry.mapping.columns_used import (
     ColumnDependencies,
     condition_dependencies,
@@ -43,6 +44,8 @@ class Program:
     """Returns the values for many records; None if records have to be evaluated one by one."""
     dependencies: ColumnDependencies
     """The columns that it reads."""
+    growth: Growth | None
+    """How large its values can become; None if only they tell."""
     numbered: bool
     """Whether it reads the number of the record, so that no value repeats."""
 
@@ -64,7 +67,9 @@ def _compile(node: Expression | Condition) -> Program:
     if isinstance(node, AllOf | AnyOf | Comparisons | Not):
         evaluate: Callable[..., object] = compile_condition(node, compile_expression)
         function, reads = compile_batch_condition(node), condition_dependencies(node)
+        growth: Growth | None = Growth()
     else:
         evaluate = compile_expression(node)
         function, reads = compile_batch(node), expression_dependencies(node)
-    return Program(node, evaluate, function, reads, uses_row_number(node))
+        growth = growth_of(node)
+    return Program(node, evaluate, function, reads, growth, uses_row_number(node))

@@ -15,7 +15,7 @@ from registry.boundary.boundary import Boundary
 from registry.decode.frame import MISSING, AnyFrame, ValueFrame
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columns_used import ColumnDependencies
-from registry.mapping.row import Row, get_column
+from registry.mapping.row import Row, get_column, get_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,10 +92,8 @@ class RecordBatchView:
 
     def _path_values(self, name: str, heads: list[str]) -> list[Any]:
         rest = name.removeprefix(f"{heads[0]}.")
-        if len(heads) == 1 and name not in self.frame.names and "." not in rest:
-            values = self.values(heads[0])
-            if set(map(type, values)) == {dict}:
-                return [value.get(rest, MISSING) for value in values]
+        if len(heads) == 1 and name not in self.frame.names:
+            return get_columns(self.values(heads[0]), rest)
         names = [*heads, name] if name in self.frame.names else heads
         columns = [
             self.values(one) if one in self.constants else self.frame.values(one) for one in names

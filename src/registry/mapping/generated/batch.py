@@ -84,7 +84,7 @@ def _compile(node: Expression | Condition, emit: Callable[[Source], str]) -> Bat
     source = Source(emit_expression, emit_steps)
     try:
         result = emit(source)
-    except NotGeneratedError:
+    except (NotGeneratedError, RecursionError):  # nested too deep for Python's own limits
         return None
     text, names = _text(source, result), dict(source.names)
     # The text is made of names, numbers and Python's own words, never of what a manifest says.

@@ -24,7 +24,8 @@ def emit_condition(source: Source, condition: Condition) -> str:
         case AnyOf(conditions):
             return _chain(source, conditions, "if not {}:", "False")
         case Not(inner):
-            return f"not ({emit_condition(source, inner)})"
+            # A variable, as Python limits how deep parentheses nest.
+            return source.assign(f"not {emit_condition(source, inner)}", "bool").name
         case Comparisons(tests, value):
             if value is None:
                 raise ValueError("a condition needs `value`")

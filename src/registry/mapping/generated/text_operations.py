@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,9 @@ from registry.mapping.operations.base import to_str
 from registry.mapping.regex import compile_pattern
 
 __all__ = ["EMITTERS", "text_of"]
+
+_MOST_GROUPS = 8
+"""Groups of a pattern that are asked one after the other in one line."""
 
 
 def text_of(source: Source, value: Value) -> str:
@@ -41,11 +45,13 @@ def _replace(source: Source, value: Value, argument: dict[str, str]) -> Value:
     return Value(text, "str")
 
 
-def _regex(source: Source, value: Value, argument: Any) -> Value:
+def _regex(source: Source, value: Value, argument: Any) -> Value | None:
     chosen = {"pattern": argument} if isinstance(argument, str) else argument
     pattern, text = compile_pattern(chosen["pattern"]), text_of(source, value)
     if chosen.get("all"):
         return source.assign(f"{source.bind(pattern.every)}({text})", "list")
+    if pattern.compiled.groups > _MOST_GROUPS:
+        return None
     # A longer text is for the process that can be stopped.
     source.step_aside_if(f"len({text}) > {pattern.longest_direct}")
     match = source.assign(f"{source.bind(pattern.compiled.search)}({text})", "given").name
@@ -67,14 +73,22 @@ def _captured(source: Source, match: str, groups: int) -> str:
     return f"({' else '.join(tests)} else {match}[0])"
 
 
-def _sub(source: Source, value: Value, argument: dict[str, Any]) -> Value:
+def _sub(source: Source, value: Value, argument: dict[str, Any]) -> Value | None:
     pattern, to = compile_pattern(argument["pattern"]), argument.get("to", "")
+    try:
+        pattern.compiled.sub(to, "")
+    except (re.error, IndexError):
+        return None  # an error of every record
     text = text_of(source, value)
     # As the function of `regex_worker`, for a replacement that can't become larger than a string
     # may be; a longer text is for the process that can be stopped.
     growth = f"(len({text}) + 1) * ({len(to) + 1} + {to.count(chr(92))} * len({text}))"
     source.step_aside_if(f"len({text}) > {pattern.longest_direct} or {growth} > {MAX_TEXT}")
-    return source.assign(f"{source.bind(pattern.compiled.sub)}({source.bind(to)}, {text})", "str")
+    made = f"{source.bind(pattern.compiled.sub)}({source.bind(to)}, {text})"
+    if "\\" in to:  # which `re` parses for each text, so looking for a match first costs less
+        search = source.bind(pattern.compiled.search)
+        made = f"{made} if {search}({text}) is not None else {text}"
+    return source.assign(made, "str")
 
 
 EMITTERS: dict[str, Callable[[Source, Value, Any], Value | None]] = {

@@ -86,7 +86,7 @@ def _parse(source: Source, value: Value, argument: Any) -> Value:
 
 def _dump(source: Source, value: Value, argument: Any) -> Value | None:
     chosen = options(argument, ascii=False, indent=None, literal=False)
-    if chosen["literal"]:
+    if chosen["literal"] or chosen["indent"] == 0:
         return None
     write = json_writer(ascii_only=bool(chosen["ascii"]), indent=chosen["indent"])
     return source.assign(f"{source.bind(write)}({value.name})", "str")

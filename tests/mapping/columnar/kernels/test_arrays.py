@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from registry.base.arrow import list_offsets
+from registry.base.arrow import is_text, list_offsets
 from registry.mapping.columnar.kernels import arrays
 from registry.mapping.columnar.kernels.arrays import (
     NoKernelError,
@@ -18,10 +18,12 @@ from registry.mapping.columnar.kernels.arrays import (
     choose,
     constant,
     empty_mask,
+    is_text_list,
     mask_of,
     str_of_values,
     text_of,
     texts,
+    to_large_string,
     unify,
 )
 from registry.mapping.conditions import is_empty
@@ -116,3 +118,25 @@ def test_texts_have_no_nulls() -> None:
     for column in (pa.array(["a", None]), pa.array([1])):
         with pytest.raises(NoKernelError):
             text_of(column)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "texts"),
+    [
+        *[(name, True, False) for name in ("text", "large", "nulls", "none")],
+        *[(name, False, True) for name in ("texts", "holes")],
+        *[(name, False, False) for name in ("int8", "dictionary", "view", "numbers", "empty")],
+    ],
+)
+def test_both_string_types_are_text(name: str, text: bool, texts: bool) -> None:
+    kind = COLUMNS[name].type
+    assert (is_text(kind), is_text_list(kind)) == (text, texts)
+
+
+def test_strings_and_integers_become_large_strings() -> None:
+    assert to_large_string(pa.array([-5, None, 7])).to_pylist() == ["-5", None, "7"]
+    for name in ("text", "large", "uint64"):
+        assert to_large_string(COLUMNS[name]).type == pa.large_string()
+    for name in ("float", "flag", "texts"):
+        with pytest.raises(NoKernelError):
+            to_large_string(COLUMNS[name])

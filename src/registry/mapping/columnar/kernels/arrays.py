@@ -38,7 +38,6 @@ __all__ = [
     "constant",
     "empty_mask",
     "is_list",
-    "is_text",
     "is_text_list",
     "list_of",
     "mask_of",

@@ -10,14 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, list_offsets, string_scalar
-from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, Not
+from registry.base.arrow import int64_array, is_text, list_offsets, string_scalar
+from registry.decode.frame import NotColumnarError
+from registry.errors import MappingError
+from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, Expression, Not
 from registry.mapping.columnar.kernels.arrays import (
     NoKernelError,
     as_text_lists,
+    choose,
     constant,
     empty_mask,
-    is_text,
     mask_of,
     null_mask,
     plain_type,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from registry.mapping.columnar.kernels.arrays import Evaluate, Mask
     from registry.mapping.columnar.record_batch import RecordBatchView
 
-__all__ = ["condition_mask", "holds"]
+__all__ = ["branch", "condition_mask", "holds", "values_where"]
 
 _LARGEST_EXACT = 1 << 53
 """Up to here, every integer is a float."""
@@ -62,6 +64,37 @@ def condition_mask(condition: Condition, view: RecordBatchView, evaluate: Evalua
             return holds(evaluate(value, view), tests)
         case _:
             raise NoKernelError
+
+
+def branch(
+    mask: Mask,
+    then: Expression,
+    otherwise: Expression,
+    view: RecordBatchView,
+    evaluate: Evaluate,
+) -> pa.Array:
+    """Return the values of one expression where a mask is true, else those of the other."""
+    if mask.all():
+        return evaluate(then, view)
+    if not mask.any():
+        return evaluate(otherwise, view)
+    chosen = values_where(mask, then, view, evaluate)
+    return choose(mask, chosen, values_where(~mask, otherwise, view, evaluate))
+
+
+def values_where(
+    mask: Mask, expression: Expression, view: RecordBatchView, evaluate: Evaluate
+) -> pa.Array:
+    """Return the values of an expression where a mask is true, and any value elsewhere."""
+    try:
+        return evaluate(expression, view)
+    except (NoKernelError, MappingError):
+        # An error of a record for which the expression is not evaluated does not count.
+        try:
+            chosen = evaluate(expression, view.take(np.flatnonzero(mask)))
+        except NotColumnarError as error:
+            raise NoKernelError from error
+        return chosen.take(int64_array(np.maximum(np.cumsum(mask) - 1, 0)))
 
 
 def holds(column: pa.Array, tests: Sequence[tuple[str, Any]]) -> Mask:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from registry.base.arrow import (
     blank_strings,
     int64_array,
+    is_text,
     list_offsets,
     ranges,
     repeat_string,
@@ -24,7 +25,6 @@ from registry.mapping.columnar.kernels.arrays import (
     as_text_lists,
     bool_array,
     check_size,
-    is_text,
     is_text_list,
     list_of,
     null_mask,
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from registry.mapping.columnar.kernels.arrays import Mask
+
+    Positions = int | NDArray[np.int64]
+    """One position for all values, or that of each."""
 
 __all__ = [
     "drop_null",
@@ -49,9 +52,6 @@ __all__ = [
     "unique",
     "without_items",
 ]
-
-Positions = Callable[[Any], "int | NDArray[np.int64]"]
-"""Returns the position in an argument: an integer, or those of an expression."""
 
 
 def items_of(values: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
@@ -89,9 +89,8 @@ def lists_of_columns(columns: Sequence[pa.Array], count: int) -> pa.Array:
     return list_of(offsets, pa.concat_arrays(parts).take(int64_array(order)))
 
 
-def index(values: pa.Array, argument: Any, positions: Positions) -> pa.Array:
+def index(values: pa.Array, position: Positions) -> pa.Array:
     """Return one item of each list, or one character of each string."""
-    position = positions(argument)
     if is_text(values.type):
         return _character(text_of(values), position)
     offsets, items = items_of(values)
@@ -102,7 +101,7 @@ def index(values: pa.Array, argument: Any, positions: Positions) -> pa.Array:
     return items.take(int64_array(offsets[:-1] + place))
 
 
-def _character(text: pa.Array, position: int | NDArray[np.int64]) -> pa.Array:
+def _character(text: pa.Array, position: Positions) -> pa.Array:
     if not isinstance(position, int):
         raise NoKernelError
     end = None if position == -1 else position + 1
@@ -113,9 +112,8 @@ def _character(text: pa.Array, position: int | NDArray[np.int64]) -> pa.Array:
     return characters
 
 
-def slice_(values: pa.Array, argument: Sequence[Any], positions: Positions) -> pa.Array:
+def slice_(values: pa.Array, start: Positions | None, end: Positions | None) -> pa.Array:
     """Return the items of each list, or the characters of each string, between two positions."""
-    start, end = (None if bound is None else positions(bound) for bound in argument)
     if is_text(values.type):
         if not isinstance(start, int | None) or not isinstance(end, int | None):
             raise NoKernelError
@@ -129,7 +127,7 @@ def slice_(values: pa.Array, argument: Sequence[Any], positions: Positions) -> p
     return list_of(np.concatenate([[0], np.cumsum(kept)]), items.take(int64_array(order)))
 
 
-def _clipped(bound: int | NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def _clipped(bound: Positions, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     from_start = np.where(np.less(bound, 0), bound + lengths, bound)
     clipped: NDArray[np.int64] = np.clip(from_start, 0, lengths)
     return clipped

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, string_scalar
+from registry.base.arrow import int64_array, is_text, string_scalar
 from registry.base.digest import canonical_json
 from registry.manifest.expressions import Messages
 from registry.mapping.coerce import message_identity, to_input
@@ -22,7 +22,6 @@ from registry.mapping.columnar.kernels.arrays import (
     NoKernelError,
     check_size,
     empty_mask,
-    is_text,
 )
 from registry.mapping.columnar.kernels.json_strings import escape
 from registry.mapping.columnar.text import hex_digests
@@ -85,8 +84,8 @@ def _written(
     assert isinstance(messages, list)  # noqa: S101 (as the items are a list)
     for index, (item, message) in enumerate(zip(items, messages, strict=True)):
         identity = canonical_json(message_identity(index, item)).decode()
-        digests = hex_digests([_filled(identity, values)], algorithm="sha256", length=None)
-        values[_id_of(message)] = pc.utf8_slice_codeunits(digests, 0, len(_id_of(message)))
+        texts, name = _filled(identity, values), _id_of(message)
+        values[name] = hex_digests([texts], algorithm="sha256", length=len(name))
     return _filled(conversation_to_json(messages), values)
 
 

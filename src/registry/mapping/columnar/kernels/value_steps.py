@@ -8,14 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, string_scalar, to_numpy_int64
+from registry.base.arrow import int64_array, is_text, string_scalar, to_numpy_int64
 from registry.mapping.columnar.kernels.arrays import (
     NoKernelError,
     bool_array,
     choose,
     constant,
     empty_mask,
-    is_text,
     null_mask,
     plain_type,
     str_of_values,
