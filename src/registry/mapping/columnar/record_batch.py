@@ -40,6 +40,8 @@ class RecordBatchView:
     _rows: list[Row] = field(default_factory=list)
     _read: list[str] = field(default_factory=list)
     """Columns of the frame that are already in the rows."""
+    _values: dict[str, list[Any]] = field(default_factory=dict)
+    """Values of the columns of the frame that were read."""
     _paths: dict[str, list[Any]] = field(default_factory=dict)
     """Values of the paths that were read."""
     _arrays: dict[str, pa.Array | None] = field(default_factory=dict)
@@ -80,10 +82,15 @@ class RecordBatchView:
         heads = self._heads(name)
         if not heads:
             is_column = name in self.frame.names
-            return self.frame.values(name) if is_column else [MISSING] * self.count
+            return self._frame_values(name) if is_column else [MISSING] * self.count
         if name not in self._paths:
             self._paths[name] = self._path_values(name, heads)
         return self._paths[name]
+
+    def _frame_values(self, name: str) -> list[Any]:
+        if name not in self._values:
+            self._values[name] = self.frame.values(name)
+        return self._values[name]
 
     def _heads(self, name: str) -> list[str]:
         """Return the columns that a path may start in, shortest first."""
@@ -96,7 +103,7 @@ class RecordBatchView:
             return get_columns(self.values(heads[0]), rest)
         names = [*heads, name] if name in self.frame.names else heads
         columns = [
-            self.values(one) if one in self.constants else self.frame.values(one) for one in names
+            self.values(one) if one in self.constants else self._frame_values(one) for one in names
         ]
         return [get_column(_present(names, values), name) for values in zip(*columns, strict=True)]
 
@@ -110,7 +117,7 @@ class RecordBatchView:
         if dependencies is None or self._rows:
             return self.rows(dependencies)[index]
         names = self.names_of(dependencies)
-        values = [self.frame.values(name)[index] for name in names]
+        values = [self._frame_values(name)[index] for name in names]
         record = {**_present(names, values), **self.constants}
         return Row(record, int(self.numbers[index]), self.boundary)
 
@@ -134,7 +141,7 @@ class RecordBatchView:
         for name in self.names_of(dependencies):
             if name in self._read:
                 continue
-            values = self.frame.values(name)
+            values = self._frame_values(name)
             self._read.append(name)
             if name not in self.constants:
                 for row, value in zip(self._rows, values, strict=True):
