@@ -134,6 +134,8 @@ class Crew:
         _request(worker, trial.lines, trial.source, trial)
         worker.receive()
         mapped = _mapped(worker.receive(), trial)
+        if mapped is None and self._setup.names_files:  # only this process can look them up
+            return False
         rows = None if mapped is None else mapped.rows
         # By their text, as NaN differs from itself.
         if rows is not None and str(rows.to_pylist()) == str(trial.rows.to_pylist()):
