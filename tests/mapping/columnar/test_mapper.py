@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,30 @@ def test_fields_with_kernels_create_no_rows(read: list[str]) -> None:
     assert batch.column("input").to_pylist() == ["x", "y"]
     assert batch.column("choices").to_pylist() == [["x"], None]
     assert batch.column("record").to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"template": "{q} {a|none}{?a}, {q}{/}"},
+        {"template": "{x}", "with": {"x": {"from": "m", "do": "dump"}}},
+        {"if": {"any": [{"value": "q", "equals": "x"}, {"value": "n", "less": 0}]}, "then": "q"},
+        {"messages": [{"role": "user", "content": "q"}]},
+        {"from": "l", "do": [{"default": ["x"]}, {"each": {"to": {"template": "{item}{q}"}}}]},
+        {"hash": ["q", "l"]},
+    ],
+    ids=str,
+)
+def test_a_mapped_view_is_freed_without_the_collector(raw: Any) -> None:
+    view = view_of()
+    freed = weakref.ref(view)
+    gc.disable()  # as it is while records are mapped
+    try:
+        mapped({"input": "q", "metadata": {"value": raw}}, view)
+        del view
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_a_mapper_depends_on_the_columns_of_fields_and_condition() -> None:

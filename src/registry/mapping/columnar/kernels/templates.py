@@ -31,32 +31,42 @@ _EMPTY = ""
 
 def fill_template(template: Template, view: RecordBatchView, evaluate: Evaluate) -> pa.Array:
     """Return the strings of a template."""
-
-    def values_of(name: str) -> pa.Array:
-        return evaluate(template.values.get(name, Column(name)), view)
-
-    def render(parts: Sequence[TemplatePart]) -> pa.Array | pa.Scalar:
-        """Return the strings, null where a record would be an error."""
-        pieces = [string_scalar(part) if isinstance(part, str) else fill(part) for part in parts]
-        check_size(pieces, view.count)
-        if all(isinstance(piece, pa.Scalar) for piece in pieces):
-            return string_scalar(_EMPTY.join(piece.as_py() for piece in pieces))
-        return pc.binary_join_element_wise(*pieces, string_scalar(_EMPTY))
-
-    def fill(part: Placeholder | Section) -> pa.Array | pa.Scalar:
-        column = values_of(part.name)
-        if isinstance(part, Placeholder) and part.default is None:
-            return str_of_values(column)
-        empty = empty_mask(column)
-        instead = string_scalar(part.default or _EMPTY if isinstance(part, Placeholder) else _EMPTY)
-        if empty.all():
-            return instead
-        text = str_of_values(column) if isinstance(part, Placeholder) else render(part.parts)
-        return pc.if_else(bool_array(empty), instead, text) if empty.any() else text
-
-    filled = render(template.parts)
+    filled = _render(template.parts, template, view, evaluate)
     if isinstance(filled, pa.Scalar):
         return constant(filled.as_py(), view.count)
     if filled.null_count:
         raise NoKernelError
     return filled
+
+
+# No functions within a function: two that call each other are a cycle, which would keep the view
+# until the garbage collector runs, and that is paused.
+def _render(
+    parts: Sequence[TemplatePart], template: Template, view: RecordBatchView, evaluate: Evaluate
+) -> pa.Array | pa.Scalar:
+    """Return the strings, null where a record would be an error."""
+    pieces = [
+        string_scalar(part) if isinstance(part, str) else _fill(part, template, view, evaluate)
+        for part in parts
+    ]
+    check_size(pieces, view.count)
+    if all(isinstance(piece, pa.Scalar) for piece in pieces):
+        return string_scalar(_EMPTY.join(piece.as_py() for piece in pieces))
+    return pc.binary_join_element_wise(*pieces, string_scalar(_EMPTY))
+
+
+def _fill(
+    part: Placeholder | Section, template: Template, view: RecordBatchView, evaluate: Evaluate
+) -> pa.Array | pa.Scalar:
+    column = evaluate(template.values.get(part.name, Column(part.name)), view)
+    if isinstance(part, Placeholder) and part.default is None:
+        return str_of_values(column)
+    empty = empty_mask(column)
+    instead = string_scalar(part.default or _EMPTY if isinstance(part, Placeholder) else _EMPTY)
+    if empty.all():
+        return instead
+    if isinstance(part, Placeholder):
+        text = str_of_values(column)
+    else:
+        text = _render(part.parts, template, view, evaluate)
+    return pc.if_else(bool_array(empty), instead, text) if empty.any() else text
