@@ -9,7 +9,7 @@ reports it. In unwanted columns only the syntax is checked, without a limit on n
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, cast
@@ -42,6 +42,7 @@ __all__ = ["read_json_tables"]
 _PROBE_LINES = 64
 # A float may have 308 before its point, Python's `int` by default 640 at least.
 _MOST_DIGITS = 300
+_VALUE_BYTES = 1 << 20
 _SCANNED_BYTES = 1 << 16
 """Bytes that are looked at together, few enough for the processor's cache."""
 _BEFORE_NUMBERS = b" \t\r\n:,[-"
@@ -64,8 +65,20 @@ def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Itera
         first = next(blocks, bytearray())
         if first.startswith(codecs.BOM_UTF8):
             del first[: len(codecs.BOM_UTF8)]
-        parse = partial(_parse, schema=_schema(first, wanted), decoder=ValueDecoder(wanted))
-        yield from parse_blocks(chain([first], blocks), parse)
+        schema = _schema(first, wanted)
+        parse = partial(_parse, schema=schema, decoder=ValueDecoder(wanted))
+        blocks = chain([first], blocks)
+        yield from parse_blocks(_smaller(blocks) if schema is None else blocks, parse)
+
+
+def _smaller(blocks: Iterable[bytearray]) -> Iterator[bytearray]:
+    """Yield the lines of blocks in smaller ones: values take ten times the bytes of their JSON."""
+    for block in blocks:
+        start = 0
+        while start < len(block):
+            end = block.find(b"\n", start + _VALUE_BYTES) + 1 or len(block)
+            yield block[start:end]
+            start = end
 
 
 def _schema(first: bytearray, wanted: Wanted) -> pa.Schema | None:

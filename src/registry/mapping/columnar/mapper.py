@@ -17,6 +17,7 @@ from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
 from registry.decode.frame import NotColumnarError, ValueFrame
 from registry.errors import MappingError
 from registry.manifest.expressions import Column, Expression, parse_condition
+from registry.mapping.coerce import to_metadata
 from registry.mapping.columnar.expressions import NoKernelError, evaluate, indices_where
 from registry.mapping.columnar.fields import (
     FIELD_KERNELS,
@@ -143,8 +144,7 @@ class ColumnarMapper:
             raw, whole = self._mapper.fields.metadata, None
             # A column of nulls, usually a missing `metadata`, gives no metadata and needs no rows.
             if raw is not None and not (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
-                rows = view.rows(metadata_dependencies(raw))
-                whole = list(map(self._mapper.metadata, rows))
+                whole = self._whole_metadata(raw, view)
             keys = common_keys(whole or ()) if in_columns else []
             if not keys and not metadata_types:
                 if whole is not None:
@@ -169,6 +169,13 @@ class ColumnarMapper:
             parts.append(part)
         columns[METADATA_VALUES] = struct_of(parts, types)
         return batch_from(columns, view.count, types), types
+
+    def _whole_metadata(self, raw: Any, view: RecordBatchView) -> list[dict[str, Any] | None]:
+        """Return the metadata of each record, where its keys are not those of the manifest."""
+        if isinstance(raw, str) and raw != "*":
+            values = view.values(raw)
+            return [None if value is MISSING else to_metadata(value) for value in values]
+        return list(map(self._mapper.metadata, view.rows(metadata_dependencies(raw))))
 
     def _metadata_values(self, key: str, view: RecordBatchView) -> pa.Array | list[Any]:
         """Return the values of one key of the metadata."""
