@@ -116,7 +116,11 @@ def test_the_worker_of_a_script_on_stdin_does_not_run_the_script() -> None:
         "    worker.receive()\n"
     )
     command = [sys.executable, "-"]
-    done = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
+    # Buffered, as by default.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        command, input=script, capture_output=True, text=True, check=True, env=environment
+    )
     first, second = done.stdout.splitlines()
     assert first == "once"
     assert second.endswith("in the worker")

@@ -6,6 +6,7 @@ It is run as a script, with the number of a socket as its argument. The first fr
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import pickle  # nosec B403
@@ -89,10 +90,18 @@ def _main() -> None:
     threading.Thread(target=read, name="requests", daemon=True).start()
     while True:
         answer = _answer(end, *requests.get())
+        _flush()
         try:
             send(end, answer)
         except OSError:
             _die()
+
+
+def _flush() -> None:
+    """Write what a mapper printed: this process ends by a signal, which loses what is buffered."""
+    with contextlib.suppress(OSError, ValueError):  # the parent may have closed its output
+        if sys.stdout is not None:
+            sys.stdout.flush()
 
 
 def _answer(end: socket.socket, name: str, arguments: tuple[Any, ...]) -> Answer:
