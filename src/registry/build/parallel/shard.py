@@ -62,6 +62,10 @@ class Mapped(NamedTuple):
     """Columns with a value of those that `UnreadColumns` looks for."""
 
 
+# The rows of a block are in memory together, and `explode` can make any number of them.
+_MOST_BYTES = 1 << 26
+
+
 def map_lines(
     lines: Lines, source: Source, spec: DatasetSpec, pipeline: Pipeline, state: PipelineState
 ) -> Mapped | None:
@@ -74,8 +78,11 @@ def map_lines(
     try:
         batches = map_plainly(file, source, pipeline, own) if is_plain(spec, pipeline) else None
         if batches is None:
-            own = _state_of(lines, state)
-            batches = list(row_pipeline(file, source, pipeline, own))
+            own, batches = _state_of(lines, state), []
+            for batch in row_pipeline(file, source, pipeline, own):
+                batches.append(batch)
+                if sum(one.nbytes for one in batches) > _MOST_BYTES:
+                    return None
     except (RegistryError, MetadataTypeMismatchError):
         return None
     rows = pa.concat_batches(batches) if batches else None

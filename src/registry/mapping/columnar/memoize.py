@@ -21,8 +21,8 @@ __all__ = ["evaluate_values"]
 _SECONDS = 10.0
 _LARGEST = 1 << 28
 """Bytes of a column: several times those of all columns of a batch."""
-_CHUNK = 1 << 10
-"""Records between two looks at the limits."""
+_FIRST_CHUNK, _LARGEST_CHUNK = 1 << 3, 1 << 10
+"""Records between two looks at the limits: few at first, as one alone may take long."""
 _PROBED_ROWS = 1 << 10
 """Rows that are encoded first, as a cheap test of whether values repeat."""
 
@@ -95,17 +95,24 @@ def _chunks(program: Program, view: RecordBatchView) -> Iterator[list[Any]]:
     function, reads = program.function, program.dependencies
     if function is None:
         rows = view.rows(reads)
-        for start in range(0, view.count, _CHUNK):
-            yield list(map(program.evaluate, rows[start : start + _CHUNK]))
+        for part in _slices(view.count):
+            yield list(map(program.evaluate, rows[part]))
         return
     columns, numbers = [view.values(name) for name in function.columns], view.numbers.tolist()
-    for start in range(0, view.count, _CHUNK):
-        part = slice(start, start + _CHUNK)
+    for part in _slices(view.count):
 
-        def slow(index: int, start: int = start) -> Any:
+        def slow(index: int, start: int = part.start) -> Any:
             return program.evaluate(view.row(start + index, reads))
 
         yield function([column[part] for column in columns], numbers[part], slow)
+
+
+def _slices(count: int) -> Iterator[slice]:
+    start, size = 0, _FIRST_CHUNK
+    while start < count:
+        yield slice(start, start + size)
+        start += size
+        size = min(2 * size, _LARGEST_CHUNK)
 
 
 def _encode_repeated(program: Program, view: RecordBatchView) -> pa.DictionaryArray | None:
