@@ -76,20 +76,20 @@ def _main() -> None:
     end = socket.socket(fileno=int(sys.argv[1]))
     end.set_inheritable(False)
     sys.path[:] = receive(end)
-    requests: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
 
     # Requests are read at all times, so that the parent never waits to send one, and so that the
     # end of the parent is noticed during the work.
     def read() -> None:
         try:
             while True:
-                requests.put(receive(end))
+                waiting.put(receive(end))
         except (EOFError, OSError):
             _die()
 
-    threading.Thread(target=read, name="requests", daemon=True).start()
+    threading.Thread(target=read, name="waiting", daemon=True).start()
     while True:
-        answer = _answer(end, *requests.get())
+        answer = _answer(end, *waiting.get())
         _flush()
         try:
             send(end, answer)
