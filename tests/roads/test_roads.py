@@ -343,3 +343,35 @@ def test_nesting_in_an_unused_column_is_the_same_error_in_both_pipelines() -> No
     outcome, _ = by_both(json_case(b'{"q": "x"}\n' * 70 + deep, {"input": "q"}))
     assert outcome.error is not None
     assert "d.jsonl:71: the JSON is nested too deeply" in outcome.error[1]
+
+
+@pytest.mark.parametrize(
+    ("data", "columns", "target", "expected"),
+    [
+        (b'{"q": "a"}', {"x": "X", "y": "Y"}, {"template": "{x}"}, "X"),
+        (
+            b'{"q": "a", "l": ["p", "q", "r"]}',
+            {"i": 0, "j": 1, "k": 2},
+            [{"from": "l", "do": [{"index": name}]} for name in "ijk"],
+            ["p", "q", "r"],
+        ),
+        (
+            b'{"q": "a", "z": ""}\n{"q": "b", "z": ""}',
+            {"x": "", "y": "Y"},
+            {"from": "z", "do": [{"coalesce": ["x", "y"]}]},
+            "Y",
+        ),
+    ],
+)
+def test_expressions_of_arguments_do_not_share_their_values(
+    data: bytes, columns: dict[str, Any], target: Any, expected: Any
+) -> None:
+    fields = {"input": {"template": "{q}{y}"} if "y" in columns else "q", "target": target}
+    case = json_case(data, fields)
+    outcome, _ = by_both(replace(case, source={**case.source, "columns": columns}))
+    assert outcome.error is None
+    assert value_of(outcome.samples[0], "target") == (
+        ("list", *(("str", repr(one)) for one in expected))
+        if isinstance(expected, list)
+        else ("str", repr(expected))
+    )

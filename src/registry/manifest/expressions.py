@@ -229,7 +229,11 @@ def _parse_template(raw: dict[str, Any]) -> Template:
 
 def _parse_hash(raw: dict[str, Any]) -> Hash:
     _refuse_keys_beside(raw, "hash", "prefix", "length", "algorithm")
-    fields, prefix = raw["hash"], raw.get("prefix")
+    fields, prefix, length = raw["hash"], raw.get("prefix"), raw.get("length")
+    if length is not None and type(length) is not int:
+        raise ValueError("`length`, the number of hex digits, takes an integer")
+    if raw.get("algorithm", "md5") not in ("md5", "sha256"):
+        raise ValueError("`algorithm` is md5 or sha256")
     if fields == "*":
         fields = []
     return Hash(

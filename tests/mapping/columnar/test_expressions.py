@@ -211,3 +211,22 @@ def test_conditions_select_the_same_records(raw: Any) -> None:
 def test_other_conditions_have_no_kernel(raw: Any) -> None:
     with pytest.raises(NoKernelError):
         indices_where(parse_condition(raw), view_of())
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"from": "a", "do": [{"map": {"x": "y" * 200_000}}]},
+        {"from": "a", "do": [{"map": {"*": ["y" * 100_000] * 2}}]},
+        {"template": "{e|" + "y" * 200_000 + "}"},
+        {"template": "{a}" + "é" * 100_000},
+    ],
+    ids=lambda raw: str(raw)[:30],
+)
+def test_columns_that_would_be_very_large_have_no_kernel(raw: Any) -> None:
+    few, many = (
+        view_of(a=pa.array(["x"] * n), e=pa.array(["", "z"] * (n // 2))) for n in (2, 4000)
+    )
+    assert len(by_kernel(parse_expression(raw), few)) == 2
+    with pytest.raises(NoKernelError):
+        by_kernel(parse_expression(raw), many)

@@ -103,11 +103,15 @@ class ColumnarMapper:
                     columns |= FIELD_KERNELS[name](expression, view)
                 except NoKernelError:
                     columns |= self._field_columns(name, expression, view)
-            return self._with_metadata(columns, view, metadata_types)
+            batch, types = self._with_metadata(columns, view, metadata_types)
         except (MappingError, UnicodeEncodeError) as error:
             # By columns, an error of a later record may be found first. The user must get the
             # first one in the order of the file.
             raise NotColumnarError("an error that mapping by record reports") from error
+        # Only records have a size of their own, and an error that names one of them.
+        if batch.nbytes > view.boundary.limits.sample_bytes:
+            raise NotColumnarError("samples that may be too large")
+        return batch, types
 
     def _filter(self, view: RecordBatchView) -> RecordBatchView:
         """Return the view of the records that meet the condition."""

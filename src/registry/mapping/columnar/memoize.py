@@ -37,14 +37,14 @@ def evaluate_values(node: Expression | Condition, view: RecordBatchView) -> list
             mapped one by one, with a look at the limits after each.
         MappingError: an expression can't be evaluated for a record.
     """
+    if isinstance(node, Column):
+        return view.values(node.name)
     if id(node) not in view.computed:
-        view.computed[id(node)] = _evaluate(node, view)
-    return view.computed[id(node)]
+        view.computed[id(node)] = (node, _evaluate(node, view))
+    return view.computed[id(node)][1]
 
 
 def _evaluate(node: Expression | Condition, view: RecordBatchView) -> list[Any]:
-    if isinstance(node, Column):
-        return view.values(node.name)
     program = view.programs.of(node)
     encoded = None if program.numbered else _encode_repeated(program, view)
     if encoded is None:

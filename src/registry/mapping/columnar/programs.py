@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from registry.manifest.expressions import (
     AllOf,
@@ -12,6 +13,7 @@ from registry.manifest.expressions import (
     Condition,
     Expression,
     Not,
+    parse_expression,
 )
 from registry.mapping.columnar.growth import Growth, growth_of
 from registry.mapping.columns_used import (
@@ -55,6 +57,14 @@ class Programs:
 
     def __init__(self) -> None:
         self._programs: dict[int, Program] = {}
+        # With the argument itself, so that no other one gets its identity.
+        self._parsed: dict[int, tuple[Any, Expression]] = {}
+
+    def parse(self, raw: Any) -> Expression:
+        """Return the expression in the argument of an operation, parsed once."""
+        if id(raw) not in self._parsed:
+            self._parsed[id(raw)] = (raw, parse_expression(raw))
+        return self._parsed[id(raw)][1]
 
     def of(self, node: Expression | Condition) -> Program:
         """Return the program of an expression or condition."""

@@ -45,8 +45,8 @@ class RecordBatchView:
     _paths: dict[str, list[Any]] = field(default_factory=dict)
     """Values of the paths that were read."""
     _arrays: dict[str, pa.Array | None] = field(default_factory=dict)
-    computed: dict[int, list[Any]] = field(default_factory=dict)
-    """Identity of an expression → its values, if they were computed already."""
+    computed: dict[int, tuple[object, list[Any]]] = field(default_factory=dict)
+    """Identity of an expression → itself, so that no other one gets it, and its values."""
 
     @property
     def count(self) -> int:

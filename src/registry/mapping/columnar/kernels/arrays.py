@@ -234,5 +234,5 @@ def check_size(columns: Sequence[Any], count: int) -> None:
     """Leave columns that would be very large together to the record-wise road, and its limits."""
     scalars = [piece for piece in columns if isinstance(piece, pa.Scalar)]
     size = sum(column.nbytes for column in columns if isinstance(column, pa.Array))
-    if size + count * sum(len(piece.as_py()) for piece in scalars) > LARGEST_COLUMN:
+    if size + count * sum(len(piece.as_py().encode()) for piece in scalars) > LARGEST_COLUMN:
         raise NoKernelError

@@ -11,7 +11,6 @@ from registry.base.arrow import to_numpy_int64
 from registry.manifest.expressions import (
     OperationCall,
     parse_comparisons,
-    parse_expression,
     parse_operations,
 )
 from registry.mapping.columnar.kernels import list_steps, text_steps, value_steps
@@ -41,7 +40,7 @@ class Scope(NamedTuple):
 
     def values(self, raw: Any) -> pa.Array:
         """Return the values of an expression in an argument, which are never null."""
-        column = self.evaluate(parse_expression(raw), self.view)
+        column = self.evaluate(self.view.programs.parse(raw), self.view)
         if column.null_count:
             raise NoKernelError
         return column
@@ -114,7 +113,8 @@ def _coalesce(values: pa.Array, argument: Any, scope: Scope | None) -> pa.Array:
         empty = empty_mask(values)
         if not empty.any():
             break
-        others = values_where(empty, parse_expression(raw), *_given(scope))
+        view, evaluate = _given(scope)
+        others = values_where(empty, view.programs.parse(raw), view, evaluate)
         values = choose(empty, others, values)
     return choose(empty_mask(values), constant(None, len(values)), values)
 

@@ -69,4 +69,7 @@ def _fill(
         text = str_of_values(column)
     else:
         text = _render(part.parts, template, view, evaluate)
-    return pc.if_else(bool_array(empty), instead, text) if empty.any() else text
+    if not empty.any():
+        return text
+    check_size([instead], int(empty.sum()))
+    return pc.if_else(bool_array(empty), instead, text)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from registry.base.arrow import int64_array, is_text, string_scalar, to_numpy_int64
 from registry.mapping.columnar.kernels.arrays import (
+    LARGEST_COLUMN,
     NoKernelError,
     bool_array,
     choose,
@@ -59,8 +60,11 @@ def look_up(values: pa.Array, argument: dict[str, Any]) -> pa.Array:
     if used[-1:] == len(keys) and "*" not in argument:
         raise NoKernelError  # an error, which its record reports
     entries = [constant(argument[(*keys, "*")[code]], 1) for code in used.tolist()]
-    places = int64_array(np.searchsorted(used, codes))
-    return pa.concat_arrays(unify(entries)).take(places) if entries else values
+    places = np.searchsorted(used, codes)
+    sizes = np.array([entry.nbytes for entry in entries], np.int64)
+    if int(sizes @ np.bincount(places, minlength=len(entries))) > LARGEST_COLUMN:
+        raise NoKernelError
+    return pa.concat_arrays(unify(entries)).take(int64_array(places)) if entries else values
 
 
 def _keys_of(values: pa.Array) -> pa.Array:
