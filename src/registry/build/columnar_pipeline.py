@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from registry.base.gc import gc_paused
 from registry.decode.frame import NotColumnarError
 from registry.mapping.columnar.presence import see_columns
 from registry.mapping.columnar.record_batch import RecordBatchView
@@ -44,8 +43,7 @@ def columnar_pipeline(
         numbers = np.arange(state.next_record, end)
         view = RecordBatchView(frame, source.columns, numbers, pipeline.boundary, mapper.programs)
         see_columns(state.unseen, view)
-        with gc_paused():
-            batch, metadata_types = mapper.map(view, state.metadata_types)
+        batch, metadata_types = mapper.map(view, state.metadata_types)
         may_name_files = any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)
         if pipeline.resolve is not None and may_name_files:
             # Finding a file beside a remote source takes a request per name, made record by record.

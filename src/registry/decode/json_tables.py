@@ -92,8 +92,8 @@ def _schema(first: bytearray, wanted: Wanted) -> pa.Schema | None:
         raise NotColumnarError("invalid JSON") from error
     if not records or not all(isinstance(record, dict) for record in records):
         raise NotColumnarError("not JSON objects")
-    # A key that the first lines lack gets the null type: any value in a later line is an error,
-    # after which records are read one by one.
+    # A key that the first lines lack gets the null type, so that pyarrow refuses any value in a
+    # later line; that block is then decoded to values.
     types = {
         name: _type_of([record[name] for record in records if name in record], unknown)
         for name in sorted(wanted)
@@ -147,7 +147,7 @@ def _decode_values(block: bytearray, count: int, decoder: ValueDecoder) -> Value
 
 
 def _may_have_large_float(block: bytearray) -> bool:
-    """Return whether a number may be beyond the range of a float: with three digits after `e`."""
+    """Return whether a number may be beyond the range of a float: with two digits after its `e`."""
     codes = np.frombuffer(block, np.uint8)
     for start in range(0, len(codes), _SCANNED_BYTES):
         part = codes[start : start + _SCANNED_BYTES + 3]

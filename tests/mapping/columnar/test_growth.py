@@ -45,6 +45,7 @@ SIZE = len(json.dumps(RECORD, ensure_ascii=False).encode())
         {"from": "n", "do": [{"map": {"7": "y" * 999}}]},
         {"from": "l", "do": [{"join": ", and then "}]},
         {"from": "l", "do": [{"each": [{"default": "none at all"}]}]},
+        {"from": ["l", "l", "l"], "do": [{"each": [{"default": "none" * 60}]}]},
         {"from": "o", "do": [{"pluck": "a"}, "unique", "sort"]},
         {"from": "d", "do": [{"items": ": "}]},
     ],

@@ -129,11 +129,9 @@ def _replaced(value: Growth, argument: dict[str, str]) -> Growth:
 def _each(value: Growth, argument: Any) -> Growth:
     if isinstance(argument, dict):
         raise _UnboundedError  # an expression may copy a column for each item
-    done = _of_operations(Growth(value.copies), parse_operations(argument))
-    if done.constant > _SMALL * len(argument):
-        raise _UnboundedError
-    # An item may have a single byte, such as an element of a list of digits.
-    return Growth(done.copies + done.constant, value.constant * (1 + done.constant))
+    item = _of_operations(Growth(1), parse_operations(argument))
+    # An item may have a single byte, so there are at most as many items as bytes.
+    return value.times(item.copies + item.constant)
 
 
 _OPERATIONS: dict[str, Callable[[Growth, Any], Growth]] = {

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import to_numpy_int64
+from registry.base.arrow import is_text, to_numpy_int64
 from registry.decode.frame import Frame, NotColumnarError
 from registry.manifest.expressions import Column, Condition, Expression
+from registry.mapping.columnar.kernels.arrays import LARGEST_COLUMN
 from registry.mapping.columnar.programs import Program
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.sizes import size_of
@@ -19,8 +20,6 @@ from registry.mapping.sizes import size_of
 __all__ = ["evaluate_values"]
 
 _SECONDS = 10.0
-_LARGEST = 1 << 28
-"""Bytes of a column: several times those of all columns of a batch."""
 _FIRST_CHUNK, _LARGEST_CHUNK = 1 << 3, 1 << 10
 """Records between two looks at the limits: few at first, as one alone may take long."""
 _PROBED_ROWS = 1 << 10
@@ -80,13 +79,13 @@ def _are_surely_small(program: Program, view: RecordBatchView) -> bool:
         return False
     # The constants of the source are in every record.
     size += size_of(dict(view.constants)) * view.count
-    return growth.bytes(size, view.count) <= _LARGEST
+    return growth.bytes(size, view.count) <= LARGEST_COLUMN
 
 
 def _check_size(values: Sequence[Any], size: int) -> int:
     """Return the bytes of values and of earlier ones, if they are few enough."""
     size += sum(len(value) if type(value) is str else size_of(value) for value in values)
-    if size > _LARGEST:
+    if size > LARGEST_COLUMN:
         raise NotColumnarError("values that are too large to map many at a time")
     return size
 
@@ -121,11 +120,7 @@ def _encode_repeated(program: Program, view: RecordBatchView) -> pa.DictionaryAr
     names = [] if reads is None else view.names_of(reads)
     column = view.frame.array(names[0]) if len(names) == 1 else None
     # A null has no entry in the dictionary, so that its index would be wrong.
-    if (
-        column is None
-        or (not pa.types.is_large_string(column.type) and not pa.types.is_string(column.type))
-        or column.null_count
-    ):
+    if column is None or not is_text(column.type) or column.null_count:
         return None
     for part in (column.slice(0, _PROBED_ROWS), column):
         encoded = part.dictionary_encode()
