@@ -375,3 +375,11 @@ def test_expressions_of_arguments_do_not_share_their_values(
         if isinstance(expected, list)
         else ("str", repr(expected))
     )
+
+
+def test_a_header_without_rows_is_the_same_error_in_both_pipelines() -> None:
+    case = csv_case(b"q,a\n", {"input": "q", "target": "a", "metadata": None})
+    sample = {"n": 1, "seed": 1, "stratify_by": "x"}
+    outcome, _ = by_both(replace(case, keys={**case.keys, "sample": sample}))
+    assert outcome.error is not None
+    assert "no metadata key 'x'" in outcome.error[1]

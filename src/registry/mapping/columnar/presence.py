@@ -15,7 +15,8 @@ def see_columns(unseen: UnseenColumns, view: RecordBatchView) -> None:
     It may miss one, such as a path that only records decide. So a column that stays unseen has to
     be looked for record by record.
     """
-    if not unseen.uses:  # nearly always after the first batch
+    # Nearly always after the first batch. A header alone is no record that has a column.
+    if not unseen.uses or view.count == 0:
         return
     frame = view.frame
     names = set(frame.names)
