@@ -28,6 +28,7 @@ _VERBS = {
     "verify": "Ask the sources whether the catalog still describes them.",
     "diff": "Show the differences between two versions of the catalog.",
     "add": "Infer a manifest from a source.",
+    "export": "Write datasets as files of other tools.",
     "schema": "Print a JSON Schema for editors.",
     "cache": "Inspect or clear the cache.",
 }
