@@ -73,9 +73,7 @@ class FsspecStore:
         from fsspec.callbacks import Callback
 
         callback = Callback(hooks={"moved": lambda *_, **__: moved(0)})
-        self._put(
-            name, lambda target: self._fs.put_file(str(path), target, callback=callback)
-        )
+        self._put(name, lambda target: self._fs.put_file(str(path), target, callback=callback))
 
     def write(self, name: str, data: bytes) -> None:
         """Store bytes as an object, in place of what is there."""

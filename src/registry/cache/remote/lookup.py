@@ -42,6 +42,4 @@ class SharedSamples:
         record, self._found[fingerprint] = self._found[fingerprint], None
         if record is None:
             return None
-        return self._shared.fetch(
-            cache, record, limit=limit, check=self._check, report=report
-        )
+        return self._shared.fetch(cache, record, limit=limit, check=self._check, report=report)

@@ -73,9 +73,7 @@ class Record(Struct, frozen=True):
         """Return it with the signature of a writer, or with none."""
         if writer is None:
             return self
-        return replace(
-            self, writer=writer.name, signature=writer.signature(self._signed)
-        )
+        return replace(self, writer=writer.name, signature=writer.signature(self._signed))
 
     def is_by(self, writers: Mapping[str, Writer]) -> bool:
         """Return whether one of the writers signed exactly this."""
@@ -131,6 +129,4 @@ def parse_record(data: bytes, fingerprint: str) -> Record:
         raise CacheError("its entry.json has no digest or no size of its samples")
     if set(found.meta) != {*_KEPT}:
         raise CacheError("its entry.json has other keys than those of samples")
-    return Record(
-        fingerprint, found.meta, found.sha256, found.size, found.writer, found.signature
-    )
+    return Record(fingerprint, found.meta, found.sha256, found.size, found.writer, found.signature)
