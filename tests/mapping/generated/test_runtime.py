@@ -132,7 +132,7 @@ def test_a_text_is_parsed_once_until_the_values_are_cleared() -> None:
 
     for _ in range(2):
         assert [texts.of(parse)["x"], texts.of(parse)["y"], texts.of(str)["x"]] == ["X", "Y", "x"]
-        with pytest.raises(ValueError, match="^$"):
+        with pytest.raises(ValueError, match=r"^$"):
             texts.of(parse)[""]
     assert parsed == ["x", "y"]
     texts.clear()
