@@ -22,10 +22,12 @@ class Format(Struct, frozen=True, kw_only=True):
     name: str
     """As `--format` has it."""
     suffix: str
-    """End of a file's name that selects the format; empty if only `--format` does."""
+    """End of a file's name; empty for a folder."""
     module: str
     """Module of this package."""
     summary: str
+    is_default: bool = True
+    """Whether the suffix selects the format; otherwise only its name does."""
     is_folder: bool = False
     """Whether an export is a folder of several files."""
     is_served: bool = False
@@ -63,6 +65,20 @@ _ROWS = (
         summary="a JSON object per line, as Inspect AI's json_dataset reads it",
         is_served=True,
     ),
+    Format(
+        name="openai-evals",
+        suffix=".jsonl",
+        module="openai_evals",
+        summary="the samples file of an eval of OpenAI's evals: `input`, `ideal`",
+        is_default=False,
+    ),
+    Format(
+        name="fine-tuning",
+        suffix=".jsonl",
+        module="fine_tuning",
+        summary="chat fine-tuning: `messages` that end with the target",
+        is_default=False,
+    ),
 )
 FORMATS = {row.name: row for row in _ROWS}
 """Name → format."""
@@ -85,7 +101,7 @@ def format_of_path(path: str) -> Format:
     Raises:
         ExportError: none does.
     """
-    found = [row for row in FORMATS.values() if row.suffix and path.endswith(row.suffix)]
+    found = [row for row in FORMATS.values() if row.is_default and path.endswith(row.suffix)]
     if not found:
         raise ExportError(f"no format has the suffix of '{path}' (name one: {_known('')})")
     return max(found, key=lambda row: len(row.suffix))
