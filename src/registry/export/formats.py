@@ -24,7 +24,7 @@ class Format(Struct, frozen=True, kw_only=True):
     suffix: str
     """End of a file's name; empty for a folder."""
     module: str
-    """Module of this package."""
+    """Module below this package, with a function `write`."""
     summary: str
     is_default: bool = True
     """Whether the suffix selects the format; otherwise only its name does."""
@@ -61,21 +61,47 @@ _ROWS = (
     Format(
         name="jsonl",
         suffix=".jsonl",
-        module="jsonl",
+        module="writers.jsonl",
         summary="a JSON object per line, as Inspect AI's json_dataset reads it",
         is_served=True,
     ),
     Format(
+        name="parquet",
+        suffix=".parquet",
+        module="writers.parquet",
+        summary="Parquet with the columns of docs/interop.md",
+        is_served=True,
+        carries_provenance=True,
+        package="pyarrow",
+    ),
+    Format(
+        name="arrow",
+        suffix=".arrow",
+        module="writers.arrow",
+        summary="an Arrow file with the same columns, which can be memory-mapped",
+        is_served=True,
+        carries_provenance=True,
+        package="pyarrow",
+    ),
+    Format(
+        name="csv",
+        suffix=".csv",
+        module="writers.csv",
+        summary="the same columns as text, lists as JSON",
+        is_served=True,
+        package="pyarrow",
+    ),
+    Format(
         name="openai-evals",
         suffix=".jsonl",
-        module="openai_evals",
+        module="writers.openai_evals",
         summary="the samples file of an eval of OpenAI's evals: `input`, `ideal`",
         is_default=False,
     ),
     Format(
         name="fine-tuning",
         suffix=".jsonl",
-        module="fine_tuning",
+        module="writers.fine_tuning",
         summary="chat fine-tuning: `messages` that end with the target",
         is_default=False,
     ),

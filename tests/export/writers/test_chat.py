@@ -16,7 +16,7 @@ from registry import (
     Sample,
 )
 from registry.errors import ExportError
-from registry.export.chat import prompt_of
+from registry.export.writers.chat import prompt_of
 from registry.samples.messages import ChatMessageTool, ToolCall
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 
-from registry.export.openai_evals import write
+from registry.export.writers.openai_evals import write
 from tests.export.conftest import Opener
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from registry import Sample
 from registry.errors import ExportError
-from registry.export.places import placed
+from registry.export.writers.places import placed
 from tests.export.conftest import Opener
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from registry.errors import ExportError
-from registry.export.fine_tuning import write
+from registry.export.writers.fine_tuning import write
 from tests.export.conftest import Opener
 
 

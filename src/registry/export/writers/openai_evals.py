@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from registry.export.chat import prompt_of
-from registry.export.jsonl import json_line
-from registry.export.places import placed
+from registry.export.writers.chat import prompt_of
+from registry.export.writers.jsonl import json_line
+from registry.export.writers.places import placed
 
 if TYPE_CHECKING:
     from registry.export.exported import Exported
