@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from registry import (
+    ChatMessage,
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
@@ -45,7 +46,7 @@ def test_images_and_choices_are_parts() -> None:
 
 def test_calls_of_tools_have_their_arguments_as_json() -> None:
     call = ToolCall(id="1", function="f", arguments={"é": None})
-    messages = [
+    messages: list[ChatMessage] = [
         ChatMessageAssistant(content="", tool_calls=[call]),
         ChatMessageTool(content="r", tool_call_id="1"),
     ]

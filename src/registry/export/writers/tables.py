@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array
 from registry.export.provenance import PROVENANCE_KEY, provenance_text
 from registry.progress import Progress
 from registry.samples.frames.layout import frame_schema
@@ -73,7 +73,7 @@ def _units(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _plain(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
     """Return parts as one batch with buffers of its own: none of bytes below a null, or beside."""
     rows = sum(part.num_rows for part in parts)
-    return pa.concat_batches(parts).take(int64_array(range(rows)))
+    return pa.concat_batches(parts).take(pa.array(np.arange(rows)))
 
 
 def _text_bytes(column: pa.Array) -> int:
