@@ -92,6 +92,15 @@ _ROWS = (
         package="pyarrow",
     ),
     Format(
+        name="croissant",
+        suffix="",
+        module="writers.croissant",
+        summary="a folder of a Parquet file and its description in Croissant 1.1",
+        is_default=False,
+        is_folder=True,
+        carries_provenance=True,
+    ),
+    Format(
         name="openai-evals",
         suffix=".jsonl",
         module="writers.openai_evals",
