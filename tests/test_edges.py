@@ -37,6 +37,7 @@ EDGES = {
     "build": "errors progress base samples cache boundary manifest store decode sources mapping",
     "lint": "errors settings rules base yamldoc boundary manifest catalog lockfile mapping decode",
     "load": "errors progress settings base samples cache boundary manifest store catalog lockfile sources build",
+    "export": "errors progress settings base samples cache manifest store catalog lockfile load",
     "inspect": "errors samples manifest catalog load",
     "loaders": "progress settings base samples cache boundary manifest store decode sources mapping build",
     "diff": "errors settings base samples yamldoc cache boundary manifest catalog lockfile load",

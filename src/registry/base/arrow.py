@@ -183,6 +183,9 @@ def blank_strings(column: pa.Array) -> NDArray[np.int64]:
     candidates = np.flatnonzero(~starts_with_visible_ascii(column))
     if column.null_count == len(column) or not len(candidates):
         return candidates[:0]
+    # Often all of them are empty, as targets that a scorer does not need.
+    if not column.null_count and not np.diff(list_offsets(column))[candidates].any():
+        return candidates
     texts = column.take(int64_array(candidates))
     # The search ends at the first character that isn't whitespace, however long the text.
     is_blank = pc.invert(pc.match_substring_regex(texts, _NOT_SPACE))

@@ -29,6 +29,7 @@ _VERBS = {
     "verify": "Ask the sources whether the catalog still describes them.",
     "diff": "Show the differences between two versions of the catalog.",
     "add": "Infer a manifest from a source.",
+    "export": "Write datasets as files of other tools.",
     "import": "Write a manifest for datasets that another tool's file defines.",
     "schema": "Print a JSON Schema for editors.",
     "cache": "Inspect or clear the cache.",
