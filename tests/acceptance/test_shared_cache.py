@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from registry import get_dataset
-from registry.cache.cache import Cache
 from registry.cli import main
 from registry.shared import open_shared
 from tests.conftest import S3, Https, OneDataset, Page, permit
