@@ -31,7 +31,7 @@ EDGES = {
     "catalog": "errors settings base yamldoc boundary manifest",
     "lockfile": "errors settings base yamldoc manifest catalog",
     "decode": "errors base samples boundary manifest",
-    "scaffold": "errors yamldoc manifest",
+    "scaffold": "errors base yamldoc manifest",
     "sources": "errors progress settings base cache boundary manifest decode",
     "mapping": "errors base samples boundary manifest store decode",
     "build": "errors progress base samples cache boundary manifest store decode sources mapping",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -34,12 +33,25 @@ class Format(Struct, frozen=True, kw_only=True):
     carries_provenance: bool = False
     """Whether the file itself has the provenance; otherwise a file beside it has it."""
 
+    package: str = ""
+    """A package whose version determines the bytes."""
+
     @property
-    def write(self) -> Callable[[Exported, Path], None]:
-        """The function that writes a dataset to a new file, or into a new and empty folder."""
+    def package_version(self) -> str:
+        """Name and version of that package; empty if no package determines the bytes."""
+        from importlib.metadata import version  # slow to import
+
+        return f"{self.package} {version(self.package)}" if self.package else ""
+
+    @property
+    def write(self) -> Callable[[Exported, Any], None]:
+        """The function that writes a dataset to an open binary file, or into an empty folder.
+
+        A folder is given as a Path.
+        """
         # Imported on demand: formats need pyarrow, and `--help` needs none of them.
         module = importlib.import_module(f"registry.export.{self.module}")
-        write: Callable[[Exported, Path], None] = module.write
+        write: Callable[[Exported, Any], None] = module.write
         return write
 
 
