@@ -133,10 +133,10 @@ def test_pin_for_this_manifest_pins_sources_and_samples() -> None:
         found = pin_sources(SPEC, own, **options)
         assert found == PinnedSources(
             dataset=SPEC.name,
-        folder=SPEC.folder,
-        sources=(OWN,),
-        samples=own,
-        reviewed=(SPEC, own),
+            folder=SPEC.folder,
+            sources=(OWN,),
+            samples=own,
+            reviewed=(SPEC, own),
         )
     frozen = pin_sources(SPEC, own, frozen=True)
     assert frozen is not None
