@@ -28,6 +28,7 @@ from registry.decode.frame import AnyFrame, Frame, NotColumnarError, ValueFrame,
 from registry.decode.json_records import LINE_SUFFIXES
 from registry.decode.json_values import ValueDecoder
 from registry.decode.repeated_keys import keys_surely_differ
+from registry.decode.shapes.columns import ShapeReader
 from registry.decode.stream import is_utf8, open_bytes
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Itera
         if first.startswith(codecs.BOM_UTF8):
             del first[: len(codecs.BOM_UTF8)]
         schema = _schema(first, wanted)
-        parse = partial(_parse, schema=schema, decoder=ValueDecoder(wanted))
+        shapes = None if schema is None else ShapeReader(schema)
+        parse = partial(_parse, schema=schema, decoder=ValueDecoder(wanted), shapes=shapes)
         blocks = chain([first], blocks)
         yield from parse_blocks(_smaller(blocks) if schema is None else blocks, parse)
 
@@ -121,14 +123,25 @@ def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType | None:
     return _SCALARS.get(types.pop()) if len(types) == 1 else None
 
 
-def _parse(block: bytearray, schema: pa.Schema | None, decoder: ValueDecoder) -> AnyFrame:
+def _parse(
+    block: bytearray,
+    schema: pa.Schema | None,
+    decoder: ValueDecoder,
+    shapes: ShapeReader | None = None,
+) -> AnyFrame:
     """Return a block of lines as columns, if the `json` module reads exactly the same."""
     if b"\r" in block:  # as text mode reads them
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if block.endswith(b"\n\n"):
         block = block.rstrip(b"\n")
+    _refuse_invalid_text(block)
+    # Few shapes take half the time of pyarrow and of what shows that it is exact.
+    if shapes is not None and (shaped := shapes.read(block)) is not None:
+        exact = cache(lambda: _decode_values(block, shaped.num_rows, decoder))
+        return Frame(shaped, null_is_value=False, exact=exact)
     line_ends = _line_ends(block)
-    _refuse_pyarrow_extensions(block)
+    if _has_digits(np.frombuffer(block, np.uint8), _MOST_DIGITS):
+        raise NotColumnarError("an integer with more digits than Python parses, or a large float")
     exact = cache(lambda: _decode_values(block, len(line_ends), decoder))
     batch = None if schema is None else _read_with_pyarrow(block, schema, len(line_ends))
     _refuse_inexact(block, line_ends, batch)
@@ -276,16 +289,16 @@ def _may_be_deep(block: bytearray, line_ends: NDArray[np.int64]) -> bool:
     return bool((counts > MAX_DEPTH).any())
 
 
-def _refuse_pyarrow_extensions(block: bytearray) -> None:
-    """Refuse what only pyarrow accepts: invalid UTF-8 and very long integers."""
+def _refuse_invalid_text(block: bytearray) -> None:
+    """Refuse bytes that are not UTF-8, which pyarrow accepts."""
+    if block.isascii():
+        return
     ends = pa.py_buffer(np.array([0, len(block)], np.int64))
     array = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(block)])
     try:
         array.cast(pa.large_string())
     except pa.ArrowInvalid as error:
         raise NotColumnarError("invalid UTF-8") from error
-    if _has_digits(np.frombuffer(block, np.uint8), _MOST_DIGITS):
-        raise NotColumnarError("an integer with more digits than Python parses, or a large float")
 
 
 def _has_digits(codes: NDArray[np.uint8], count: int) -> bool:
