@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import linecache
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -108,7 +109,10 @@ def _code(text: str) -> CodeType:
     name = f"<generated function {digest[:16]}>"
     # As for the methods of a dataclass, a debugger and a traceback show the lines.
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    return compile(text, name, "exec")
+    code = compile(text, name, "exec")
+    # Only the cache of this function has the code, so the lines go when it forgets the text.
+    weakref.finalize(code, linecache.cache.pop, name, None).atexit = False
+    return code
 
 
 def _text(source: Source, result: str) -> str:
