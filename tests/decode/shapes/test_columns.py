@@ -85,7 +85,7 @@ def _lines(draw: st.DrawFn) -> bytes:
 
 def seen(record: dict[str, Any], columns: Any = SCHEMA) -> dict[str, Any]:
     """Return what columns have of a record."""
-    found = {column.name: record.get(column.name) for column in columns}
+    found: dict[str, Any] = {column.name: record.get(column.name) for column in columns}
     for column in columns:
         if pa.types.is_struct(column.type) and found[column.name] is not None:
             found[column.name] = seen(found[column.name], column.type)
@@ -133,8 +133,8 @@ def test_number_that_a_column_does_not_hold_leaves_the_lines_to_a_parser() -> No
         assert read(dump({"n": 1, "q": "x"}, {"n": value, "q": "x"})) is None
     assert read(dump({"f": 1.5}, {"f": 1})) is None
     assert read(dump({"z": "x"})) is None
-    for value in ("x", 1, ["x"], {"q": 1}, {"o": "x"}):
-        assert read(dump({"o": value})) is None
+    for inner in ("x", 1, ["x"], {"q": 1}, {"o": "x"}):
+        assert read(dump({"o": inner})) is None
 
 
 def test_types_without_a_place_leave_the_lines_to_a_parser() -> None:
