@@ -5,6 +5,7 @@ NAMED := $(if $(filter file,$(origin PYTHON)),,-$(notdir $(PYTHON)))
 VENV := .venv$(NAMED)
 PARITY := .venv-parity$(NAMED)
 LOWEST := .venv-lowest$(NAMED)
+INTEROP := .venv-interop$(NAMED)
 BIN := $(VENV)/bin
 # pip installs uv, and uv all the rest: pip needs a minute of computing per environment, uv seconds.
 UV := .venv-uv/bin/uv
@@ -19,7 +20,7 @@ QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/lo
 	tests/test_loaders.py
 
 .PHONY: help demo test quick lowest parity inspect upstream fuzz faults bench audit lint check format docs clean
-.PHONY: inspect-new inspect-old
+.PHONY: inspect-new inspect-old interop
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +69,17 @@ $(PARITY)/.done: pyproject.toml Makefile | $(UV)
 # `--confcutdir`: the conftest above imports servers that this environment doesn't have.
 parity: $(PARITY)/.done  ## compare the manifests with inspect_evals and lm_eval, in a separate environment
 	$(PARITY)/bin/python -m pytest tests/parity --confcutdir tests/parity
+
+# The newest versions when this was written, so that a run can be repeated.
+$(INTEROP)/.done: pyproject.toml Makefile | $(UV)
+	$(UV) venv --quiet --clear --python $(PYTHON) $(INTEROP)
+	$(INSTALL) $(INTEROP) --editable '.[test]' pyarrow==26.0.1 pandas==3.1.1 datasets==5.2.0 \
+		polars==2.1.0 duckdb==2.0.0 mlcroissant==1.1.1 inspect-ai==0.3.285 \
+		inspect_evals==0.26.0 lm_eval==0.4.13
+	touch $@
+
+interop: $(INTEROP)/.done  ## read datasets with pyarrow, polars, duckdb and others, in a separate environment
+	$(INTEROP)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),tests/interop)
 
 # huggingface_hub and the oldest version want different versions of click (`--no-deps`); both work
 # with the newer.

@@ -1,11 +1,11 @@
-"""Measure mappings of the catalog beside the functions that they stand for, in one process.
+"""Measure mappings of the catalog beside the functions that they stand for.
 
-It runs in the environment that `make parity` makes, which has inspect_evals.
+It runs in the environment that `make parity` makes, which has inspect_evals. As a program it builds
+for one of the two: `python -m benchmarks.mappings registry`.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import os
@@ -13,18 +13,19 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from benchmarks.case import OURS, PEER
-from benchmarks.clock import peak_memory, seconds
+from benchmarks.clock import peak_memory
 from benchmarks.data import AGE
+from benchmarks.sides import Actions, Timer, serve, side
 
-__all__ = ["cases", "made", "measured", "memory", "names"]
+__all__ = ["SIDES", "cases", "made", "main", "measured", "memory", "names"]
 
 _REPOSITORY = Path(__file__).parents[1]
 _RECORDS = _REPOSITORY / "tests" / "parity" / "records.yaml"
@@ -62,20 +63,39 @@ def _is_json(records: list[dict[str, Any]]) -> bool:
 
 
 def measured(
-    *, chosen: Sequence[str], rows: int, rounds: int, folder: str, cache: str
+    *,
+    chosen: Sequence[str],
+    rows: int,
+    rounds: int,
+    folder: str,
+    cache: str,
+    sides: Sequence[str] = (OURS, PEER),
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the seconds of each round by mapping and by who, in turns."""
-    found, records = cases(), _records()
-    result = {}
-    for name in chosen:
-        file = _written(records[name], Path(folder, f"{name}-{rows}.jsonl"), rows)
-        try:
-            with _quiet():
-                result[name] = _measured(found[name], file, rounds)
-        finally:
-            file.unlink()
-            shutil.rmtree(cache, ignore_errors=True)
+    """Return the seconds of each round by mapping and by who, in turns of two processes."""
+    records, result = _records(), {}
+    with ExitStack() as stack:
+        timers = {who: stack.enter_context(side(who)) for who in sides}
+        for name in chosen:
+            file = _written(records[name], Path(folder, f"{name}-{rows}.jsonl"), rows)
+            try:
+                result[name] = _in_turns(timers, name, file, rounds)
+            finally:
+                file.unlink()
+                shutil.rmtree(cache, ignore_errors=True)
     return result
+
+
+def _in_turns(
+    timers: Mapping[str, Timer], name: str, file: Path, rounds: int
+) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {who: [] for who in timers}
+    # The first turn is not counted: it imports, and reads the catalog.
+    for turn in range(rounds + 1):
+        for who in list(timers)[:: 1 if turn % 2 == 0 else -1]:
+            taken = timers[who](name, file)
+            if turn:
+                values[who].append(taken)
+    return values
 
 
 @contextmanager
@@ -89,19 +109,6 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
-
-
-def _measured(case: Any, file: Path, rounds: int) -> dict[str, list[float]]:
-    actions = {OURS: _ours(case.dataset, file), PEER: _peer(case, file)}
-    values: dict[str, list[float]] = {who: [] for who in actions}
-    # The first turn is not counted: it imports, and reads the catalog.
-    for turn in range(rounds + 1):
-        for who in list(actions)[:: 1 if turn % 2 == 0 else -1]:
-            gc.collect()
-            taken = seconds(actions[who])
-            if turn:
-                values[who].append(taken)
-    return values
 
 
 def _ours(name: str, file: Path) -> Callable[[], object]:
@@ -121,10 +128,10 @@ def _ours(name: str, file: Path) -> Callable[[], object]:
     return build
 
 
-def _peer(case: Any, file: Path) -> Callable[[], object]:
+def _peers(name: str, file: Path) -> Callable[[], object]:
     from inspect_ai.dataset import json_dataset
 
-    function = _record_function(case)
+    function = _record_function(cases()[name])
     return lambda: json_dataset(str(file), function)[0]
 
 
@@ -173,3 +180,20 @@ def memory(*, name: str, rows: int, folder: str) -> float:
     finally:
         file.unlink(missing_ok=True)
     return peak_memory()
+
+
+SIDES: dict[str, Actions] = {OURS: _ours, PEER: _peers}
+"""Who is compared."""
+
+
+def main(who: str) -> None:
+    """Time builds for one of the two, as standard input asks."""
+    # What an import or a function prints is no answer.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    with answers, _quiet():
+        serve(SIDES[who], sys.stdin, answers)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

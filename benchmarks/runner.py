@@ -35,8 +35,9 @@ UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "%": 1e2}
 """How many of a unit make one of what runs return: a second, a byte, the whole."""
 
 _REPOSITORY = Path(__file__).parents[1]
-_GROUP = 8
-"""How many mappings one process measures: few, so that none is slowed by what others leave."""
+_GROUP = 24
+"""How many mappings a pair of processes measures: few, so that none is slowed by what others leave,
+and enough to import inspect_evals, which takes 7 s, only some times."""
 _SAID = 2000
 """How many characters of a failed child's output are shown."""
 _Format = Literal["csv", "commas.csv", "jsonl", "parquet"]
@@ -87,7 +88,7 @@ def measure(case: Case, place: Place, *, rounds: int) -> dict[str, list[float]]:
 def measure_mappings(
     case: Distribution, place: Place, python: Path | None, *, rounds: int
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the seconds of each round by mapping and by who; a process measures several mappings.
+    """Return the seconds of each round by mapping and by who; each has a process of its own.
 
     Args:
         case: The case.

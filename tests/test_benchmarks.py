@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -45,6 +45,7 @@ from benchmarks.place import FULL, QUICK, Place
 from benchmarks.plot import plot
 from benchmarks.report import Report, failed, markdown, merged, result_of, table
 from benchmarks.runner import MeasurementError, measure, measure_mappings, prepare
+from benchmarks.sides import serve, side
 from benchmarks.tables import imports_table, median_imports, operations_table, packages
 from registry import get_dataset
 from tests.parity import cases as parity
@@ -344,7 +345,36 @@ def test_mappings_need_the_environment_of_the_parity_tests(tmp_path: Path) -> No
         measure_mappings(LARGE, Place(tmp_path, QUICK), None, rounds=1)
 
 
-def test_mapping_is_measured_beside_its_function_in_every_round(
+def test_mappings_take_turns_in_processes_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The peer's process needs inspect_evals."""
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cache"))
+    measured = mappings.measured(
+        chosen=["aime-2024", "secqa-v1"],
+        rows=30,
+        rounds=2,
+        folder=str(tmp_path),
+        cache=str(tmp_path / "cache"),
+        sides=(OURS,),
+    )
+    shape = {
+        name: {who: len(values) for who, values in runs.items()} for name, runs in measured.items()
+    }
+    assert shape == {"aime-2024": {OURS: 2}, "secqa-v1": {OURS: 2}}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_side_that_fails_ends_the_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cache"))
+    with side(OURS) as timed, pytest.raises(RuntimeError, match="registry ended at aime-2024"):
+        timed("aime-2024", tmp_path / "absent.jsonl")
+    assert "absent.jsonl" in capfd.readouterr().err
+
+
+def test_function_of_the_peer_maps_the_records_of_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[dict[str, Any]] = []
@@ -355,14 +385,13 @@ def test_mapping_is_measured_beside_its_function_in_every_round(
 
     case = parity.Case("aime-2024", lambda: record_to_sample)
     monkeypatch.setattr(mappings, "cases", lambda: {"aime-2024": case})
-    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cache"))
     assert mappings.names() == ["aime-2024"]
-    measured = mappings.measured(
-        chosen=["aime-2024"], rows=30, rounds=2, folder=str(tmp_path), cache=str(tmp_path / "cache")
-    )
-    assert logging.root.manager.disable == logging.NOTSET
-    assert {who: len(values) for who, values in measured["aime-2024"].items()} == {OURS: 2, PEER: 2}
-    assert len(read) == 30 * 3
+    file = tmp_path / "records.jsonl"
+    mappings.made(name="aime-2024", rows=30, file=str(file))
+    answers = io.StringIO()
+    serve(mappings.SIDES[PEER], [json.dumps(["aime-2024", str(file)])] * 2, answers)
+    assert len(read) == 30 * 2
+    assert all(float(line) > 0 for line in answers.getvalue().splitlines())
 
 
 def test_records_are_expanded_with_the_same_forms_and_no_longer_text_twice() -> None:

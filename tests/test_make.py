@@ -68,7 +68,7 @@ def test_quick_part_names_tests() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["lint", "audit", "test", "parity", "inspect", "lowest", "quick"]
+    "target", ["lint", "audit", "test", "parity", "inspect", "interop", "lowest", "quick"]
 )
 def test_ci_runs_the_target(target: str) -> None:
     text = (REPOSITORY / ".ci" / "run").read_text("utf-8")

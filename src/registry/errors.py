@@ -16,6 +16,7 @@ RegistryError
 ├ ExpectationError          the samples fail `expect`, or all targets are blank (also a ValueError)
 ├ RevisionError             a git revision can't be read (also a ValueError)
 ├ ReviewError               a reviewed state is invalid, or something else is to be built
+├ ExportError               a dataset can't be written as asked
 └ CacheError                the cache folder can't be read or written
   └ DamagedEntryError       an entry is damaged; it was moved to the quarantine
 
@@ -41,6 +42,7 @@ __all__ = [
     "DecodeError",
     "DigestMismatchError",
     "ExpectationError",
+    "ExportError",
     "LockError",
     "LockStaleError",
     "ManifestError",
@@ -370,6 +372,10 @@ class RevisionError(RegistryError, ValueError):
 
 class ReviewError(RegistryError):
     """A reviewed state is invalid, or something else than it says is to be built."""
+
+
+class ExportError(RegistryError):
+    """A dataset can't be written in a format, or to the place that is asked for."""
 
 
 class CacheError(RegistryError):

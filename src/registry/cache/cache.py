@@ -3,6 +3,7 @@
     v2/samples/<fingerprint>/   samples.arrow, meta.json
     v2/views/<fingerprint>/     rows.npy, choices.npy, meta.json
     v2/records/<fingerprint>/   records.arrow, meta.json: what the `datasets` package loaded
+    v2/exports/<key>/           data.<suffix>, meta.json: what `registry://` serves
     v2/blobs/<sha256>           bytes of remote files
     v2/sources/<key>.json       state and digests of a location when it was last read
     v2/index/                   files that only save work, see `best_effort`
@@ -37,6 +38,7 @@ from registry.base.fs import (
     make_durable,
     publish_folder,
     remove_folder,
+    replace_folder,
     set_cached_mode,
     temporary_folder,
     write_cached,
@@ -236,10 +238,11 @@ class Cache(Struct, frozen=True, dict=True):
         # Last, so that a folder with it always has all of its files.
         with create_file(folder / META) as file:
             file.write(text)
-        if replace:
-            self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
-        publish_folder(folder, target)
+        if replace:
+            replace_folder(folder, target, self.versioned / "tmp")
+        else:
+            publish_folder(folder, target)
         self._depend_on(target)
         return CacheEntry(target, full_meta)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import sys
 import traceback
@@ -28,6 +29,8 @@ _VERBS = {
     "verify": "Ask the sources whether the catalog still describes them.",
     "diff": "Show the differences between two versions of the catalog.",
     "add": "Infer a manifest from a source.",
+    "export": "Write datasets as files of other tools.",
+    "import": "Write a manifest for datasets that another tool's file defines.",
     "schema": "Print a JSON Schema for editors.",
     "cache": "Inspect or clear the cache.",
 }
@@ -42,7 +45,9 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
-        module = importlib.import_module(f"registry.cli.commands.{cmd_name}")
+        # `import` is a keyword, which can't name a module.
+        file = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"registry.cli.commands.{file}")
         command: click.Command = module.command
         return command
 

@@ -16,7 +16,7 @@ import yaml
 from registry.errors import DecodeError, ManifestError
 from registry.yamldoc.reader import parse_yaml
 
-__all__ = ["Inference", "InferredMapping", "infer_fields", "manifest_text"]
+__all__ = ["Inference", "InferredMapping", "flow_text", "infer_fields", "manifest_text"]
 
 # Names of columns, the most specific first: `text` is an input only where there is no `question`.
 _INPUTS = (
@@ -219,14 +219,14 @@ def manifest_text(
     lines = [
         f"# yaml-language-server: $schema={schema}",
         "datasets:",
-        f"  {_flow(name)}:",
+        f"  {flow_text(name)}:",
         "    description: # one plain sentence: what is asked, of whom, how it is scored",
         "    # license: from the dataset's page; omit it if the page names none",
         "    source:",
-        *(f"      {key}: {_flow(value)}" for key, value in source.items()),
+        *(f"      {key}: {flow_text(value)}" for key, value in source.items()),
         "    fields:",
         *(
-            f"      {key}: {_flow(one.expression)}  # {one.reason}"
+            f"      {key}: {flow_text(one.expression)}  # {one.reason}"
             for key, one in mapping.fields.items()
         ),
         # Written out, as a field that is left out reads the column of its name.
@@ -245,10 +245,30 @@ def manifest_text(
     return "\n".join(lines) + "\n"
 
 
-def _flow(value: Any) -> str:
+class _OneLineDumper(yaml.SafeDumper):
+    """Writes a str of several lines on one line, and each value in full, without aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_str(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = '"' if len(value.splitlines()) > 1 or value.endswith("\n") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_OneLineDumper.add_representer(str, _represent_str)
+
+
+def flow_text(value: Any) -> str:
     """Return a value as YAML on one line."""
-    text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False
+    text = yaml.dump(
+        value,
+        Dumper=_OneLineDumper,
+        default_flow_style=True,
+        allow_unicode=True,
+        width=1 << 30,
+        sort_keys=False,
     )
     text = text.removesuffix("\n").removesuffix("\n...").strip()
     # PyYAML writes YAML 1.1, which leaves quotes off what YAML 1.2 reads as a number.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ TYPES = {
     "f": pa.float64(),
     "b": pa.bool_(),
     "z": pa.null(),
+    "s": pa.struct({"q": pa.string(), "n": pa.int64(), "s": pa.struct({"b": pa.bool_()})}),
 }
 SCHEMA = pa.schema(TYPES.items())
 OTHERS = [b"", *(bytes([one]) for one in b'"\\{}[],:.1e0- \n\x01')]
@@ -51,6 +53,11 @@ _values: dict[str, st.SearchStrategy[Any]] = {
     "f": st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)),
     "b": st.one_of(st.none(), st.booleans()),
     "z": st.none(),
+    "s": st.one_of(
+        st.none(),
+        st.fixed_dictionaries({"q": _texts}, optional={"n": st.integers(0, 3)}),
+        st.fixed_dictionaries({}, optional={"s": st.sampled_from([None, {}, {"b": True}])}),
+    ),
     "more": st.one_of(_texts, st.just({"a": "x", "b": [1]}), st.just([])),
 }
 _records = st.lists(st.fixed_dictionaries({}, optional=_values), min_size=1, max_size=4).flatmap(
@@ -92,7 +99,19 @@ def test_columns_are_those_of_the_json_module_or_none(data: bytes) -> None:
         return
     lines = data.removesuffix(b"\n").split(b"\n")
     wanted = [loads_exactly(line.decode()) for line in lines]
-    assert list(map(repr, found)) == [repr({key: one.get(key) for key in TYPES}) for one in wanted]
+    assert list(map(repr, found)) == [repr(_typed(one, SCHEMA)) for one in wanted]
+
+
+def _typed(record: Any, fields: Iterable[pa.Field]) -> Any:
+    """Return a record with the keys of fields only; a missing one is null."""
+    if record is None:
+        return None
+    return {
+        one.name: _typed(record.get(one.name), one.type)
+        if pa.types.is_struct(one.type)
+        else record.get(one.name)
+        for one in fields
+    }
 
 
 def test_usual_lines_have_columns() -> None:

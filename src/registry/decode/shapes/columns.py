@@ -7,7 +7,7 @@ and scalars that are checked to be such.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,10 @@ class _Group:
     """Different values, and the one of each line."""
 
 
+_Present = tuple[_Group, Place]
+"""Lines that have a key, and where its value is."""
+
+
 class ShapeReader:
     """Reads the blocks of a file, until two of them have other lines."""
 
@@ -83,16 +87,23 @@ def shaped_batch(block: bytearray, schema: pa.Schema) -> pa.RecordBatch | None:
         block: The lines; valid UTF-8.
         schema: The columns to return.
     """
-    if len(block) < _WORD or not set(schema.types) <= _SCALARS.keys():
+    if len(block) < _WORD or not all(map(_is_readable, schema.types)):
         return None
     try:
         literals = find_literals(block)
         groups = _groups(literals)
         literals.check_escapes()
-        columns = [_column(one, literals, groups) for one in schema]
+        records = [(group, group.shape.record) for group in groups]
+        columns = _children(schema, literals, records)
     except UnsureError:
         return None
     return pa.RecordBatch.from_arrays(columns, schema.names)
+
+
+def _is_readable(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return all(_is_readable(child.type) for child in kind)
+    return kind in _SCALARS
 
 
 def _groups(literals: Literals) -> list[_Group]:
@@ -151,29 +162,29 @@ def _decode_scalars(texts: Sequence[bytes]) -> list[Any]:
     return values
 
 
-def _column(wanted: pa.Field, literals: Literals, groups: Sequence[_Group]) -> pa.Array:
-    """Return the column of a key."""
-    places = [one.shape.places.get(wanted.name) for one in groups]
-    present = [(one, place) for one, place in zip(groups, places, strict=True) if place]
+def _column(kind: pa.DataType, literals: Literals, present: Sequence[_Present]) -> pa.Array:
+    """Return the column of a key, by the groups whose lines have it."""
     values, indices = _scalar_values(literals, present)
-    if not set(map(type, values)) - {NoneType} <= _SCALARS[wanted.type]:
+    if not set(map(type, values)) - {NoneType} <= _SCALARS.get(kind, set()):
         raise UnsureError
-    texts = [(one, place) for one, place in present if place.kind != "scalar"]
-    if pa.types.is_string(wanted.type):
-        return _strings(literals, texts)
-    if pa.types.is_list(wanted.type):
-        return _lists(literals, texts)
-    if texts:
+    others = [(group, place) for group, place in present if place.kind != "scalar"]
+    if pa.types.is_string(kind):
+        return _strings(literals, others)
+    if pa.types.is_list(kind):
+        return _lists(literals, others)
+    if pa.types.is_struct(kind):
+        return _structs(kind, literals, others)
+    if others:
         raise UnsureError
     try:
-        column = pa.array(values, wanted.type)
+        column = pa.array(values, kind)
     except (pa.ArrowException, OverflowError) as error:
         raise UnsureError from error
     return column.take(pa.array(indices, mask=indices < 0))
 
 
 def _scalar_values(
-    literals: Literals, present: Sequence[tuple[_Group, Place]]
+    literals: Literals, present: Sequence[_Present]
 ) -> tuple[list[Any], NDArray[np.int64]]:
     """Return the different scalars of a key, and the one of each line; -1 without one."""
     values: list[Any] = []
@@ -186,7 +197,7 @@ def _scalar_values(
     return values, indices
 
 
-def _strings(literals: Literals, present: Sequence[tuple[_Group, Place]]) -> pa.Array:
+def _strings(literals: Literals, present: Sequence[_Present]) -> pa.Array:
     numbers = np.full(len(literals.line_ends), -1)
     for group, place in present:
         if place.kind != "string":
@@ -195,7 +206,7 @@ def _strings(literals: Literals, present: Sequence[tuple[_Group, Place]]) -> pa.
     return literals.values(numbers)
 
 
-def _lists(literals: Literals, present: Sequence[tuple[_Group, Place]]) -> pa.Array:
+def _lists(literals: Literals, present: Sequence[_Present]) -> pa.Array:
     count = len(literals.line_ends)
     lengths, is_null = np.zeros(count, np.int64), np.ones(count, bool)
     for group, place in present:
@@ -212,3 +223,26 @@ def _lists(literals: Literals, present: Sequence[tuple[_Group, Place]]) -> pa.Ar
     if is_null.any():
         starts = pa.array(offsets, mask=np.append(is_null, False))
     return pa.LargeListArray.from_arrays(starts, literals.values(numbers))
+
+
+def _structs(kind: pa.DataType, literals: Literals, present: Sequence[_Present]) -> pa.Array:
+    is_null = np.ones(len(literals.line_ends), bool)
+    for group, place in present:
+        if place.kind != "object":
+            raise UnsureError
+        is_null[group.lines] = False
+    columns = _children(kind, literals, present)
+    names = [child.name for child in kind]
+    return pa.StructArray.from_arrays(columns, names, mask=pa.array(is_null))
+
+
+def _children(
+    fields: Iterable[pa.Field], literals: Literals, present: Sequence[_Present]
+) -> list[pa.Array]:
+    """Return the columns of keys of objects."""
+    columns = []
+    for one in fields:
+        having = [(group, place) for group, place in present if one.name in place.children]
+        children = [(group, place.children[one.name]) for group, place in having]
+        columns.append(_column(one.type, literals, children))
+    return columns

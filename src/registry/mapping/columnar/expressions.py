@@ -130,10 +130,10 @@ def _present(expression: Expression, view: RecordBatchView) -> pa.Array:
 
 def _may_be_missing(expression: Expression, view: RecordBatchView) -> bool:
     match expression:
+        case Column(name) if view.holds_values(name):
+            return MISSING in view.values(name)
         case Column(name) if isinstance(view.frame, Frame):
             return not view.frame.null_is_value or name not in view.frame.names
-        case Column(name):
-            return MISSING in view.values(name)
         case If(_, then, otherwise):
             return _may_be_missing(then, view) or _may_be_missing(otherwise, view)
         case _:

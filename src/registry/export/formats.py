@@ -1,0 +1,95 @@
+"""The table of formats: adding one is a module with `write`, and a row here."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from registry.errors import ExportError, did_you_mean
+
+if TYPE_CHECKING:
+    from registry.export.exported import Exported
+
+__all__ = ["FORMATS", "Format", "find_format", "format_of_path"]
+
+
+class Format(Struct, frozen=True, kw_only=True):
+    """A format that datasets are exported to."""
+
+    name: str
+    """As `--format` has it."""
+    suffix: str
+    """End of a file's name that selects the format; empty if only `--format` does."""
+    module: str
+    """Module of this package."""
+    summary: str
+    is_folder: bool = False
+    """Whether an export is a folder of several files."""
+    is_served: bool = False
+    """Whether `registry://` serves it."""
+    carries_provenance: bool = False
+    """Whether the file itself has the provenance; otherwise a file beside it has it."""
+
+    package: str = ""
+    """A package whose version determines the bytes."""
+
+    @property
+    def package_version(self) -> str:
+        """Name and version of that package; empty if no package determines the bytes."""
+        from importlib.metadata import version  # slow to import
+
+        return f"{self.package} {version(self.package)}" if self.package else ""
+
+    @property
+    def write(self) -> Callable[[Exported, Any], None]:
+        """The function that writes a dataset to an open binary file, or into an empty folder.
+
+        A folder is given as a Path.
+        """
+        # Imported on demand: formats need pyarrow, and `--help` needs none of them.
+        module = importlib.import_module(f"registry.export.{self.module}")
+        write: Callable[[Exported, Any], None] = module.write
+        return write
+
+
+_ROWS = (
+    Format(
+        name="jsonl",
+        suffix=".jsonl",
+        module="jsonl",
+        summary="a JSON object per line, as Inspect AI's json_dataset reads it",
+        is_served=True,
+    ),
+)
+FORMATS = {row.name: row for row in _ROWS}
+"""Name → format."""
+
+
+def find_format(name: str) -> Format:
+    """Return the format with a name.
+
+    Raises:
+        ExportError: there is none.
+    """
+    if name not in FORMATS:
+        raise ExportError(f"no format '{name}' ({_known(name)})")
+    return FORMATS[name]
+
+
+def format_of_path(path: str) -> Format:
+    """Return the format that the end of a file's name selects.
+
+    Raises:
+        ExportError: none does.
+    """
+    found = [row for row in FORMATS.values() if row.suffix and path.endswith(row.suffix)]
+    if not found:
+        raise ExportError(f"no format has the suffix of '{path}' (name one: {_known('')})")
+    return max(found, key=lambda row: len(row.suffix))
+
+
+def _known(name: str) -> str:
+    return did_you_mean(name, FORMATS) or f"formats: {', '.join(FORMATS)}"

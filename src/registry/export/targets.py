@@ -1,0 +1,48 @@
+"""Which file or folder each dataset is exported to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from registry.errors import ExportError
+from registry.export.formats import find_format, format_of_path
+
+if TYPE_CHECKING:
+    from registry.export.formats import Format
+
+__all__ = ["NAME", "targets_of"]
+
+NAME = "{name}"
+"""Stands for the name of the dataset in `--to`."""
+
+
+def targets_of(
+    names: Sequence[str], to: str, format_name: str | None
+) -> tuple[Format, dict[str, Path]]:
+    """Return the format, and the place of each dataset.
+
+    Args:
+        names: The datasets.
+        to: A file, a folder, or a path with `{name}`.
+        format_name: The format; None takes that of the suffix.
+
+    Raises:
+        ExportError: several datasets would be written to one file, or no format is known.
+    """
+    kind = format_of_path(to) if format_name is None else find_format(format_name)
+    if NAME in to:
+        return kind, {name: Path(to.replace(NAME, name)) for name in names}
+    is_folder = to.endswith(("/", os.sep)) or (not kind.is_folder and Path(to).is_dir())
+    if is_folder or (len(names) > 1 and (kind.is_folder or not _is_file_of(to, kind))):
+        suffix = "" if kind.is_folder else kind.suffix or f".{kind.name}"
+        return kind, {name: Path(to) / f"{name}{suffix}" for name in names}
+    if len(names) > 1:
+        raise ExportError(f"{len(names)} datasets can't be one file {to} (use {NAME} in the path)")
+    return kind, {names[0]: Path(to)}
+
+
+def _is_file_of(to: str, kind: Format) -> bool:
+    return bool(kind.suffix) and to.endswith(kind.suffix)

@@ -1,0 +1,51 @@
+"""Exports appear complete or not at all, and replace nothing that was not meant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from registry.errors import ExportError
+from registry.export.formats import find_format
+from registry.export.publish import provenance_path, publish, refuse_existing
+from tests.export.conftest import Opener
+
+JSONL = find_format("jsonl")
+
+
+def test_file_and_provenance_are_written_and_nothing_else(opened: Opener, catalog: Path) -> None:
+    target = catalog / "deep" / "out.jsonl"
+    exported = opened("mixed")
+    assert publish(exported, JSONL, target) == [target, provenance_path(target)]
+    assert sorted(path.name for path in target.parent.iterdir()) == [
+        "out.jsonl",
+        "out.jsonl.provenance.json",
+    ]
+    assert json.loads(provenance_path(target).read_text()) == exported.provenance
+
+
+def test_failed_export_leaves_the_old_file(opened: Opener, catalog: Path) -> None:
+    target = catalog / "out.jsonl"
+    target.write_text("old")
+
+    def fail(file: BinaryIO) -> None:
+        file.write(b"half")
+        raise OSError("the disk is full")
+
+    with pytest.raises(ExportError, match=r"can't write .*out\.jsonl: the disk is full"):
+        publish(opened("mixed"), JSONL, target, fail)
+    assert target.read_text() == "old"
+    assert [path.name for path in catalog.iterdir() if path.name.startswith(".out")] == []
+
+
+def test_what_exists_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    refuse_existing(target, JSONL)
+    target.write_text("x")
+    with pytest.raises(ExportError, match=r"exists \(--force replaces it\)"):
+        refuse_existing(target, JSONL)
+    with pytest.raises(ExportError, match="is a folder"):
+        refuse_existing(tmp_path, JSONL)
