@@ -97,8 +97,8 @@ class _Columns(NamedTuple):
     """Types of the columns that pyarrow reads; None if it reads none."""
     others: ValueDecoder | None
     """Decodes the remaining columns; None if there are none."""
-    exact: ValueDecoder
-    """Decodes all columns."""
+    wanted: Wanted
+    """All columns."""
     dotted: tuple[bytes, ...] = ()
     """Keys, in quotes, that an object may have in place of a path that pyarrow reads."""
     shapes: ShapeReader | None = None
@@ -107,9 +107,9 @@ class _Columns(NamedTuple):
 
 def _columns(first: bytearray, wanted: Wanted) -> _Columns:
     """Return how to read the wanted columns, by types inferred from the first lines."""
-    exact = ValueDecoder(wanted)
+    by_value = _Columns(None, ValueDecoder(wanted), wanted)
     if wanted is None:
-        return _Columns(None, exact, exact)
+        return by_value
     try:
         records = [_decode(line) for line in islice(_lines(first), _PROBE_LINES) if line.strip()]
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -120,16 +120,16 @@ def _columns(first: bytearray, wanted: Wanted) -> _Columns:
     fields = [(name, kind) for name, kind in types.items() if kind is not None]
     # A null type alone reads a column that no line has: as with it, a block is decoded to values.
     if all(pa.types.is_null(kind) for _, kind in fields):
-        return _Columns(None, exact, exact)
+        return by_value
     others = frozenset(name for name in wanted if types[name.partition(".")[0]] is None)
     dotted = sorted({key for name in wanted - others for key in dotted_keys(name)})
     # A character beyond ASCII may be written as an escape, which is not looked for.
     if not all(key.isascii() and key.isprintable() and "/" not in key for key in dotted):
-        return _Columns(None, exact, exact)
+        return by_value
     decoder = ValueDecoder(others) if others else None
     keys = tuple(f'"{key}"'.encode() for key in dotted)
     schema = pa.schema(fields)
-    return _Columns(schema, decoder, exact, keys, ShapeReader(schema))
+    return _Columns(schema, decoder, wanted, keys, ShapeReader(schema))
 
 
 def _types_of(records: Sequence[Any], wanted: Iterable[str]) -> dict[str, pa.DataType | None]:
@@ -181,21 +181,23 @@ def _parse(block: bytearray, columns: _Columns) -> AnyFrame:
     if block.endswith(b"\n\n"):
         block = block.rstrip(b"\n")
     _refuse_invalid_text(block)
-    count = _count_lines(block)
-    exact = cache(lambda: _decode_values(block, count, columns.exact))
     is_readable = not _may_have_dotted_keys(block, columns.dotted)
     # Few shapes take half the time of pyarrow and of what shows that it is exact.
     batch = columns.shapes.read(block) if is_readable and columns.shapes else None
     if batch is None:
         batch = _read_exactly(block, columns.schema if is_readable else None)
     if batch is None:
-        return exact()
-    others = None if columns.others is None else _decode_values(block, count, columns.others)
+        return _decode_values(block, ValueDecoder(columns.wanted))
+    others = None if columns.others is None else _decode_values(block, columns.others)
+    exact = cache(lambda: _decode_nulls(block, batch, columns.wanted or ()))
     return Frame(batch, null_is_value=False, exact=exact, others=others)
 
 
-def _count_lines(block: bytearray) -> int:
-    return block.count(b"\n") + (not block.endswith(b"\n"))
+def _decode_nulls(block: bytearray, batch: pa.RecordBatch, wanted: Iterable[str]) -> ValueFrame:
+    """Return the values of the columns that have nulls."""
+    names = [name for name in batch.schema.names if has_null(batch.column(name))]
+    found = frozenset(one for one in wanted if one.partition(".")[0] in names)
+    return _decode_values(block, ValueDecoder(found))
 
 
 def _read_exactly(block: bytearray, schema: pa.Schema | None) -> pa.RecordBatch | None:
@@ -214,7 +216,7 @@ def _may_have_dotted_keys(block: bytearray, keys: Sequence[bytes]) -> bool:
     return any(key in block for key in (*keys, b"\\u00")) if keys else False
 
 
-def _decode_values(block: bytearray, count: int, decoder: ValueDecoder) -> ValueFrame:
+def _decode_values(block: bytearray, decoder: ValueDecoder) -> ValueFrame:
     if _may_have_large_float(block):  # msgspec would not see it in a value that is not wanted
         lines = bytes(block).rstrip(b"\n").split(b"\n")
         try:
@@ -222,6 +224,7 @@ def _decode_values(block: bytearray, count: int, decoder: ValueDecoder) -> Value
                 _decode(line)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise NotColumnarError("a value without an exact meaning") from error
+    count = block.count(b"\n") + (not block.endswith(b"\n"))
     return decoder.decode(block, count)
 
 
