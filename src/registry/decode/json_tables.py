@@ -102,7 +102,7 @@ class _Columns(NamedTuple):
     dotted: tuple[bytes, ...] = ()
     """Keys, in quotes, that an object may have in place of a path that pyarrow reads."""
     shapes: ShapeReader | None = None
-    """Reads the same columns as pyarrow."""
+    """Reads the columns of pyarrow where lines have few shapes."""
 
 
 def _columns(first: bytearray, wanted: Wanted) -> _Columns:
@@ -183,18 +183,11 @@ def _parse(block: bytearray, columns: _Columns) -> AnyFrame:
     _refuse_invalid_text(block)
     is_readable = not _may_have_dotted_keys(block, columns.dotted)
     # Few shapes take half the time of pyarrow and of what shows that it is exact.
-    batch = columns.shapes.read(block) if columns.shapes is not None and is_readable else None
+    batch = columns.shapes.read(block) if is_readable and columns.shapes else None
     if batch is None:
-        line_ends = _line_ends(block)
-        count = len(line_ends)
-        if _has_digits(np.frombuffer(block, np.uint8), _MOST_DIGITS):
-            message = "an integer with more digits than Python parses, or a large float"
-            raise NotColumnarError(message)
-        if columns.schema is not None and is_readable:
-            batch = _read_with_pyarrow(block, columns.schema, count)
-        _refuse_inexact(block, line_ends, batch)
-        if batch is None:
-            return _decode_values(block, count, ValueDecoder(columns.wanted))
+        batch = _read_exactly(block, columns.schema if is_readable else None)
+    if batch is None:
+        return _decode_values(block, _count_lines(block), ValueDecoder(columns.wanted))
     others = None
     if columns.others is not None:
         others = _decode_values(block, batch.num_rows, columns.others)
@@ -207,6 +200,20 @@ def _decode_nulls(block: bytearray, batch: pa.RecordBatch, wanted: Iterable[str]
     names = [name for name in batch.schema.names if has_null(batch.column(name))]
     found = frozenset(one for one in wanted if one.partition(".")[0] in names)
     return _decode_values(block, batch.num_rows, ValueDecoder(found))
+
+
+def _count_lines(block: bytearray) -> int:
+    return block.count(b"\n") + (not block.endswith(b"\n"))
+
+
+def _read_exactly(block: bytearray, schema: pa.Schema | None) -> pa.RecordBatch | None:
+    """Return what pyarrow reads; None if that differs, or its types from those of the schema."""
+    line_ends = _line_ends(block)
+    if _has_digits(np.frombuffer(block, np.uint8), _MOST_DIGITS):
+        raise NotColumnarError("an integer with more digits than Python parses, or a large float")
+    batch = None if schema is None else _read_with_pyarrow(block, schema, len(line_ends))
+    _refuse_inexact(block, line_ends, batch)
+    return batch
 
 
 def _may_have_dotted_keys(block: bytearray, keys: Sequence[bytes]) -> bool:

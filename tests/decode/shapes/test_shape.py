@@ -11,11 +11,11 @@ from registry.decode.shapes.shape import Place, match, shape_of
 
 def test_shape_has_the_places_of_values() -> None:
     line = b'{"a": "x", "b": ["y", "z"], "c": 1.5, "d": {"a": "w"}, "e": [], "f": null}\n'
-    assert shape_of(find_literals(bytearray(line)), 0).places == {
+    assert shape_of(find_literals(bytearray(line)), 0).record.children == {
         "a": Place("string", (1,)),
         "b": Place("strings", (3, 4)),
         "c": Place("scalar", (0,)),
-        "d": Place("object", places={"a": Place("string", (8,))}),
+        "d": Place("object", children={"a": Place("string", (8,))}),
         "e": Place("strings", ()),
         "f": Place("scalar", (1,)),
     }

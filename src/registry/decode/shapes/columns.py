@@ -7,7 +7,7 @@ and scalars that are checked to be such.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -57,8 +57,8 @@ class _Group:
     """Different values, and the one of each line."""
 
 
-_Objects = Sequence[tuple[_Group, dict[str, Place]]]
-"""Lines that have an object, with the places of its values."""
+_Present = tuple[_Group, Place]
+"""Lines that have a key, and where its value is."""
 
 
 class ShapeReader:
@@ -87,17 +87,23 @@ def shaped_batch(block: bytearray, schema: pa.Schema) -> pa.RecordBatch | None:
         block: The lines; valid UTF-8.
         schema: The columns to return.
     """
-    if len(block) < _WORD or not all(map(_is_supported, schema.types)):
+    if len(block) < _WORD or not all(map(_is_readable, schema.types)):
         return None
     try:
         literals = find_literals(block)
         groups = _groups(literals)
         literals.check_escapes()
-        objects = [(one, one.shape.places) for one in groups]
-        columns = [_column(one, literals, objects) for one in schema]
+        records = [(group, group.shape.record) for group in groups]
+        columns = _children(schema, literals, records)
     except UnsureError:
         return None
     return pa.RecordBatch.from_arrays(columns, schema.names)
+
+
+def _is_readable(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return all(_is_readable(child.type) for child in kind)
+    return kind in _SCALARS
 
 
 def _groups(literals: Literals) -> list[_Group]:
@@ -156,37 +162,29 @@ def _decode_scalars(texts: Sequence[bytes]) -> list[Any]:
     return values
 
 
-def _column(wanted: pa.Field, literals: Literals, objects: _Objects) -> pa.Array:
-    """Return the column of a key of objects."""
-    places = [(group, found.get(wanted.name)) for group, found in objects]
-    present = [(group, place) for group, place in places if place]
+def _column(kind: pa.DataType, literals: Literals, present: Sequence[_Present]) -> pa.Array:
+    """Return the column of a key, by the groups whose lines have it."""
     values, indices = _scalar_values(literals, present)
-    if not set(map(type, values)) - {NoneType} <= _SCALARS.get(wanted.type, set()):
+    if not set(map(type, values)) - {NoneType} <= _SCALARS.get(kind, set()):
         raise UnsureError
     others = [(group, place) for group, place in present if place.kind != "scalar"]
-    if pa.types.is_struct(wanted.type):
-        return _structs(wanted.type, literals, others)
-    if pa.types.is_string(wanted.type):
+    if pa.types.is_string(kind):
         return _strings(literals, others)
-    if pa.types.is_list(wanted.type):
+    if pa.types.is_list(kind):
         return _lists(literals, others)
+    if pa.types.is_struct(kind):
+        return _structs(kind, literals, others)
     if others:
         raise UnsureError
     try:
-        column = pa.array(values, wanted.type)
+        column = pa.array(values, kind)
     except (pa.ArrowException, OverflowError) as error:
         raise UnsureError from error
     return column.take(pa.array(indices, mask=indices < 0))
 
 
-def _is_supported(kind: pa.DataType) -> bool:
-    if pa.types.is_struct(kind):
-        return all(_is_supported(child.type) for child in kind)
-    return kind in _SCALARS
-
-
 def _scalar_values(
-    literals: Literals, present: Sequence[tuple[_Group, Place]]
+    literals: Literals, present: Sequence[_Present]
 ) -> tuple[list[Any], NDArray[np.int64]]:
     """Return the different scalars of a key, and the one of each line; -1 without one."""
     values: list[Any] = []
@@ -199,24 +197,7 @@ def _scalar_values(
     return values, indices
 
 
-def _structs(
-    kind: pa.StructType, literals: Literals, present: Sequence[tuple[_Group, Place]]
-) -> pa.Array:
-    if any(place.kind != "object" for _, place in present):
-        raise UnsureError
-    objects = [(group, place.places) for group, place in present]
-    columns = [_column(child, literals, objects) for child in kind]
-    is_null = np.ones(len(literals.line_ends), bool)
-    for group, _ in present:
-        is_null[group.lines] = False
-    fields = [
-        pa.field(child.name, column.type) for child, column in zip(kind, columns, strict=True)
-    ]
-    mask = pa.array(is_null) if is_null.any() else None
-    return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)
-
-
-def _strings(literals: Literals, present: Sequence[tuple[_Group, Place]]) -> pa.Array:
+def _strings(literals: Literals, present: Sequence[_Present]) -> pa.Array:
     numbers = np.full(len(literals.line_ends), -1)
     for group, place in present:
         if place.kind != "string":
@@ -225,7 +206,7 @@ def _strings(literals: Literals, present: Sequence[tuple[_Group, Place]]) -> pa.
     return literals.values(numbers)
 
 
-def _lists(literals: Literals, present: Sequence[tuple[_Group, Place]]) -> pa.Array:
+def _lists(literals: Literals, present: Sequence[_Present]) -> pa.Array:
     count = len(literals.line_ends)
     lengths, is_null = np.zeros(count, np.int64), np.ones(count, bool)
     for group, place in present:
@@ -242,3 +223,26 @@ def _lists(literals: Literals, present: Sequence[tuple[_Group, Place]]) -> pa.Ar
     if is_null.any():
         starts = pa.array(offsets, mask=np.append(is_null, False))
     return pa.LargeListArray.from_arrays(starts, literals.values(numbers))
+
+
+def _structs(kind: pa.DataType, literals: Literals, present: Sequence[_Present]) -> pa.Array:
+    is_null = np.ones(len(literals.line_ends), bool)
+    for group, place in present:
+        if place.kind != "object":
+            raise UnsureError
+        is_null[group.lines] = False
+    columns = _children(kind, literals, present)
+    names = [child.name for child in kind]
+    return pa.StructArray.from_arrays(columns, names, mask=pa.array(is_null))
+
+
+def _children(
+    fields: Iterable[pa.Field], literals: Literals, present: Sequence[_Present]
+) -> list[pa.Array]:
+    """Return the columns of keys of objects."""
+    columns = []
+    for one in fields:
+        having = [(group, place) for group, place in present if one.name in place.children]
+        children = [(group, place.children[one.name]) for group, place in having]
+        columns.append(_column(one.type, literals, children))
+    return columns

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import byte_positions, int64_array, string_scalar
+from registry.base.arrow import SCAN_BYTES, byte_positions, int64_array, string_scalar
 from registry.decode.repeated_keys import string_ends
 
 if TYPE_CHECKING:
@@ -112,13 +112,12 @@ def find_literals(block: bytearray) -> Literals:
     Raises:
         UnsureError: the lines are not JSON, or have whitespace other than spaces.
     """
-    codes = np.frombuffer(block, np.uint8)
-    line_ends = byte_positions("\n", block)
-    if np.count_nonzero(codes < ord(" ")) != len(line_ends):
-        raise UnsureError  # raw control characters, which strings must not have
+    line_ends = _control_characters(block)
+    if (np.frombuffer(block, np.uint8)[line_ends] != ord("\n")).any():
+        raise UnsureError  # no string may have one
     if not block.endswith(b"\n"):
         line_ends = np.append(line_ends, len(block))
-    backslashes = byte_positions("\\", block)
+    backslashes = byte_positions("\\", block if b"\\" in block else b"")
     quotes = _unescaped_quotes(block, backslashes)
     if quotes is None or not len(quotes) or len(quotes) % 2:
         raise UnsureError
@@ -133,6 +132,15 @@ def find_literals(block: bytearray) -> Literals:
     escaped = owners[np.diff(owners, prepend=-1) != 0] // 2
     counts = np.diff(firsts, append=len(quotes) // 2)
     return Literals(block, quotes, line_starts, line_ends, firsts, counts, escaped)
+
+
+def _control_characters(block: bytearray) -> NDArray[np.int64]:
+    codes = np.frombuffer(block, np.uint8)
+    parts = [
+        np.flatnonzero(codes[start : start + SCAN_BYTES] < ord(" ")) + start
+        for start in range(0, len(codes), SCAN_BYTES)
+    ]
+    return np.concatenate(parts)
 
 
 def _unescaped_quotes(block: bytearray, backslashes: NDArray[np.int64]) -> NDArray[np.int64] | None:

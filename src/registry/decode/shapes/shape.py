@@ -29,12 +29,12 @@ class Place:
     """Where the lines have the value of a key."""
 
     kind: str
-    """`string`, `strings` for a list of them, `scalar` (of a number, bool or null), `object`, or
+    """`string`, `strings` for a list of them, `scalar` (a number, bool or null), `object`, or
     `other`."""
     numbers: tuple[int, ...] = ()
     """Which strings, or which scalar, of the line."""
-    places: dict[str, Place] = field(default_factory=dict)
-    """Key of an object → where the lines have its value."""
+    children: dict[str, Place] = field(default_factory=dict)
+    """Key → its value, of an object."""
 
 
 # In what follows, an anchor is a place that is known for each line: -1 is its start, an even number
@@ -67,8 +67,8 @@ class Shape:
 
     texts: list[_Text] = field(default_factory=list)
     scalars: list[_Scalar] = field(default_factory=list)
-    places: dict[str, Place] = field(default_factory=dict)
-    """Key → its value."""
+    record: Place = field(default_factory=lambda: Place("object"))
+    """The whole line."""
 
 
 def shape_of(literals: Literals, line: int) -> Shape:
@@ -90,7 +90,7 @@ def shape_of(literals: Literals, line: int) -> Shape:
         value = _decode(model)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UnsureError from error
-    shape.places |= {key: _place(one) for key, one in value.items()}
+    shape.record = _place(value)
     return shape
 
 
@@ -132,10 +132,10 @@ def _place(value: Any) -> Place:
     """Return the place that a value of the model represents."""
     if isinstance(value, str):
         return Place("string" if value[0] == "S" else "scalar", (int(value[1:]),))
+    if isinstance(value, dict):
+        return Place("object", children={key: _place(one) for key, one in value.items()})
     if isinstance(value, list) and all(isinstance(one, str) and one[0] == "S" for one in value):
         return Place("strings", tuple(int(one[1:]) for one in value))
-    if isinstance(value, dict):
-        return Place("object", places={key: _place(one) for key, one in value.items()})
     return Place("other")
 
 
