@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import msgspec
 
-from registry import ChatMessageSystem, ChatMessageUser, MemoryDataset, Sample, get_dataset
+from registry import ChatMessage, ChatMessageSystem, ChatMessageUser, MemoryDataset, Sample, get_dataset
 from registry.samples.frames.description import Lengths
 
-CHAT = [ChatMessageSystem(content="abc"), ChatMessageUser(content="de")]
+CHAT: list[ChatMessage] = [ChatMessageSystem(content="abc"), ChatMessageUser(content="de")]
 SAMPLES = [
     Sample(input="four", choices=["x", "y"], target="A", id=1, metadata={"k": 1, "n": None}),
     Sample(input="four", choices=["x", "y"], target="B", id=1),
     Sample(input="four", choices=["y", "x"], target="A", id=2),
     Sample(input="", target=["A", "C"]),
     Sample(input=CHAT, target="A", metadata={"k": 2}),
-    Sample(input=[message.model_copy(update={"id": "x"}) for message in CHAT], target="A"),
+    Sample(input=copy.deepcopy(CHAT), target="A"),
 ]
+for message in SAMPLES[-1].input:
+    assert not isinstance(message, str)
+    message.id = "another"
 FOUND = MemoryDataset(SAMPLES, name="some").describe()
 
 

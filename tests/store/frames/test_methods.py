@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry import ChatMessageUser, MemoryDataset, Sample, SampleNotFoundError, get_dataset
+from registry import ChatMessage, ChatMessageUser, MemoryDataset, Sample, SampleNotFoundError, get_dataset
 from registry.base.digest import from_json
 from registry.samples.frames.rows import frame_batch
 from registry.store import writer as sample_writer
@@ -31,7 +31,9 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
     max_leaves=4,
 )
-CHAT = st.lists(st.builds(ChatMessageUser, content=TEXT), min_size=1, max_size=2)
+CHAT: st.SearchStrategy[list[ChatMessage]] = st.lists(
+    st.builds(ChatMessageUser, content=TEXT), min_size=1, max_size=2
+)
 
 
 @st.composite
