@@ -7,7 +7,14 @@ import json
 
 import msgspec
 
-from registry import ChatMessage, ChatMessageSystem, ChatMessageUser, MemoryDataset, Sample, get_dataset
+from registry import (
+    ChatMessage,
+    ChatMessageSystem,
+    ChatMessageUser,
+    MemoryDataset,
+    Sample,
+    get_dataset,
+)
 from registry.samples.frames.description import Lengths
 
 CHAT: list[ChatMessage] = [ChatMessageSystem(content="abc"), ChatMessageUser(content="de")]

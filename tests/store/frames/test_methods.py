@@ -14,7 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry import ChatMessage, ChatMessageUser, MemoryDataset, Sample, SampleNotFoundError, get_dataset
+from registry import (
+    ChatMessage,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+    MemoryDataset,
+    Sample,
+    SampleNotFoundError,
+    get_dataset,
+)
 from registry.base.digest import from_json
 from registry.samples.frames.rows import frame_batch
 from registry.store import writer as sample_writer
@@ -31,8 +40,9 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
     max_leaves=4,
 )
+PART = st.builds(ContentText, text=TEXT) | st.builds(ContentImage, image=TEXT)
 CHAT: st.SearchStrategy[list[ChatMessage]] = st.lists(
-    st.builds(ChatMessageUser, content=TEXT), min_size=1, max_size=2
+    st.builds(ChatMessageUser, content=TEXT | st.lists(PART, max_size=2)), min_size=1, max_size=2
 )
 
 
@@ -56,6 +66,10 @@ def absolute(sample: Sample) -> Sample:
     """Stand for what makes names of files absolute."""
     if sample.setup is not None:
         sample.setup = f"/{sample.setup}"
+    for message in sample.input if isinstance(sample.input, list) else ():
+        for part in message.content_list:
+            if isinstance(part, ContentImage):
+                part.image = f"/{part.image}"
     return sample
 
 

@@ -79,11 +79,11 @@ class StoredFrameMethods(FrameMethods):
         from registry.samples.frames.rows import columns_of
         from registry.store.frames.stored import changed_columns, frame_columns
 
+        stored = self._reading(lambda file: file.select(rows))
         changed = changed_columns(
-            order=view.choices is not None, files=self._finish is not None, file=self._file
+            stored, order=view.choices is not None, files=self._finish is not None
         )
-        kept = [name for name in COLUMNS if name not in changed]
-        columns = self._reading(lambda file: frame_columns(file.select(rows), kept, kinds))
+        columns = frame_columns(stored, [one for one in COLUMNS if one not in changed], kinds)
         if self._auto_id:
             columns["id"] = int64_array(rows + 1).cast(pa.large_string())
         if changed:

@@ -24,20 +24,34 @@ if TYPE_CHECKING:
 __all__ = ["changed_columns", "frame_columns", "ids_of_file", "kinds_of_file"]
 
 _encode = msgspec.json.Encoder().encode
+_MEDIA = '"(image|audio|video|document)"'
 _ORDERED = ("choices", "target", "targets")
 """Columns that an order of choices changes."""
 
 
-def changed_columns(*, order: bool, files: bool, file: SampleFile) -> list[str]:
+def changed_columns(batch: pa.RecordBatch, *, order: bool, files: bool) -> list[str]:
     """Return the columns of a frame that differ from those of the file.
 
     Args:
+        batch: Rows of the file.
         order: Whether the choices have another order.
         files: Whether names of files are made absolute.
-        file: The samples.
     """
     names = (*(_ORDERED if order else ()), *(FILE_COLUMNS if files else ()))
-    return [name for name in names if name in file.columns]
+    return [
+        name
+        for name in names
+        if name in batch.schema.names and (name != "messages" or _has_media(batch.column(name)))
+    ]
+
+
+def _has_media(messages: pa.Array) -> bool:
+    """Return whether any conversation may have a part that names a file."""
+    import pyarrow.compute as pc  # slow to import, and few datasets have conversations
+
+    # The type of each part is written; inside of another string the quotes would be escaped.
+    found = pc.any(pc.match_substring_regex(messages, _MEDIA))
+    return bool(found.as_py())
 
 
 def ids_of_file(file: SampleFile) -> list[int | str | None]:
