@@ -76,6 +76,19 @@ def test_text_has_a_line_per_column() -> None:
     ]
 
 
+def line_of(name: str, targets: list[str]) -> str:
+    dataset = MemoryDataset([Sample(input="q", target=target) for target in targets])
+    (line,) = [one for one in str(dataset.describe()).splitlines() if one.startswith(name)]
+    return line
+
+
+def test_text_names_few_of_many_targets() -> None:
+    numbers = [str(n) for n in range(11)]
+    assert line_of("target", numbers).endswith("all  11 different")
+    assert line_of("target", [*numbers, "7", "7", "5"]).endswith("11 different, 7 3, 5 2")
+    assert line_of("target", numbers[:10]).endswith("8 1, 9 1")
+
+
 def test_text_shows_odd_targets_on_one_line() -> None:
     odd = MemoryDataset([Sample(input="q", target="a\n\x1b[31m" + "b" * 50)])
     (line,) = [line for line in str(odd.describe()).splitlines() if line.startswith("target")]
