@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -66,6 +68,15 @@ def test_views_and_roots_in_the_url(catalog: Path, monkeypatch: pytest.MonkeyPat
         assert [json.loads(line)["input"] for line in file] == [one.input for one in expected]
     with fsspec.open("registry://mixed.jsonl", "r", root=str(catalog)) as file:
         assert len(file.readlines()) == 4
+
+
+def test_file_that_nobody_closes_is_closed_without_a_warning(system: RegistryFileSystem) -> None:
+    file = system.open("mixed.jsonl")
+    number = file.fileno()
+    del file
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(number)
 
 
 def test_time_is_that_of_the_file_in_the_cache(system: RegistryFileSystem) -> None:

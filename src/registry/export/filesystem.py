@@ -11,6 +11,7 @@ The bytes are those of `registry export`. They are written into the cache once.
 from __future__ import annotations
 
 import errno
+import io
 import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["RegistryFileSystem"]
+
+
+class _File(io.BufferedReader):
+    """Closed with its last reference: many tools never close what they open."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
@@ -115,7 +123,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
     def _open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
         if mode != "rb":
             _refuse_change(path)
-        return self._export(path)[1].open("rb")
+        return _File(io.FileIO(self._export(path)[1]))
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Raise an error: it is read-only."""
