@@ -60,7 +60,7 @@ def _facts(data: pa.Buffer) -> tuple[int, list[str], list[tuple[int, int]]]:
 
 def _check_schema(schema: pa.Schema, footer: Footer) -> None:
     """Check names and types: the reader of single rows takes the widths of types for granted."""
-    full = full_schema(schema)
+    types = {field.name: field.type for field in full_schema(schema)}
     if [column.name for column in footer.columns] != schema.names or not _are_unique(schema.names):
         raise ValueError("its columns are not those of samples")
     for field in schema:
@@ -69,7 +69,7 @@ def _check_schema(schema: pa.Schema, footer: Footer) -> None:
             is_known = {part.type for part in parts} <= {*METADATA_TYPES.values()}
             is_known = is_known and _are_unique([part.name for part in parts])
         else:
-            is_known = field.name != METADATA_VALUES and full.field(field.name).type == field.type
+            is_known = field.name != METADATA_VALUES and types.get(field.name) == field.type
         if not is_known:
             raise ValueError(f"the column {field.name} has another type")
     if footer.json_keys != json_keys(schema):

@@ -107,7 +107,7 @@ def sync(
         except RegistryError as error:
             seconds = time.perf_counter() - start
             return SyncResult(name=name, status="failed", seconds=seconds, error=error)
-        pushed, push_error = _push(opened.entry, push_to)
+        pushed, push_error = _push(opened.entry, push_to, replace=refresh)
         return SyncResult(
             name=name,
             status="cached" if opened.cached else "fetched" if opened.fetched else "built",
@@ -124,12 +124,12 @@ def sync(
     return run_jobs(names, build, jobs=jobs, report=report, stop=stop)
 
 
-def _push(entry: CacheEntry, shared: SharedCache | None) -> tuple[str, str]:
+def _push(entry: CacheEntry, shared: SharedCache | None, *, replace: bool) -> tuple[str, str]:
     """Store samples in the shared cache; return the outcome and the reason of a failure."""
     if shared is None:
         return "", ""
     try:
-        return shared.push(entry), ""
+        return shared.push(entry, replace=replace), ""
     except CacheError as error:
         return "failed", str(error)
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from registry.cache.remote.stores import StoredObject
+from registry.cache.remote.objects import StoredObject
 from registry.errors import CacheError
 
 if TYPE_CHECKING:
-    from registry.cache.remote.stores import Moved
+    from registry.cache.remote.objects import Moved
 
 __all__ = ["FolderStore"]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.base.locations import protocol_of
-from registry.cache.remote.stores import StoredObject
+from registry.cache.remote.objects import StoredObject
 from registry.errors import CacheError
 
 if TYPE_CHECKING:
-    from registry.cache.remote.stores import Moved
+    from registry.cache.remote.objects import Moved
 
 __all__ = ["FsspecStore"]
 
@@ -23,7 +23,7 @@ _BLOCK = 1 << 22
 # Their objects appear complete or not at all, and they know no folders. With the others an object
 # is written under another name and then renamed.
 _OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "oss"}
-_TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated")
+_TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created")
 
 
 class FsspecStore:
@@ -46,6 +46,10 @@ class FsspecStore:
         except FileNotFoundError as error:
             _check_bucket(error)
             return None
+        except OSError as error:
+            if _s3_code(error) != "InvalidRange":
+                raise
+            return b""  # nobody writes an empty object, but something may have
         return data
 
     def size(self, name: str) -> int | None:

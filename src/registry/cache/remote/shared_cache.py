@@ -32,13 +32,13 @@ from registry.cache.remote.record import (
     record_of,
     record_text,
 )
-from registry.cache.remote.stores import Store, open_store, shown_without_secrets
+from registry.cache.remote.stores import open_store, shown_without_secrets
 from registry.cache.remote.time_limit import LibraryError, NoProgressError, run_limited
 from registry.errors import CacheError, RegistryError
 from registry.progress import Progress, Report
 
 if TYPE_CHECKING:
-    from registry.cache.remote.stores import StoredObject
+    from registry.cache.remote.objects import Store, StoredObject
 
 __all__ = ["Check", "Pushed", "RemoteSettings", "SharedCache", "entry_folder"]
 
@@ -176,8 +176,8 @@ class SharedCache:
         if path.stat().st_size != record.size or file_sha256(path) != record.sha256:
             raise CacheError("its samples don't have their digest")
 
-    def push(self, entry: CacheEntry) -> Pushed:
-        """Store a local entry there, unless a good one is there already.
+    def push(self, entry: CacheEntry, *, replace: bool = False) -> Pushed:
+        """Store a local entry there, unless a good one is there already and not to be replaced.
 
         Raises:
             CacheError: it can't be stored, or the local one is damaged.
@@ -187,13 +187,13 @@ class SharedCache:
         try:
             if time.monotonic() < self._paused_until:
                 raise _NoAnswerError("it gave no answer before")
-            return self._push(record, entry.folder / SAMPLES)
+            return self._push(record, entry.folder / SAMPLES, replace=replace)
         except _NoAnswerError as error:
             self._pause_silently()
             raise CacheError(f"can't push to the shared cache {self.shown}: {error}") from error
 
-    def _push(self, record: Record, path: Path) -> Pushed:
-        is_wrong = record.fingerprint in self._wrong
+    def _push(self, record: Record, path: Path, *, replace: bool) -> Pushed:
+        is_wrong = replace or record.fingerprint in self._wrong
         try:
             there = self._read_record(record.fingerprint)
         except CacheError:
