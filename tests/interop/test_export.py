@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import GenericAlias
 from typing import Any
 
 import pytest
@@ -45,13 +46,13 @@ def plain(value: Any) -> Any:
 @pytest.mark.parametrize("kind", ["openai-evals", "fine-tuning"])
 @pytest.mark.parametrize("name", ["demo-mcq", "demo-mcq-small"])
 def test_messages_have_the_types_of_the_client(kind: str, name: str, tmp_path: Path) -> None:
-    openai = pytest.importorskip("openai.types.chat")
+    openai: Any = pytest.importorskip("openai.types.chat")
     pydantic = pytest.importorskip("pydantic")
     target = tmp_path / "out.jsonl"
     assert main(["export", name, "--to", str(target), "--format", kind]) == 0
     records = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     assert len(records) == len(get_dataset(name))
-    adapter = pydantic.TypeAdapter(list[openai.ChatCompletionMessageParam])
+    adapter = pydantic.TypeAdapter(GenericAlias(list, openai.ChatCompletionMessageParam))
     for record in records:
         messages = record["messages" if kind == "fine-tuning" else "input"]
         assert adapter.validate_python(messages, extra="forbid")
@@ -63,13 +64,11 @@ def test_samples_run_in_a_match_of_evals(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENAI_API_KEY", "unused")
     monkeypatch.setenv("EVALS_SEQUENTIAL", "1")
     match = pytest.importorskip("evals.elsuite.basic.match")
-    from evals.base import RunSpec
-    from evals.record import LocalRecorder
-
+    base, record = (pytest.importorskip(name) for name in ("evals.base", "evals.record"))
     target = tmp_path / "out.jsonl"
     assert main(["export", "demo-mcq", "--to", str(target), "--format", "openai-evals"]) == 0
     records = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
-    ideals = {json.dumps(record["input"]): record["ideal"] for record in records}
+    ideals = {json.dumps(one["input"]): one["ideal"] for one in records}
 
     class Answer:
         def __init__(self, prompt: Any) -> None:
@@ -78,7 +77,7 @@ def test_samples_run_in_a_match_of_evals(tmp_path: Path, monkeypatch: pytest.Mon
         def get_completions(self) -> list[str]:
             return [ideals[json.dumps(self.prompt)]]
 
-    spec = RunSpec(
+    spec = base.RunSpec(
         completion_fns=["right"],
         eval_name="demo.test.v0",
         base_eval="demo",
@@ -93,4 +92,4 @@ def test_samples_run_in_a_match_of_evals(tmp_path: Path, monkeypatch: pytest.Mon
         name="demo.test.v0",
         seed=1,
     )
-    assert run.run(LocalRecorder(str(tmp_path / "log.jsonl"), spec))["accuracy"] == 1
+    assert run.run(record.LocalRecorder(str(tmp_path / "log.jsonl"), spec))["accuracy"] == 1

@@ -140,16 +140,23 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         """Raise an error: it is read-only."""
         _refuse_change(path2)
 
-    def _settings(self, location: Location) -> Settings:
+    def _settings(self, root: str | None) -> Settings:
         return Settings.from_environment(
-            root=location.root or self._root,
+            root=root or self._root,
             offline=self._offline,
             locked=self._locked,
             frozen=self._frozen,
         )
 
     def _catalog(self, location: Location) -> Catalog:
-        return Catalog.open(self._settings(location).index)
+        """Return the catalog of a URL.
+
+        A URL may come from anywhere, so that a catalog it names permits itself nothing: which code
+        it runs and what it reaches the user's own index decides.
+        """
+        own = self._settings(None).index
+        index = self._settings(location.root).index
+        return Catalog.open(index, rules_from=None if index == own else own)
 
     def _export(self, path: str) -> tuple[str, Path, dict[str, Any]]:
         """Return the key, the file and the provenance of an export.
@@ -161,8 +168,8 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         location = _parse(path)
         if location.kind is None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        settings = self._settings(location)
-        catalog, cache = Catalog.open(settings.index), Cache(settings.cache_dir)
+        settings = self._settings(location.root)
+        catalog, cache = self._catalog(location), Cache(settings.cache_dir)
         try:
             exported = open_exported(
                 location.name, catalog, cache, settings, overrides=location.view
