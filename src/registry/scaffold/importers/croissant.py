@@ -52,7 +52,8 @@ def read(file: Path, options: ImportOptions) -> Imported:
     base = options.name or dataset_name(str(data.get("name", file.stem)))
     objects = {_key(one): one for one in _list(data.get("distribution")) if isinstance(one, dict)}
     sets = [one for one in _list(data.get("recordSet")) if isinstance(one, dict)]
-    found, refused = [], []
+    found: list[ImportedDataset] = []
+    refused: list[NotImported] = []
     for record_set in sets:
         part = str(record_set.get("name") or _key(record_set))
         name = base if len(sets) == 1 else dataset_name(f"{base}-{part}")
