@@ -7,8 +7,10 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -35,7 +37,7 @@ from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
 from registry.progress import Deadline, Progress, Report, log_waits
-from registry.settings import Settings, deadline_seconds
+from registry.settings import Settings, deadline_seconds, remote_cache
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from registry.sources.source_type import reader_of, records_of
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from registry.build.execute import LoadResult
     from registry.build.expectations import QualityWarning
     from registry.build.open import Opening
+    from registry.cache.remote.lookup import SharedSamples
     from registry.samples.dataset import Dataset
     from registry.samples.sample import DatasetRecord, Sample
     from registry.store.arrow_dataset import ArrowDataset
@@ -110,7 +113,7 @@ def get_dataset(
     from registry.build.open import Opening  # `list` and `show` must not pay for it
 
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
-    catalog = Catalog.open(settings.index)
+    catalog = Catalog.open(settings=settings)
     spec = catalog.resolve(name, overrides=overrides, source=source)
     lock = _pinned_sources(name, catalog, settings, spec, overrides, source)
     boundary = catalog.boundary
@@ -210,6 +213,9 @@ def load(
         report=_counting(report or log_waits(spec.name), deadline),
         deadline=deadline,
         workers=workers,
+        shared=functools.cache(
+            partial(_shared_samples, cache, lock, boundary=boundary, offline=offline)
+        ),
     )
     if workers is not None:
         context = replace(context, jobs=1)
@@ -246,13 +252,16 @@ def _open(
 ) -> LoadResult:
     """Plan and execute; new samples that match the pin are remembered as matching."""
     # Imported here: `list` and `show` must not pay for it.
-    from registry.build.execute import execute
+    from registry.build.execute import NotSharedError, execute
 
     check = None if pin is None else partial(_compare, pin=pin)
 
     def run(*, full: bool) -> LoadResult:
-        decided = plan(spec, context, verify=verify, full=full)
-        return execute(decided, spec, context, check=check, verify=verify)
+        while True:
+            decided = plan(spec, context, verify=verify, full=full)
+            # The shared cache is asked once for an entry, so this ends.
+            with suppress(NotSharedError):
+                return execute(decided, spec, context, check=check, verify=verify)
 
     try:
         result = again_if_lost(partial(run, full=full), context.cache)
@@ -263,6 +272,24 @@ def _open(
     if pin is not None and result.checked:
         remember_pinned(result, pin, context.cache)
     return result
+
+
+def _shared_samples(
+    cache: Cache,
+    lock: PinnedSources | None,
+    *,
+    boundary: Boundary,
+    offline: bool,
+) -> SharedSamples | None:
+    """Return what the shared cache has of a dataset, if there is one."""
+    remote = remote_cache()
+    if remote is None:
+        return None
+    # Imported here: what is cached locally must not pay for it.
+    from registry.shared import shared_samples_of
+
+    reviewed = None if lock is None else lock.reviewed
+    return shared_samples_of(cache, remote, reviewed=reviewed, boundary=boundary, offline=offline)
 
 
 def sample_warnings(spec: DatasetSpec, entry: CacheEntry) -> list[QualityWarning]:

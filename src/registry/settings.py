@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INDEX_NAME",
+    "Remote",
     "Settings",
     "builtin_root",
     "deadline_seconds",
@@ -25,6 +26,7 @@ __all__ = [
     "most_jobs",
     "most_manifests",
     "read_timeout",
+    "remote_cache",
     "validate_seconds",
 ]
 
@@ -37,6 +39,10 @@ _VALIDATE_SECONDS = 10
 _READ_SECONDS = 60
 # More seconds are too many for a clock.
 _MOST_DIGITS = 9
+_REMOTE_SECONDS = 30
+# An HMAC with a shorter key can be guessed.
+_LEAST_KEY = 16
+_ANYONE = "anyone"
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -171,3 +177,59 @@ def _number(environ: Mapping[str, str], name: str, default: int, *, least: int =
         what = f"a whole number from {least} to {10**_MOST_DIGITS - 1}"
         raise RegistryError(f"{name} is not {what}: '{given}' (the default is {default})")
     return int(given)
+
+
+class Remote(Struct, frozen=True, kw_only=True):
+    """The shared cache, and whose entries are used beside those that a lockfile proves."""
+
+    url: str
+    """Path or URL of a folder."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """Names of trusted writers, and their keys."""
+    trusts_all: bool = False
+    """Whether everybody is trusted who can write there."""
+    signs_as: tuple[str, str] | None = None
+    """Name and key of the writer that this process is."""
+    seconds: int = _REMOTE_SECONDS
+    """How long it may make no progress."""
+
+
+def remote_cache(environ: Mapping[str, str] = os.environ) -> Remote | None:
+    """Return the shared cache that REGISTRY_REMOTE_CACHE names, or None.
+
+    REGISTRY_REMOTE_TRUST names the writers that are trusted, separated by commas, or is `anyone`;
+    REGISTRY_REMOTE_WRITER is the name of this process as a writer. The key of the writer `ci` is in
+    REGISTRY_REMOTE_KEY_CI. REGISTRY_REMOTE_TIMEOUT is how many seconds it may make no progress.
+
+    Raises:
+        RegistryError: a name is invalid, or has no key.
+    """
+    url = environ.get("REGISTRY_REMOTE_CACHE")
+    if not url:
+        return None
+    names = [name.strip() for name in environ.get("REGISTRY_REMOTE_TRUST", "").split(",")]
+    trusted = [name for name in names if name and name != _ANYONE]
+    writer = environ.get("REGISTRY_REMOTE_WRITER")
+    return Remote(
+        url=url,
+        keys=tuple((name, _writer_key(environ, name, "TRUST")) for name in trusted),
+        trusts_all=_ANYONE in names,
+        signs_as=(writer, _writer_key(environ, writer, "WRITER")) if writer else None,
+        seconds=_number(environ, "REGISTRY_REMOTE_TIMEOUT", _REMOTE_SECONDS, least=1),
+    )
+
+
+def _writer_key(environ: Mapping[str, str], name: str, setting: str) -> str:
+    if not (name.isascii() and name.isidentifier() and name == name.lower()):
+        raise RegistryError(
+            f"REGISTRY_REMOTE_{setting} has the name '{name}' (a name has lower-case letters,"
+            " digits and underscores)"
+        )
+    variable = f"REGISTRY_REMOTE_KEY_{name.upper()}"
+    key = environ.get(variable, "")
+    if len(key) < _LEAST_KEY:
+        raise RegistryError(
+            f"REGISTRY_REMOTE_{setting} names '{name}', and {variable} has no key of at least"
+            f" {_LEAST_KEY} characters (`openssl rand -hex 32` makes one)"
+        )
+    return key

@@ -11,7 +11,7 @@ from typing import Any
 from registry.cache.cache import Cache
 from registry.cache.meta import EntryKind
 
-__all__ = ["HOUR", "age", "blob", "key", "records", "samples", "view"]
+__all__ = ["HOUR", "age", "blob", "export", "key", "records", "samples", "view"]
 
 HOUR = 3600
 
@@ -49,6 +49,11 @@ def view(cache: Cache, name: str, *, of: str, size: int = 1000) -> Path:
 def records(cache: Cache, name: str) -> Path:
     """Publish records."""
     return _publish(cache, "records", name, {"rows": 1, "source": name, "revision": "0" * 40})
+
+
+def export(cache: Cache, name: str, *, of: str) -> Path:
+    """Publish an export of samples."""
+    return _publish(cache, "exports", name, {"name": of, "samples": f"sha256:{key(of)}"})
 
 
 def blob(cache: Cache, content: bytes) -> Path:

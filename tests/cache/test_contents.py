@@ -9,7 +9,7 @@ import pytest
 
 from registry.cache.cache import Cache
 from registry.cache.contents import contents, newest, older_formats, size_of
-from tests.cache.entries import HOUR, age, blob, key, records, samples, view
+from tests.cache.entries import HOUR, age, blob, export, key, records, samples, view
 
 
 @pytest.fixture
@@ -36,12 +36,14 @@ def test_views_come_with_their_samples(cache: Cache) -> None:
     assert item.total == item.bytes + item.views[0].bytes
 
 
-def test_records_and_blobs_are_listed(cache: Cache) -> None:
+def test_records_exports_and_blobs_are_listed(cache: Cache) -> None:
     records(cache, "r")
+    export(cache, "e", of="a")
     path = blob(cache, b"bytes")
     (path.parent / f".{path.name}.0123").write_bytes(b"half")
     assert [(item.kind, item.key) for item in contents(cache)] == [
         ("records", key("r")),
+        ("exports", key("e")),
         ("blobs", path.name),
     ]
 

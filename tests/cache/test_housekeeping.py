@@ -16,7 +16,7 @@ from registry.cache.contents import Item, contents
 from registry.cache.housekeeping import clear, clear_items, prune, prune_old_leftovers
 from registry.cache.removal import Removal
 from registry.progress import Deadline, Report, silent
-from tests.cache.entries import HOUR, age, blob, key, records, samples, view
+from tests.cache.entries import HOUR, age, blob, export, key, records, samples, view
 
 NUMBER = "0123456789abcdef" * 2
 
@@ -126,6 +126,7 @@ def fill(cache: Cache) -> dict[str, Path]:
         "samples b": samples(cache, "b"),
         "records": records(cache, "r"),
         "blob": blob(cache, b"x" * 1000),
+        "export": export(cache, "e", of="a"),
     }
     for hours, path in enumerate(paths.values(), 1):
         age(path / "meta.json" if path.is_dir() else path, hours * HOUR)
@@ -144,7 +145,8 @@ def left_after(cache: Cache, paths: dict[str, Path], removal: Removal) -> list[s
 @pytest.mark.parametrize(
     ("hours", "left"),
     [
-        (5, ["samples a", "samples b", "records", "blob", "view of b"]),
+        (6, ["samples a", "samples b", "records", "blob", "export", "view of b"]),
+        (4.5, ["samples a", "samples b", "records", "blob", "view of b"]),
         (3.5, ["samples a", "samples b", "records", "view of b"]),
         (1.7, ["samples a", "samples b", "view of b"]),  # the view was used since
         (1.2, ["samples a"]),
@@ -162,7 +164,7 @@ def test_what_was_not_used_for_a_time_is_pruned(
 def test_what_was_used_last_is_kept_up_to_a_size(cache: Cache, kept: int, left: int) -> None:
     paths = fill(cache)
     removal = prune(cache, keep_size=kept * 2000)
-    order = ["samples a", "samples b", "view of b", "records", "blob"]
+    order = ["samples a", "samples b", "view of b", "records", "blob", "export"]
     found = left_after(cache, paths, removal)
     assert sum(item.total for item in contents(cache)) <= kept * 2000
     assert [name for name in order if name in found] == order[: len(found)]
@@ -234,5 +236,5 @@ def test_chosen_items_are_cleared_with_their_views(cache: Cache) -> None:
     paths = fill(cache)
     chosen = [item for item in contents(cache) if item.key == key("b")]
     removal = clear_items(cache, chosen)
-    assert left_after(cache, paths, removal) == ["samples a", "records", "blob"]
+    assert left_after(cache, paths, removal) == ["samples a", "records", "blob", "export"]
     assert removal.bytes == chosen[0].total

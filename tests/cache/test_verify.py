@@ -12,7 +12,7 @@ import pytest
 from registry.cache.cache import Cache
 from registry.cache.contents import Kind
 from registry.cache.verify import Checked, paths_of, verify
-from tests.cache.entries import blob, key, records, samples, view
+from tests.cache.entries import blob, export, key, records, samples, view
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def paths(cache: Cache) -> dict[Kind, Path]:
         "samples": samples(cache, "a"),
         "views": view(cache, "v", of="a"),
         "records": records(cache, "r"),
+        "exports": export(cache, "e", of="a"),
         "blobs": blob(cache, b"x" * 1000),
     }
 
@@ -41,7 +42,7 @@ def test_intact_items_are_intact(cache: Cache, paths: dict[Kind, Path]) -> None:
     assert all(path.exists() for path in paths.values())
 
 
-@pytest.mark.parametrize("kind", ["samples", "views", "records", "blobs"])
+@pytest.mark.parametrize("kind", ["samples", "views", "records", "exports", "blobs"])
 @pytest.mark.parametrize("at", [0, 500, 999])
 def test_a_changed_byte_is_found_and_quarantined(
     cache: Cache, paths: dict[Kind, Path], kind: Kind, at: int
@@ -60,7 +61,7 @@ def test_a_changed_byte_is_found_and_quarantined(
     assert damaged(cache) == []
 
 
-@pytest.mark.parametrize("kind", ["samples", "views", "records"])
+@pytest.mark.parametrize("kind", ["samples", "views", "records", "exports"])
 def test_damaged_metadata_is_found(cache: Cache, paths: dict[Kind, Path], kind: Kind) -> None:
     (paths[kind] / "meta.json").write_bytes(b"{}")
     (one,) = damaged(cache)
@@ -68,7 +69,7 @@ def test_damaged_metadata_is_found(cache: Cache, paths: dict[Kind, Path], kind: 
     assert "metadata" in one.damage
 
 
-def test_only_items_with_the_keys_and_all_views_are_chosen(
+def test_only_items_with_the_keys_and_what_is_made_of_samples_are_chosen(
     cache: Cache, paths: dict[Kind, Path]
 ) -> None:
     samples(cache, "b")
@@ -78,17 +79,18 @@ def test_only_items_with_the_keys_and_all_views_are_chosen(
         "samples",
         "views",
         "records",
+        "exports",
         "blobs",
     ]
     chosen = paths_of(cache, {key("a"), paths["blobs"].name})
-    assert chosen == [(kind, paths[kind]) for kind in ("samples", "views", "blobs")]
+    assert chosen == [(kind, paths[kind]) for kind in ("samples", "views", "exports", "blobs")]
 
 
 def test_what_is_removed_meanwhile_is_not_damaged(cache: Cache, paths: dict[Kind, Path]) -> None:
     chosen = paths_of(cache)
     paths["blobs"].unlink()
     os.rename(paths["samples"], cache.root / "elsewhere")
-    assert [one.kind for one in verify(cache, chosen)] == ["views", "records"]
+    assert [one.kind for one in verify(cache, chosen)] == ["views", "records", "exports"]
 
 
 def test_what_is_replaced_meanwhile_is_not_damaged(cache: Cache, paths: dict[Kind, Path]) -> None:

@@ -21,6 +21,7 @@ datasets:
     description: Samples of every kind.
     homepage: https://example.org/mixed
     license: mit
+    accept: [blank_targets]
     source: {type: json, path: mixed.jsonl}
     fields:
       input: input

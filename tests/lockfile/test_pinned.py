@@ -132,7 +132,11 @@ def test_pin_for_this_manifest_pins_sources_and_samples() -> None:
     for options in ({}, {"locked": True}):
         found = pin_sources(SPEC, own, **options)
         assert found == PinnedSources(
-            dataset=SPEC.name, folder=SPEC.folder, sources=(OWN,), samples=own
+            dataset=SPEC.name,
+            folder=SPEC.folder,
+            sources=(OWN,),
+            samples=own,
+            reviewed=(SPEC, own),
         )
     frozen = pin_sources(SPEC, own, frozen=True)
     assert frozen is not None

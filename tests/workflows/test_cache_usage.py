@@ -34,6 +34,18 @@ def users(usage: CacheUsage, cache: Cache) -> dict[str, list[str]]:
     return {item.kind: usage.users(item) for item in contents(cache)}
 
 
+def test_exports_are_used_by_the_datasets_of_their_samples(
+    catalog_root: CatalogRoot, cache: Cache
+) -> None:
+    root = catalog_root({"m": "datasets: {a: {source: {type: csv, path: d.csv}}}"})
+    (root / "d.csv").write_text("input,target\nOne?,1\n", encoding="utf-8")
+    get_dataset("a", root=root)
+    (samples,) = contents(cache)
+    meta = {"name": "other", "samples": f"sha256:{samples.key}"}
+    export = Item(kind="exports", key="0", path=root, bytes=1, last_used=0, meta=meta)
+    assert usage_of(root, cache).users(export) == ["a"]
+
+
 def test_datasets_share_samples_and_blobs(
     catalog_root: CatalogRoot, https: Https, cache: Cache
 ) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from registry.sources.pins import Pins, SourceContext
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["Check", "LoadResult", "execute"]
+__all__ = ["Check", "LoadResult", "NotSharedError", "check_unpublished", "execute"]
 
 
 Check = Callable[["ArrowDataset"], None]
@@ -40,6 +40,12 @@ class LoadResult(Struct, frozen=True):
     """Versions of the sources."""
     checked: bool = False
     """Whether they passed the `check` of `execute`."""
+    fetched: bool = False
+    """Whether the shared cache had them."""
+
+
+class NotSharedError(Exception):
+    """What the shared cache has can't be used after all: plan again without it."""
 
 
 def execute(
@@ -57,6 +63,7 @@ def execute(
 
     Raises:
         DamagedEntryError: the entry is damaged, or was removed since it was planned to open it.
+        NotSharedError: it was planned to fetch it, and it can't be used.
     """
     entry, fingerprint, checked = decided.entry, decided.fingerprint, False
     if entry is None:
@@ -64,7 +71,9 @@ def execute(
             # Another process may have built them while this one waited for the lock; or they are
             # the damaged ones, which stay in a cache that is read-only.
             entry = find_samples(context, fingerprint, verify=verify)
-            if entry is None:
+            if entry is None and decided.scope == "shared":
+                entry = _fetch(decided, holding)
+            elif entry is None:
                 entry = _build(decided, spec, holding, check)
                 checked = check is not None
     if _may_fail(spec, entry.meta):
@@ -80,7 +89,14 @@ def execute(
             " (has the source changed? pin its revision, or correct the number)"
         )
     dataset = open_entry(Opening.of(spec, context.boundary), entry, context.cache, fingerprint)
-    return LoadResult(dataset, entry, decided.scope == "cached", decided.pins, checked)
+    return LoadResult(
+        dataset,
+        entry,
+        decided.scope == "cached",
+        decided.pins,
+        checked,
+        decided.scope == "shared",
+    )
 
 
 def _may_fail(spec: DatasetSpec, meta: Mapping[str, Any]) -> bool:
@@ -90,6 +106,18 @@ def _may_fail(spec: DatasetSpec, meta: Mapping[str, Any]) -> bool:
         return expect.unique_ids or expect.target_in_choices or expect.several_choices
     blank = quality.get("blank_targets", {"count": 0})["count"]
     return expect.is_about_values or blank == meta["samples"]
+
+
+def _fetch(decided: Plan, context: SourceContext) -> CacheEntry:
+    shared = context.shared()
+    entry = None
+    if shared is not None:
+        entry = shared.fetch(
+            context.cache, decided.fingerprint, limit=decided.limit, report=context.report
+        )
+    if entry is None:
+        raise NotSharedError
+    return entry
 
 
 def _build(
@@ -124,7 +152,8 @@ def _build(
         if decided.scope == "first":
             _check_unchanged(spec, pins, context)
         if check is not None:
-            _check_unpublished(CacheEntry(folder, meta), spec, context, check)
+            opening = Opening.of(spec, context.boundary)
+            check_unpublished(CacheEntry(folder, meta), opening, context.cache, check)
         known = {result.path.name: result.sha256}
         return context.cache.publish(
             folder, "samples", decided.fingerprint, meta, digests=known, replace=context.refresh
@@ -140,12 +169,9 @@ def _check_unchanged(spec: DatasetSpec, pins: Pins, context: SourceContext) -> N
             raise changed_error(spec.location)
 
 
-def _check_unpublished(
-    entry: CacheEntry, spec: DatasetSpec, context: SourceContext, check: Check
-) -> None:
+def check_unpublished(entry: CacheEntry, opening: Opening, cache: Cache, check: Check) -> None:
     """Check samples with their view, before any other process can open either."""
-    with context.cache.temporary() as folder:
+    with cache.temporary() as folder:
         # A view that is computed from refused samples must not be published either.
         private = Cache(folder)
-        opening = Opening.of(spec, context.boundary)
         check(open_entry(opening, entry, private, digest_of({"unpublished": str(entry.folder)})))

@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from registry.cache.cache import CacheEntry
     from registry.manifest.models import DatasetSpec
 
-__all__ = ["Plan", "find_samples", "first_samples", "plan"]
+__all__ = ["Plan", "Scope", "find_samples", "first_samples", "plan"]
+
+
+Scope = Literal["cached", "shared", "first", "all"]
 
 
 class Plan(Struct, frozen=True, kw_only=True):
     """What to do to open a dataset."""
 
-    scope: Literal["cached", "first", "all"]
-    """Open the entry, build the first samples, or build all samples."""
+    scope: Scope
+    """Open the entry, fetch it, build the first samples, or build all samples."""
     pins: Pins
     """Versions of the sources; probes if only the first samples are read."""
     fingerprint: str
@@ -54,7 +57,8 @@ def plan(
     with contextlib.suppress(UnknownDigestError):
         pins = pin_all(spec, replace(context, whole=context.whole and limit is None))
     if pins is not None:
-        complete = _plan_all(spec, pins, context, verify=verify)
+        # A shared entry with all samples is only fetched if the first ones alone are not here.
+        complete = _plan_all(spec, pins, context, verify=verify, shared=limit is None)
         if complete.scope == "cached" or limit is None:
             return complete
     if limit is not None:
@@ -64,11 +68,21 @@ def plan(
     return _plan_all(spec, pins or pin_all(spec, context), context, verify=verify)
 
 
-def _plan_all(spec: DatasetSpec, pins: Pins, context: SourceContext, *, verify: bool) -> Plan:
+def _plan_all(
+    spec: DatasetSpec, pins: Pins, context: SourceContext, *, verify: bool, shared: bool = True
+) -> Plan:
     fingerprint = samples_fingerprint(spec, pins)
     entry = find_samples(context, fingerprint, verify=verify)
-    scope: Literal["all", "cached"] = "all" if entry is None else "cached"
+    scope: Scope = "all" if entry is None else "cached"
+    if entry is None and shared and _is_shared(context, fingerprint):
+        scope = "shared"
     return Plan(scope=scope, pins=pins, fingerprint=fingerprint, entry=entry)
+
+
+def _is_shared(context: SourceContext, fingerprint: str) -> bool:
+    """Return whether the shared cache has an entry. No lock is held: it may answer slowly."""
+    shared = None if context.refresh else context.shared()
+    return shared is not None and shared.has(fingerprint)
 
 
 def _plan_first(
@@ -81,17 +95,20 @@ def _plan_first(
     if locked is not None:
         fingerprint = first_fingerprint(spec, locked, limit)
         entry = find_samples(context, fingerprint, verify=verify)
-        if entry is not None:
-            return Plan(
-                scope="cached", pins=locked, fingerprint=fingerprint, entry=entry, limit=limit
-            )
+        if entry is not None or _is_shared(context, fingerprint):
+            scope: Scope = "shared" if entry is None else "cached"
+            return Plan(scope=scope, pins=locked, fingerprint=fingerprint, entry=entry, limit=limit)
+    if pins is not None:
+        complete = _plan_all(spec, pins, context, verify=verify)
+        if complete.scope != "all":
+            return complete
     found = [reader_of(source).probe(context) for source in spec.sources]
     probes = Pins(tuple(one for one in found if one is not None))
     if len(probes.sources) < len(found):
         return None
     fingerprint = first_fingerprint(spec, locked or probes, limit)
     entry = find_samples(context, fingerprint, verify=verify)
-    scope: Literal["first", "cached"] = "first" if entry is None else "cached"
+    scope = "first" if entry is None else "cached"
     return Plan(scope=scope, pins=probes, fingerprint=fingerprint, entry=entry, limit=limit)
 
 

@@ -3,6 +3,7 @@
     v2/samples/<fingerprint>/   samples.arrow, meta.json
     v2/views/<fingerprint>/     rows.npy, choices.npy, meta.json
     v2/records/<fingerprint>/   records.arrow, meta.json: what the `datasets` package loaded
+    v2/exports/<key>/           data.<suffix>, meta.json: what `registry://` serves
     v2/blobs/<sha256>           bytes of remote files
     v2/sources/<key>.json       state and digests of a location when it was last read
     v2/index/                   files that only save work, see `best_effort`

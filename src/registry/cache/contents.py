@@ -13,14 +13,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.cache_format import CACHE_FORMAT
-from registry.cache.meta import META
+from registry.cache.meta import META, EntryKind
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
 
 __all__ = ["Item", "Kind", "contents", "newest", "older_formats", "size_of"]
 
-Kind = Literal["samples", "views", "records", "blobs"]
+Kind = Literal["samples", "views", "records", "exports", "blobs"]
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 def contents(cache: Cache) -> list[Item]:
-    """Return samples with their views, records and blobs; views of no samples come alone.
+    """Return samples with their views, records, exports and blobs; views of no samples come alone.
 
     Entries whose metadata is damaged are left out.
     """
@@ -62,10 +62,10 @@ def contents(cache: Cache) -> list[Item]:
         views.setdefault(view.meta["samples"].removeprefix("sha256:"), []).append(view)
     found = [_with_views(item, views.pop(key, ())) for key, item in samples.items()]
     found += [view for alone in views.values() for view in alone]
-    return [*found, *_entries(cache, "records"), *_blobs(cache)]
+    return [*found, *_entries(cache, "records"), *_entries(cache, "exports"), *_blobs(cache)]
 
 
-def _entries(cache: Cache, kind: Literal["samples", "views", "records"]) -> Iterator[Item]:
+def _entries(cache: Cache, kind: EntryKind) -> Iterator[Item]:
     for entry in cache.entries(kind):
         yield Item(
             kind=kind,

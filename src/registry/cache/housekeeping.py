@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["clear", "clear_items", "prune", "prune_old_leftovers"]
 
 _LEFT = "left by a process that ended early"
-_PARTS = ("samples", "views", "records", "blobs", "sources", "index")
+_PARTS = ("samples", "views", "records", "exports", "blobs", "sources", "index")
 """Folders of the cache whose names with a dot, and only these, are temporary."""
-_ENTRIES = ("samples", "views", "records")
+_ENTRIES = ("samples", "views", "records", "exports")
 
 
 def prune(

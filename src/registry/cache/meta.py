@@ -10,7 +10,7 @@ from registry.base.conversion import convert
 
 __all__ = ["META", "EntryKind", "check_meta"]
 
-EntryKind = Literal["samples", "views", "records"]
+EntryKind = Literal["samples", "views", "records", "exports"]
 META = "meta.json"
 
 
@@ -56,10 +56,18 @@ class _Records(_Entry):
     rows: int
 
 
+class _Export(_Entry):
+    name: str
+    """Dataset that it was made for."""
+    samples: str
+    """Fingerprint of its samples."""
+
+
 _META_TYPES: dict[EntryKind, type[_Entry]] = {
     "samples": _Samples,
     "views": _View,
     "records": _Records,
+    "exports": _Export,
 }
 
 

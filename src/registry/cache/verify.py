@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Checked", "paths_of", "verify"]
 
-_KINDS: tuple[Kind, ...] = ("samples", "views", "records", "blobs")
+_DERIVED = ("views", "exports")
+"""What is made of samples, and has keys that no dataset names."""
+_KINDS: tuple[Kind, ...] = ("samples", "views", "records", "exports", "blobs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,10 @@ class Checked:
 
 
 def paths_of(cache: Cache, keys: Collection[str] | None = None) -> list[tuple[Kind, Path]]:
-    """Return all items of the cache, also damaged ones, or those with the keys and all views."""
+    """Return all items of the cache, also damaged ones, or those with the keys.
+
+    Views and exports, whose keys are their own, are always among them.
+    """
     found: list[tuple[Kind, Path]] = []
     for kind in _KINDS:
         parent = cache.versioned / kind
@@ -49,7 +54,7 @@ def paths_of(cache: Cache, keys: Collection[str] | None = None) -> list[tuple[Ki
             (kind, path)
             for path in inner
             if not path.name.startswith(".")
-            and (keys is None or kind == "views" or path.name in keys)
+            and (keys is None or kind in _DERIVED or path.name in keys)
         ]
     return found
 

@@ -6,18 +6,21 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli.output import print_line
-from registry.errors import RevisionError
+from registry.errors import RegistryError, RevisionError
 from registry.lockfile.models import Pin, read_lock
 from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import SourcePinner, source_pinner
-from registry.settings import Settings
+from registry.settings import Settings, remote_cache
+
+if TYPE_CHECKING:
+    from registry.cache.remote.shared_cache import SharedCache
 
 __all__ = [
     "as_json",
@@ -33,6 +36,7 @@ __all__ = [
     "root",
     "rules_of",
     "settings_of",
+    "shared_cache",
     "source_pinner_of",
     "tags",
 ]
@@ -138,6 +142,23 @@ def open_catalog(
     """Return the catalog, the cache and the settings of this invocation."""
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     return Catalog.open(settings.index), Cache(settings.cache_dir), settings
+
+
+def shared_cache() -> SharedCache:
+    """Return the shared cache.
+
+    Raises:
+        RegistryError: there is none, or a setting is invalid.
+    """
+    remote = remote_cache()
+    if remote is None:
+        raise RegistryError(
+            "no shared cache (REGISTRY_REMOTE_CACHE names it: a folder, or a URL such as"
+            " s3://bucket/folder)"
+        )
+    from registry.shared import open_shared  # few invocations need it
+
+    return open_shared(remote)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -19,6 +20,7 @@ __all__ = [
     "NotColumnarError",
     "ValueFrame",
     "Wanted",
+    "has_null",
     "python_values",
 ]
 
@@ -51,26 +53,34 @@ class Frame:
     null_is_value: bool = True
     """False if a null may also mean that the record does not have the key."""
     exact: Callable[[], ValueFrame] | None = field(default=None, compare=False)
-    """Decodes the same records to values, which distinguish a null from a missing key."""
+    """Decodes the columns that have nulls to values, which tell a null from a missing key."""
+    others: ValueFrame | None = None
+    """Columns of the same records that have no Arrow type."""
 
     @property
     def count(self) -> int:
         """Number of records."""
         return int(self.batch.num_rows)
 
-    @property
+    @functools.cached_property
     def size(self) -> int:
         """At most how many bytes the records have."""
-        return int(self.batch.nbytes)
+        return int(self.batch.nbytes) + (self.others.size or 0 if self.others is not None else 0)
 
     @property
     def names(self) -> list[str]:
         """Names of the columns."""
         names: list[str] = self.batch.schema.names
-        return names
+        return names if self.others is None else [*names, *self.others.names]
 
-    def array(self, name: str) -> pa.Array:
-        """Return a column; a null may mean that the record does not have the key."""
+    def holds_values(self, name: str) -> bool:
+        """Return whether a column is a list of Python values."""
+        return self.others is not None and name in self.others.names
+
+    def array(self, name: str) -> pa.Array | None:
+        """Return a column, null where a record does not have the key; None if Arrow lacks it."""
+        if self.others is not None and name in self.others.names:
+            return self.others.array(name)
         return self.batch.column(name)
 
     def values(self, name: str) -> list[Any]:
@@ -79,8 +89,10 @@ class Frame:
         Raises:
             NotColumnarError: Python can't represent a value, or a null may be a missing key.
         """
+        if self.others is not None and name in self.others.names:
+            return self.others.values(name)
         column = self.batch.column(name)
-        if column.null_count and not self.null_is_value:
+        if not self.null_is_value and has_null(column):
             if self.exact is None:
                 raise NotColumnarError("a null, or a missing key")
             return self.exact().values(name)
@@ -88,10 +100,10 @@ class Frame:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the records with all columns; a NotColumnarError as that of `values`."""
-        has_null = any(column.null_count for column in self.batch.columns)
-        if has_null and not self.null_is_value:
-            raise NotColumnarError("a null, or a missing key")
-        return python_values(self.batch)
+        if self.null_is_value and self.others is None:
+            return python_values(self.batch)
+        columns = {name: self.values(name) for name in self.names}
+        return ValueFrame(self.count, columns).records()
 
     def take(self, indices: NDArray[np.int64]) -> Frame:
         """Return the records at some indices; a NotColumnarError for a type without `take`."""
@@ -105,7 +117,17 @@ class Frame:
             raise NotColumnarError("a column whose type `take` does not support") from error
         exact = self.exact
         taken = None if exact is None else lambda: exact().take(indices)
-        return Frame(batch, self.null_is_value, taken)
+        others = None if self.others is None else self.others.take(indices)
+        return Frame(batch, self.null_is_value, taken, others)
+
+
+def has_null(column: pa.Array) -> bool:
+    """Return whether a column has a null, or a struct in it has one."""
+    from pyarrow import types
+
+    if column.null_count or not types.is_struct(column.type):
+        return bool(column.null_count)
+    return any(map(has_null, column.flatten()))
 
 
 def python_values(data: pa.RecordBatch | pa.Array) -> list[Any]:
@@ -154,6 +176,10 @@ class ValueFrame:
                 name: [record.get(name, MISSING) for record in self._records] for name in names
             }
         return list(self._columns)
+
+    def holds_values(self, name: str) -> bool:
+        """Return whether a column is a list of Python values."""
+        return True
 
     def array(self, name: str) -> pa.Array | None:
         """Return a column, null where a record does not have the key; None if Arrow lacks it."""

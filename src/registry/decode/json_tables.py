@@ -1,9 +1,10 @@
 """Decode JSON Lines to columns, in blocks that are parsed in parallel.
 
-pyarrow's reader is given an explicit type for every column, so that it infers nothing. What it
-would read differently than the `json` module, and columns of objects or of mixed types, are decoded
-to Python values by msgspec. Whatever has no exact meaning is left to the record reader, which
-reports it. In unwanted columns only the syntax is checked, without a limit on nesting.
+pyarrow's reader is given an explicit type for every column, so that it infers nothing. Objects of
+which only values at paths are wanted are structs. Other objects, columns of mixed types, and what
+pyarrow would read differently than the `json` module, are decoded to Python values by msgspec.
+Whatever has no exact meaning is left to the record reader, which reports it. In unwanted columns
+only the syntax is checked, without a limit on nesting.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -24,9 +25,16 @@ from registry.base.arrow import SCAN_BYTES, byte_positions
 from registry.base.locations import unpacked_suffix
 from registry.decode.chunks import line_blocks, parse_blocks
 from registry.decode.exact_json import MAX_DEPTH, has_unique_keys, most_keys, parse_exact
-from registry.decode.frame import AnyFrame, Frame, NotColumnarError, ValueFrame, Wanted
+from registry.decode.frame import (
+    AnyFrame,
+    Frame,
+    NotColumnarError,
+    ValueFrame,
+    Wanted,
+    has_null,
+)
 from registry.decode.json_records import LINE_SUFFIXES
-from registry.decode.json_values import ValueDecoder
+from registry.decode.json_values import ValueDecoder, dotted_keys
 from registry.decode.repeated_keys import keys_surely_differ
 from registry.decode.stream import is_utf8, open_bytes
 
@@ -65,10 +73,10 @@ def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Itera
         first = next(blocks, bytearray())
         if first.startswith(codecs.BOM_UTF8):
             del first[: len(codecs.BOM_UTF8)]
-        schema = _schema(first, wanted)
-        parse = partial(_parse, schema=schema, decoder=ValueDecoder(wanted))
+        columns = _columns(first, wanted)
         blocks = chain([first], blocks)
-        yield from parse_blocks(_smaller(blocks) if schema is None else blocks, parse)
+        parse = partial(_parse, columns=columns)
+        yield from parse_blocks(blocks if columns.others is None else _smaller(blocks), parse)
 
 
 def _smaller(blocks: Iterable[bytearray]) -> Iterator[bytearray]:
@@ -81,25 +89,66 @@ def _smaller(blocks: Iterable[bytearray]) -> Iterator[bytearray]:
             start = end
 
 
-def _schema(first: bytearray, wanted: Wanted) -> pa.Schema | None:
-    """Return a type for each wanted column, inferred from the first lines; None if one has none."""
-    # pyarrow would also have to read objects, for the columns and the keys of a path.
-    if wanted is None or any("." in name for name in wanted):
-        return None
+class _Columns(NamedTuple):
+    """How to read the wanted columns."""
+
+    schema: pa.Schema | None
+    """Types of the columns that pyarrow reads; None if it reads none."""
+    others: ValueDecoder | None
+    """Decodes the remaining columns; None if there are none."""
+    wanted: Wanted
+    """All columns."""
+    dotted: tuple[bytes, ...] = ()
+    """Keys, in quotes, that an object may have in place of a path that pyarrow reads."""
+
+
+def _columns(first: bytearray, wanted: Wanted) -> _Columns:
+    """Return how to read the wanted columns, by types inferred from the first lines."""
+    by_value = _Columns(None, ValueDecoder(wanted), wanted)
+    if wanted is None:
+        return by_value
     try:
         records = [_decode(line) for line in islice(_lines(first), _PROBE_LINES) if line.strip()]
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise NotColumnarError("invalid JSON") from error
     if not records or not all(isinstance(record, dict) for record in records):
         raise NotColumnarError("not JSON objects")
-    # A key that the first lines lack gets the null type, so that pyarrow refuses any value in a
-    # later line; that block is then decoded to values.
-    types = {
-        name: _type_of([record[name] for record in records if name in record], unknown)
-        for name in sorted(wanted)
-        for unknown in [pa.string() if any(name in one for one in records) else pa.null()]
-    }
-    return None if None in types.values() else pa.schema(types.items())
+    types = _types_of(records, wanted)
+    fields = [(name, kind) for name, kind in types.items() if kind is not None]
+    # A null type alone reads a column that no line has: as with it, a block is decoded to values.
+    if all(pa.types.is_null(kind) for _, kind in fields):
+        return by_value
+    others = frozenset(name for name in wanted if types[name.partition(".")[0]] is None)
+    dotted = sorted({key for name in wanted - others for key in dotted_keys(name)})
+    # A character beyond ASCII may be written as an escape, which is not looked for.
+    if not all(key.isascii() and key.isprintable() and "/" not in key for key in dotted):
+        return by_value
+    decoder = ValueDecoder(others) if others else None
+    keys = tuple(f'"{key}"'.encode() for key in dotted)
+    return _Columns(pa.schema(fields), decoder, wanted, keys)
+
+
+def _types_of(records: Sequence[Any], wanted: Iterable[str]) -> dict[str, pa.DataType | None]:
+    """Return a type for each key of records that is wanted or that a wanted path starts with.
+
+    It is None for objects that are wanted as a whole, and for mixed types.
+    """
+    paths: dict[str, set[str]] = {}
+    for name in sorted(wanted):
+        head, _, rest = name.partition(".")
+        paths.setdefault(head, set()).add(rest)
+    types = {}
+    for head, rests in paths.items():
+        values = [record[head] for record in records if head in record]
+        # A key that the first lines lack gets the null type, so that pyarrow refuses any value in
+        # a later line; that block is then decoded to values.
+        kind = _type_of(values, pa.string() if values else pa.null())
+        found = [value for value in values if value is not None]
+        if kind is None and "" not in rests and {type(value) for value in found} == {dict}:
+            children = _types_of(found, rests)
+            kind = None if None in children.values() else pa.struct(list(children.items()))
+        types[head] = kind
+    return types
 
 
 def _lines(block: bytearray) -> Iterator[bytearray]:
@@ -121,7 +170,7 @@ def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType | None:
     return _SCALARS.get(types.pop()) if len(types) == 1 else None
 
 
-def _parse(block: bytearray, schema: pa.Schema | None, decoder: ValueDecoder) -> AnyFrame:
+def _parse(block: bytearray, columns: _Columns) -> AnyFrame:
     """Return a block of lines as columns, if the `json` module reads exactly the same."""
     if b"\r" in block:  # as text mode reads them
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -129,10 +178,28 @@ def _parse(block: bytearray, schema: pa.Schema | None, decoder: ValueDecoder) ->
         block = block.rstrip(b"\n")
     line_ends = _line_ends(block)
     _refuse_pyarrow_extensions(block)
-    exact = cache(lambda: _decode_values(block, len(line_ends), decoder))
-    batch = None if schema is None else _read_with_pyarrow(block, schema, len(line_ends))
+    count, schema = len(line_ends), columns.schema
+    is_readable = schema is not None and not _may_have_dotted_keys(block, columns.dotted)
+    batch = _read_with_pyarrow(block, schema, count) if is_readable else None
     _refuse_inexact(block, line_ends, batch)
-    return exact() if batch is None else Frame(batch, null_is_value=False, exact=exact)
+    if batch is None:
+        return _decode_values(block, count, ValueDecoder(columns.wanted))
+    others = None if columns.others is None else _decode_values(block, count, columns.others)
+    exact = cache(lambda: _decode_nulls(block, batch, columns.wanted or ()))
+    return Frame(batch, null_is_value=False, exact=exact, others=others)
+
+
+def _decode_nulls(block: bytearray, batch: pa.RecordBatch, wanted: Iterable[str]) -> ValueFrame:
+    """Return the values of the columns that have nulls."""
+    names = [name for name in batch.schema.names if has_null(batch.column(name))]
+    found = frozenset(one for one in wanted if one.partition(".")[0] in names)
+    return _decode_values(block, batch.num_rows, ValueDecoder(found))
+
+
+def _may_have_dotted_keys(block: bytearray, keys: Sequence[bytes]) -> bool:
+    """Return whether an object may have a key with a dot that a path may mean as well."""
+    # An ASCII character may be written as an escape, which starts with two zeros.
+    return any(key in block for key in (*keys, b"\\u00")) if keys else False
 
 
 def _decode_values(block: bytearray, count: int, decoder: ValueDecoder) -> ValueFrame:
@@ -177,15 +244,23 @@ def _read_with_pyarrow(block: bytearray, schema: pa.Schema, count: int) -> pa.Re
     batch = table.combine_chunks().to_batches()[0]
     # A float without a fraction may have been written as `1`, which Python reads as an int, and an
     # infinite one as an integer beyond the range of floats.
-    for column in batch.columns:
-        values = column
-        while pa.types.is_list(values.type):
-            values = values.flatten()
+    for values in _flat(batch.columns):
         if pa.types.is_floating(values.type):
             integral = pc.equal(values, pc.floor(values))
             if pc.any(pc.or_(integral, pc.invert(pc.is_finite(values)))).as_py():
                 return None
     return batch
+
+
+def _flat(columns: Iterable[pa.Array]) -> Iterator[pa.Array]:
+    """Yield columns, and the items of lists and the columns of structs in place of those."""
+    for column in columns:
+        if pa.types.is_list(column.type):
+            yield from _flat([column.flatten()])
+        elif pa.types.is_struct(column.type):
+            yield from _flat(column.flatten())
+        else:
+            yield column
 
 
 def _line_ends(block: bytearray) -> NDArray[np.int64]:
@@ -226,11 +301,22 @@ def _refuse_inexact(
 
 def _has_no_other_keys(block: bytearray, batch: pa.RecordBatch | None) -> bool:
     """Return whether the lines have only the keys of the columns; a False may be wrong."""
+    if batch is None:
+        return False
+    # A key whose column has the null type, if any line has it, is one key more than expected.
+    columns = [column for column in batch.columns if not pa.types.is_null(column.type)]
     # Without nulls, each line has the key of each column. If there are no more keys than that, no
     # line has one that is repeated or not wanted.
-    if batch is None or any(column.null_count for column in batch.columns):
+    if any(map(has_null, columns)):
         return False
-    return most_keys(block) == int(batch.num_rows * batch.num_columns)
+    return most_keys(block) == batch.num_rows * sum(_count_keys(column.type) for column in columns)
+
+
+def _count_keys(kind: pa.DataType) -> int:
+    """Return how many keys a line has for a column of a type."""
+    if not pa.types.is_struct(kind):
+        return 1
+    return 1 + sum(_count_keys(child.type) for child in kind if not pa.types.is_null(child.type))
 
 
 def _lines_with_words(block: bytearray) -> Iterator[bytes]:

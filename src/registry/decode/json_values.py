@@ -13,7 +13,7 @@ import msgspec
 from registry.base.gc import gc_paused
 from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted
 
-__all__ = ["ValueDecoder"]
+__all__ = ["ValueDecoder", "dotted_keys"]
 
 _UNNAMABLE = re.compile(r'[\\"\x00-\x1f]')
 """Characters of keys that msgspec gives to no field of a struct."""
@@ -63,6 +63,13 @@ def _keys(path: str) -> Iterator[str]:
     """Yield each key that an object may have for a path: `a`, `a.b` and `a.b.c` for `a.b.c`."""
     parts = path.split(".")
     return (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+
+
+def dotted_keys(path: str) -> Iterator[str]:
+    """Yield each key with a dot that an object at some level may have for a path."""
+    parts = path.split(".")
+    for start in range(len(parts)):
+        yield from (".".join(parts[start:end]) for end in range(start + 2, len(parts) + 1))
 
 
 def _field(number: int) -> str:

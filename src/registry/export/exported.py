@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from registry.progress import Progress, silent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from registry.cache.cache import Cache
+    from registry.cache.cache import Cache, CacheEntry
     from registry.catalog.catalog import Catalog
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
@@ -39,6 +40,8 @@ class Exported(Struct, frozen=True, kw_only=True):
     """Its samples in the order of the view; names of files beside the source stay relative."""
     provenance: dict[str, Any]
     """Where the samples come from, as JSON data; equal on every machine."""
+    entry: CacheEntry
+    """The samples in the cache, which may be only the first ones."""
     report: Report = silent
     """Called with the number of samples that were written."""
 
@@ -79,22 +82,29 @@ def open_exported(
     if lock is not None and spec != unmodified:
         lock = replace(lock, samples=None)
     is_used = pin is not None and (settings.frozen or pin.agrees(spec_digest(unmodified)))
-    options = {"boundary": catalog.boundary, "lock": lock}
+    open_samples = partial(
+        load,
+        spec,
+        cache,
+        boundary=catalog.boundary,
+        offline=settings.offline,
+        lock=lock,
+        report=report,
+    )
     with catalog.locating(name):
-        result = load(spec, cache, offline=settings.offline, report=report, **options)
+        result = open_samples()
         fingerprint = result.entry.meta["fingerprint"]
         if result.entry.meta["limit"] is not None:
             # Whether only the first samples were built depends on what the cache had before; the
             # fingerprint in a file must not.
             fingerprint, _ = find_fingerprint(spec, cache, lock, boundary=catalog.boundary)
             if not fingerprint:
-                result = load(
-                    spec, cache, offline=settings.offline, report=report, full=True, **options
-                )
+                result = open_samples(full=True)
                 fingerprint = result.entry.meta["fingerprint"]
     return Exported(
         spec=spec,
         dataset=result.dataset.as_stored(),
         provenance=provenance_of(spec, pin if is_used else None, fingerprint, len(result.dataset)),
+        entry=result.entry,
         report=report or silent,
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -23,10 +22,12 @@ class Format(Struct, frozen=True, kw_only=True):
     name: str
     """As `--format` has it."""
     suffix: str
-    """End of a file's name that selects the format; empty if only `--format` does."""
+    """End of a file's name; empty for a folder."""
     module: str
-    """Module of this package."""
+    """Module below this package, with a function `write`."""
     summary: str
+    is_default: bool = True
+    """Whether the suffix selects the format; otherwise only its name does."""
     is_folder: bool = False
     """Whether an export is a folder of several files."""
     is_served: bool = False
@@ -34,12 +35,25 @@ class Format(Struct, frozen=True, kw_only=True):
     carries_provenance: bool = False
     """Whether the file itself has the provenance; otherwise a file beside it has it."""
 
+    package: str = ""
+    """A package whose version determines the bytes."""
+
     @property
-    def write(self) -> Callable[[Exported, Path], None]:
-        """The function that writes a dataset to a new file, or into a new and empty folder."""
+    def package_version(self) -> str:
+        """Name and version of that package; empty if no package determines the bytes."""
+        from importlib.metadata import version  # slow to import
+
+        return f"{self.package} {version(self.package)}" if self.package else ""
+
+    @property
+    def write(self) -> Callable[[Exported, Any], None]:
+        """The function that writes a dataset to an open binary file, or into an empty folder.
+
+        A folder is given as a Path.
+        """
         # Imported on demand: formats need pyarrow, and `--help` needs none of them.
         module = importlib.import_module(f"registry.export.{self.module}")
-        write: Callable[[Exported, Path], None] = module.write
+        write: Callable[[Exported, Any], None] = module.write
         return write
 
 
@@ -47,9 +61,58 @@ _ROWS = (
     Format(
         name="jsonl",
         suffix=".jsonl",
-        module="jsonl",
+        module="writers.jsonl",
         summary="a JSON object per line, as Inspect AI's json_dataset reads it",
         is_served=True,
+    ),
+    Format(
+        name="parquet",
+        suffix=".parquet",
+        module="writers.parquet",
+        summary="Parquet with the columns of docs/interop.md",
+        is_served=True,
+        carries_provenance=True,
+        package="pyarrow",
+    ),
+    Format(
+        name="arrow",
+        suffix=".arrow",
+        module="writers.arrow",
+        summary="an Arrow file with the same columns, which can be memory-mapped",
+        is_served=True,
+        carries_provenance=True,
+        package="pyarrow",
+    ),
+    Format(
+        name="csv",
+        suffix=".csv",
+        module="writers.csv",
+        summary="the same columns as text, lists as JSON",
+        is_served=True,
+        package="pyarrow",
+    ),
+    Format(
+        name="croissant",
+        suffix="",
+        module="writers.croissant",
+        summary="a folder of a Parquet file and its description in Croissant 1.1",
+        is_default=False,
+        is_folder=True,
+        carries_provenance=True,
+    ),
+    Format(
+        name="openai-evals",
+        suffix=".jsonl",
+        module="writers.openai_evals",
+        summary="the samples file of an eval of OpenAI's evals: `input`, `ideal`",
+        is_default=False,
+    ),
+    Format(
+        name="fine-tuning",
+        suffix=".jsonl",
+        module="writers.fine_tuning",
+        summary="chat fine-tuning: `messages` that end with the target",
+        is_default=False,
     ),
 )
 FORMATS = {row.name: row for row in _ROWS}
@@ -73,7 +136,7 @@ def format_of_path(path: str) -> Format:
     Raises:
         ExportError: none does.
     """
-    found = [row for row in FORMATS.values() if row.suffix and path.endswith(row.suffix)]
+    found = [row for row in FORMATS.values() if row.is_default and path.endswith(row.suffix)]
     if not found:
         raise ExportError(f"no format has the suffix of '{path}' (name one: {_known('')})")
     return max(found, key=lambda row: len(row.suffix))

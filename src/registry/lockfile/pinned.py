@@ -45,6 +45,8 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
     """Whether local files are compared with the pin; if not, only the cache is searched."""
     samples: Pin | None = None
     """The pin that the samples must match, if it was made for exactly this manifest."""
+    reviewed: tuple[DatasetSpec, Pin] | None = None
+    """The manifest as written, and that pin; also if an override asks for another view."""
 
     def files(self, path: str) -> list[tuple[str, LockedSource]] | None:
         """Return the location and pin of each file that a path, glob or folder matched.
@@ -143,6 +145,7 @@ def pin_sources(
         complete=agrees or frozen,
         any_branch=frozen,
         samples=pin if agrees else None,
+        reviewed=(spec, pin) if agrees else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct, field
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from registry.base.processes.pool import Workers
     from registry.cache.cache import Cache
     from registry.cache.meta import EntryKind
+    from registry.cache.remote.lookup import SharedSamples
     from registry.manifest.source import Repository
 
 __all__ = [
@@ -84,6 +85,10 @@ class Expected(Protocol):
         """Return the pinned commit of a repository; None and errors as in `files`."""
 
 
+def _not_shared() -> None:
+    """Return that no other cache is asked."""
+
+
 class SourceContext(Struct, frozen=True, kw_only=True):
     """How sources may be read."""
 
@@ -109,6 +114,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     """Processes that a build may use, this one included."""
     workers: Workers | None = None
     """Processes that do whole builds, where several datasets are built at once."""
+    shared: Callable[[], SharedSamples | None] = _not_shared
+    """Returns what the shared cache has of the dataset; called if the local cache lacks it."""
     lookups: dict[str, Any] = field(default_factory=dict)
     """Answers of servers so far: a context serves one operation, with one request for each."""
 

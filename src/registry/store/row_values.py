@@ -48,6 +48,10 @@ class _Table:
         offset: int = struct.unpack_from("<H", self._data, self._slots + slot)[0]
         return offset and self._start + offset
 
+    def has(self, field: int) -> bool:
+        """Return whether a field has another value than its default."""
+        return self._place(field) > 0
+
     def byte(self, field: int) -> int:
         """Return a field of 8 bits."""
         return self._data[self._place(field)]
@@ -130,6 +134,8 @@ class Footer:
         start, header_size = struct.unpack_from("<qi", self._file, self._batches + 24 * number)
         # After a mark and the size of the header, 4 bytes each.
         message = _Table(self._file, start + 8).table(2)
+        if message.has(3):
+            raise ValueError("a batch is compressed")
         body = self._file[start + header_size :]
         buffers = [body[place : place + size] for place, size in message.pairs(2)]
         return BatchValues(self.columns, message.pairs(1)[::-1], buffers[::-1])

@@ -41,7 +41,7 @@ class CacheUsage:
     def users(self, item: Item) -> list[str]:
         """Return the datasets that use an item, sorted."""
         meta = item.meta
-        key = meta["samples"] if item.kind == "views" else item.key
+        key = meta["samples"] if item.kind in ("views", "exports") else item.key
         found = set(self.names.get(key.removeprefix("sha256:"), ()))
         if item.kind == "records":
             commit = str(meta.get("source")), str(meta.get("revision"))

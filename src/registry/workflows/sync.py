@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from registry.base.processes.pool import Workers
 from registry.base.threads import ReportNamed, run_jobs
 from registry.build.expectations import QualityWarning, quality_warnings
-from registry.errors import RegistryError, ReviewError
+from registry.errors import CacheError, RegistryError, ReviewError
 from registry.load import load, samples_digest
 
 if TYPE_CHECKING:
-    from registry.cache.cache import Cache
+    from registry.cache.cache import Cache, CacheEntry
+    from registry.cache.remote.shared_cache import SharedCache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.pinned import SourcePinner
     from registry.progress import Report
@@ -31,7 +32,7 @@ class SyncResult:
 
     name: str
     status: str
-    """built, cached or failed."""
+    """built, fetched (from the shared cache), cached or failed."""
     samples: int | None = None
     """Number of samples in the dataset, after its limit."""
     bytes: int | None = None
@@ -41,6 +42,10 @@ class SyncResult:
     """Why the build failed."""
     warnings: tuple[QualityWarning, ...] = ()
     """What is questionable in the samples."""
+    pushed: str = ""
+    """pushed, present (it was there) or failed; empty if that was not asked for."""
+    push_error: str = ""
+    """Why the samples, which are cached here, are not in the shared cache."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -62,6 +67,7 @@ def sync(
     offline: bool = False,
     refresh: bool = False,
     expected: Mapping[str, tuple[int, str]] | None = None,
+    push_to: SharedCache | None = None,
     report: ReportNamed,
 ) -> Iterator[SyncResult]:
     """Build what is not cached, `jobs` datasets at a time; yield each result when ready.
@@ -101,18 +107,31 @@ def sync(
         except RegistryError as error:
             seconds = time.perf_counter() - start
             return SyncResult(name=name, status="failed", seconds=seconds, error=error)
+        pushed, push_error = _push(opened.entry, push_to, replace=refresh)
         return SyncResult(
             name=name,
-            status="cached" if opened.cached else "built",
+            status="cached" if opened.cached else "fetched" if opened.fetched else "built",
             samples=len(opened.dataset),
             # As published: another process may have removed the entry by now.
             bytes=sum(file["size"] for file in opened.entry.meta["files"].values()),
             seconds=time.perf_counter() - start,
             warnings=tuple(quality_warnings(spec, opened.entry.meta)),
+            pushed=pushed,
+            push_error=push_error,
         )
 
     stop = (lambda: None) if workers is None else workers.end
     return run_jobs(names, build, jobs=jobs, report=report, stop=stop)
+
+
+def _push(entry: CacheEntry, shared: SharedCache | None, *, replace: bool) -> tuple[str, str]:
+    """Store samples in the shared cache; return the outcome and the reason of a failure."""
+    if shared is None:
+        return "", ""
+    try:
+        return shared.push(entry, replace=replace), ""
+    except CacheError as error:
+        return "failed", str(error)
 
 
 def _check_samples(name: str, dataset: ArrowDataset, expected: tuple[int, str]) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from registry.decode import json_tables
 from registry.decode.frame import Frame, NotColumnarError, python_values
+from registry.manifest.source_models import JsonSource
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.row import MISSING, Row, get_column
+from tests.decode.frames import frames_of
 
 RECORDS: list[dict[str, Any]] = [
     {"q": "x", "n": None, "s": {"y": 1, "d.e": "p"}, "s.t": "own", "c": "record"},
@@ -108,3 +115,74 @@ def test_taken_records_keep_their_numbers_and_constants() -> None:
 def test_values_that_python_can_not_represent_are_not_columnar(column: pa.Array) -> None:
     with pytest.raises(NotColumnarError, match=r"^a value that Python can't represent$"):
         python_values(column)
+
+
+_PLAIN_OBJECT = {"q": "x", "n": 1, "a": {"b": ["y"], "c": {"d": 1, "e": "z"}}, "o": {"k": [{}]}}
+_ODD_OBJECTS = st.one_of(
+    st.none(),
+    st.just({}),
+    st.sampled_from(["s", 1, 0.5, [], [None], ["y", None], {"b": {}}, {"c": None}, {"c": {}}]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "b": st.sampled_from([None, [], ["y"], ["\u00e9", None], "y", 1]),
+            "c": st.sampled_from([None, {}, {"d": 2}, {"d": 2.0}, {"d": None, "e": "w"}, "c"]),
+            "b.c": st.sampled_from([None, 1]),
+            "c.d": st.sampled_from([None, 3]),
+        },
+    ),
+)
+_ODD_RECORDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "q": st.sampled_from([None, "x", 1]),
+        "a": _ODD_OBJECTS,
+        "a.b": st.sampled_from([None, "dotted"]),
+        "a.c.d": st.sampled_from([None, 5]),
+        "o": st.sampled_from([None, {}, {"k": []}, {"k": None}, "o"]),
+    },
+)
+_PATHS = ("q", "n", "a.b", "a.c.d", "a.c.e", "o", "o.k", "absent", "absent.x", "q.x")
+
+
+@settings(max_examples=150)
+@given(
+    wanted=st.sets(st.sampled_from([*_PATHS, "a"]), min_size=1),
+    first=st.one_of(st.just(_PLAIN_OBJECT), _ODD_RECORDS),
+    others=st.lists(_ODD_RECORDS, max_size=3),
+    ascii_only=st.booleans(),
+)
+def test_values_and_columns_of_json_lines_are_those_of_the_records(
+    tmp_path_factory: pytest.TempPathFactory,
+    wanted: set[str],
+    first: dict[str, Any],
+    others: list[dict[str, Any]],
+    ascii_only: bool,
+) -> None:
+    records = [first] * json_tables._PROBE_LINES + others
+    lines = "".join(f"{json.dumps(record, ensure_ascii=ascii_only)}\n" for record in records)
+    path = tmp_path_factory.mktemp("lines") / "d.jsonl"
+    path.write_text(lines.replace("\\u00e9", "\\u00E9"), "utf-8")
+    frames, why = frames_of(path, JsonSource(path=(str(path),)), frozenset(wanted))
+    assert why == ""
+    (frame,) = frames
+    view = RecordBatchView(frame, {}, np.arange(1, len(records) + 1))
+    for name in sorted(wanted):
+        expected = [get_column(record, name) for record in records]
+        assert list(map(repr, view.values(name))) == list(map(repr, expected))
+        column = view.column(name)
+        if column is not None:
+            nulls = [None if value is MISSING else value for value in expected]
+            assert list(map(repr, column.to_pylist())) == list(map(repr, nulls))
+
+
+def test_paths_into_objects_of_json_lines_are_arrow_columns(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(f"{json.dumps(_PLAIN_OBJECT)}\n" * 3)
+    wanted = frozenset({"q", "a.b", "a.c.d", "o"})
+    ((frame,), why) = frames_of(path, JsonSource(path=(str(path),)), wanted)
+    assert isinstance(frame, Frame)
+    assert (why, frame.batch.schema.names, frame.names) == ("", ["a", "q"], ["a", "q", "o"])
+    taken = frame.take(np.array([1]))
+    assert taken.values("o") == [{"k": [{}]}]
+    assert taken.values("a") == [{"b": ["y"], "c": {"d": 1}}]

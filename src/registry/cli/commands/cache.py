@@ -101,7 +101,7 @@ def list_entries(as_json: bool, root: str | None) -> int:
     items = contents(cache)
     samples = [item for item in items if item.kind == "samples"]
     samples.sort(key=lambda item: (usage.users(item), str(item.meta["name"]), item.key))
-    sizes = dict.fromkeys(("samples", "views", "records", "blobs"), 0)
+    sizes = dict.fromkeys(("samples", "views", "records", "exports", "blobs"), 0)
     for item in items:
         for one in (item, *item.views):
             sizes[one.kind] += one.bytes

@@ -19,6 +19,7 @@ from registry.export.exported import open_exported
 from registry.export.formats import FORMATS, find_format
 from registry.export.publish import publish, refuse_existing
 from registry.export.targets import targets_of
+from registry.load import sample_warnings
 
 if TYPE_CHECKING:
     from registry.export.exported import Exported
@@ -28,7 +29,7 @@ __all__ = ["command"]
 
 _STDOUT = "-"
 _FORMATS = "\n".join(
-    f"{row.name}: {row.summary}{f' ({row.suffix})' if row.suffix else ''}"
+    f"{row.name}: {row.summary}{f' ({row.suffix})' if row.is_default else ''}"
     for row in FORMATS.values()
 )
 _EXAMPLES = f"""\b
@@ -89,17 +90,17 @@ def command(
     results: list[dict[str, Any]] = []
     with bars(as_json=as_json) as report:
         for name in chosen:
-            opened = partial(
-                open_exported, name, catalog, cache, settings, report=partial(report, name)
-            )
             try:
-                if not targets:
-                    kind.write(opened(), unescaped(sys.stdout).buffer)
-                    continue
-                results.append(_export(opened(), kind, targets[name]))
+                exported = open_exported(
+                    name, catalog, cache, settings, report=partial(report, name)
+                )
+                if targets:
+                    results.append(_export(exported, kind, targets[name]))
+                else:
+                    kind.write(exported, unescaped(sys.stdout).buffer)
             except RegistryError as error:
                 results.append({"dataset": name, "error": str(error)})
-    if as_json:
+    if as_json and targets:
         print_json(results)
     else:
         _print(results)
@@ -124,6 +125,7 @@ def _places(names: list[str], to: str, format_name: str | None) -> tuple[Format,
 
 def _export(exported: Exported, kind: Format, target: Path) -> dict[str, Any]:
     files = publish(exported, kind, target)
+    warnings = sample_warnings(exported.spec, exported.entry)
     return {
         "dataset": exported.spec.name,
         "format": kind.name,
@@ -133,14 +135,18 @@ def _export(exported: Exported, kind: Format, target: Path) -> dict[str, Any]:
             {"path": str(file), "bytes": file.stat().st_size, "sha256": file_sha256(file)}
             for file in files
         ],
+        "warnings": [warning.to_dict() for warning in warnings],
     }
 
 
 def _print(results: list[dict[str, Any]]) -> None:
     for result in results:
+        name = result["dataset"]
         if "error" in result:
-            print_error(result["dataset"], result["error"])
+            print_error(name, result["error"])
             continue
         samples = count_text(result["samples"], "sample")
         for file in result["files"]:
             print_line(f"{file['path']}: {samples}, {size_text(file['bytes'])}")
+        for warning in result["warnings"]:
+            print_line(f"warning: {name}: {warning['message']} [{warning['kind']}]", err=True)

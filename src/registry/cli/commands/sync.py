@@ -32,7 +32,8 @@ from registry.yamldoc.reader import read_yaml
 
 __all__ = ["command"]
 
-_STATUSES = ("built", "cached", "failed")
+_STATUSES = ("built", "fetched", "cached", "failed")
+_PUSHED = ("pushed", "present", "failed")
 
 
 @click.command(
@@ -46,6 +47,11 @@ _STATUSES = ("built", "cached", "failed")
 @options.offline
 @options.locked
 @options.frozen
+@click.option(
+    "--push",
+    is_flag=True,
+    help="Store the samples in the shared cache, REGISTRY_REMOTE_CACHE, too.",
+)
 @click.option("--refresh", is_flag=True, help="Look up the sources again and rebuild.")
 @click.option(
     "--reviewed",
@@ -62,6 +68,7 @@ def command(
     offline: bool | None,
     locked: bool | None,
     frozen: bool | None,
+    push: bool,
     refresh: bool,
     reviewed: Path | None,
     as_json: bool,
@@ -69,9 +76,11 @@ def command(
 ) -> int:
     """Build all datasets of the catalog, or NAMES, into the cache.
 
-    Datasets that are already cached are skipped. One that fails does not stop the others, but the
-    exit code is then 1. Questionable samples, such as blank targets, are reported as warnings.
+    Datasets that are already cached are skipped, and what the shared cache has is fetched from
+    there. One that fails does not stop the others, but the exit code is then 1. Questionable
+    samples, such as blank targets, are reported as warnings.
     """
+    push_to = options.shared_cache() if push else None
     catalog, cache, settings = options.open_catalog(
         root, offline=offline, locked=locked, frozen=frozen
     )
@@ -92,6 +101,7 @@ def command(
             offline=settings.offline,
             refresh=refresh,
             expected=_expected(state),
+            push_to=push_to,
             report=report,
         )
         results = []
@@ -104,7 +114,8 @@ def command(
         print_json([result.to_dict() for result in results])
     else:
         _print_table(results)
-    return PROBLEMS if stray or any(result.error for result in results) else CLEAN
+    failed = any(result.error or result.push_error for result in results)
+    return PROBLEMS if stray or failed else CLEAN
 
 
 def _expected(state: ReviewedSide | None) -> dict[str, tuple[int, str]]:
@@ -156,9 +167,11 @@ def _print_table(results: Sequence[SyncResult]) -> None:
     for result in results:
         if result.error:
             print_error(result.name, result.error)
+        if result.push_error:
+            print_error(result.name, result.push_error)
     for result in results:
         print_warnings(result.name, result.warnings)
-    if len(results) > 1 or any(result.warnings for result in results):
+    if len(results) > 1 or any(result.warnings or result.pushed for result in results):
         print(_summary(results), file=sys.stderr)
 
 
@@ -166,6 +179,10 @@ def _summary(results: Sequence[SyncResult]) -> str:
     """Return how many datasets ended how, and what to do about warnings."""
     counts = Counter(result.status for result in results)
     by_status = ", ".join(f"{counts[one]:,} {one}" for one in _STATUSES if counts[one])
+    if any(result.pushed for result in results):
+        counts = Counter(result.pushed for result in results)
+        pushed = ", ".join(f"{counts[one]:,} {one}" for one in _PUSHED if counts[one])
+        by_status += f"; shared cache: {pushed}"
     warnings = sum(len(result.warnings) for result in results)
     text = f"{count_text(len(results), 'dataset')}: {by_status}"
     if not warnings:

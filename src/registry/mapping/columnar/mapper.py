@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
-from registry.decode.frame import NotColumnarError, ValueFrame
+from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import Column, Expression, parse_condition
 from registry.mapping.coerce import to_metadata
@@ -108,6 +108,8 @@ class ColumnarMapper:
             # By columns, an error of a later record may be found first. The user must get the
             # first one in the order of the file.
             raise NotColumnarError("an error that mapping by record reports") from error
+        finally:
+            view.programs.texts.clear()
         # Only records have a size of their own, and an error that names one of them.
         if batch.nbytes > view.boundary.limits.sample_bytes:
             raise NotColumnarError("samples that may be too large")
@@ -201,7 +203,7 @@ def _is_json(expression: Expression | None, view: RecordBatchView) -> bool:
     """Return whether the values of an expression are surely those of a JSON file, unchanged."""
     return (
         isinstance(expression, Column)
-        and isinstance(view.frame, ValueFrame)
+        and view.holds_values(expression.name)
         and not view.constants  # which may be dates of the manifest
     )
 

@@ -24,9 +24,9 @@ def see_columns(unseen: UnseenColumns, view: RecordBatchView) -> None:
     def exists(name: str) -> bool:
         if name in view.constants:
             return True
-        if not isinstance(frame, Frame):
+        if view.holds_values(name):
             return any(value is not MISSING for value in view.values(name))
-        if name in names and frame.null_is_value:
+        if name in names and isinstance(frame, Frame) and frame.null_is_value:
             return True
         column = view.column(name)
         return column is not None and column.null_count < len(column)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from registry.base.arrow import array_of
 from registry.boundary.boundary import Boundary
-from registry.decode.frame import MISSING, AnyFrame, ValueFrame
+from registry.decode.frame import MISSING, AnyFrame, has_null, python_values
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columns_used import ColumnDependencies
 from registry.mapping.row import Row, get_column, get_columns
@@ -58,18 +58,27 @@ class RecordBatchView:
         if name in self.constants:
             return None  # its value may have any type, even one that Arrow lacks
         heads, is_column = self._heads(name), name in self.frame.names
-        if is_column and not (heads and isinstance(self.frame, ValueFrame)):
+        if is_column and not (heads and self.frame.holds_values(heads[0])):
             return self.frame.array(name)
         if not heads:  # a column of nulls may have any type
             return pa.nulls(self.count, pa.large_string())
-        if isinstance(self.frame, ValueFrame):
+        if self.frame.holds_values(heads[0]):
             if name not in self._arrays:
                 self._arrays[name] = array_of(self.values(name), missing=MISSING)
             return self._arrays[name]
         # If the path `a.b.c` may start in column `a` or `a.b`, each record decides.
         if len(heads) > 1 or heads[0] in self.constants:
             return None
-        return _nested_column(self.frame.array(heads[0]), name.removeprefix(f"{heads[0]}."))
+        return self._nested_column(heads[0], name)
+
+    def _nested_column(self, head: str, name: str) -> pa.Array | None:
+        """Return the values at a path in a column; None if records must be read."""
+        column = self.frame.array(head)
+        return None if column is None else _nested_column(column, name.removeprefix(f"{head}."))
+
+    def holds_values(self, name: str) -> bool:
+        """Return whether the values of a column or path are those that a file was decoded to."""
+        return any(map(self.frame.holds_values, (name, *_prefixes(name))))
 
     def values(self, name: str) -> list[Any]:
         """Return what `get_column` returns for each record; MISSING without the column.
@@ -100,6 +109,11 @@ class RecordBatchView:
     def _path_values(self, name: str, heads: list[str]) -> list[Any]:
         rest = name.removeprefix(f"{heads[0]}.")
         if len(heads) == 1 and name not in self.frame.names:
+            if heads[0] not in self.constants and not self.frame.holds_values(heads[0]):
+                column = self._nested_column(heads[0], name)
+                # A null may be that of an object around it, which lacks the key.
+                if column is not None and not has_null(column):
+                    return python_values(column)
             return get_columns(self.values(heads[0]), rest)
         names = [*heads, name] if name in self.frame.names else heads
         columns = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from registry import ChatMessageAssistant, ChatMessageUser, Sample
-from registry.export.records import message_data, record_of
+from registry.export.writers.records import message_data, record_of
+from registry.samples.checkpoint import CheckpointSampleConfig
 from registry.samples.messages import ToolCall
 
 
@@ -27,7 +28,7 @@ def test_rare_fields_are_written_where_they_are_set() -> None:
         files={"f": "text"},
         setup="run",
         description="d",
-        checkpoint={"max_consecutive_failures": 2},
+        checkpoint=CheckpointSampleConfig(max_consecutive_failures=2),
     )
     found = record_of(sample)
     assert found["target"] == ["x", "y"]

@@ -1,0 +1,1 @@
+"""A second cache that many machines share, below the local one."""

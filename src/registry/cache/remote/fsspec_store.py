@@ -1,0 +1,167 @@
+"""A shared cache behind any file system of fsspec: S3, GCS, Azure, WebDAV, SFTP and others."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from registry.base.locations import protocol_of
+from registry.cache.remote.objects import StoredObject
+from registry.errors import CacheError
+
+if TYPE_CHECKING:
+    from registry.cache.remote.objects import Moved
+
+__all__ = ["FsspecStore"]
+
+# What is read at once: a connection that is slower than this in the time limit is given up.
+_PIECE = 1 << 20
+_BLOCK = 1 << 22
+# Their objects appear complete or not at all, and they know no folders. With the others an object
+# is written under another name and then renamed.
+_OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "oss"}
+_TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created")
+
+
+class FsspecStore:
+    """Objects are files of a file system, which is configured as fsspec and its package say."""
+
+    def __init__(self, url: str) -> None:
+        from fsspec.core import url_to_fs
+
+        self._is_object_store = protocol_of(url) in _OBJECT_STORES
+        # These keep listings by default, in which what others wrote since is missing.
+        options = {"use_listings_cache": False} if self._is_object_store else {}
+        self._fs: Any
+        self._fs, root = url_to_fs(url, **options)
+        self._root = root.rstrip("/")
+
+    def read(self, name: str, most: int) -> bytes | None:
+        """Return the content of an object, or the first `most` bytes; None if there is none."""
+        try:
+            data: bytes = self._fs.cat_file(self._path(name), start=0, end=most)
+        except FileNotFoundError as error:
+            _check_bucket(error)
+            return None
+        except OSError as error:
+            if _s3_code(error) != "InvalidRange":
+                raise
+            return b""  # nobody writes an empty object, but something may have
+        return data
+
+    def size(self, name: str) -> int | None:
+        """Return the number of bytes of an object; None if there is none."""
+        try:
+            return int(self._fs.info(self._path(name))["size"])
+        except FileNotFoundError as error:
+            _check_bucket(error)
+            return None
+
+    def download(self, name: str, path: Path, size: int, moved: Moved) -> None:
+        """Write the first `size` bytes of an object to a new file."""
+        # Not `get_file`: it has no bound, and shows no progress with some file systems.
+        with (
+            self._fs.open(self._path(name), "rb", block_size=_BLOCK) as source,
+            path.open("xb") as target,
+        ):
+            while size > 0 and (piece := source.read(min(size, _PIECE))):
+                target.write(piece)
+                size -= len(piece)
+                moved(len(piece))
+
+    def upload(self, path: Path, name: str, moved: Moved) -> None:
+        """Store a file as an object."""
+        from fsspec.callbacks import Callback
+
+        callback = Callback(hooks={"moved": lambda *_, **__: moved(0)})
+        self._put(name, lambda target: self._fs.put_file(str(path), target, callback=callback))
+
+    def write(self, name: str, data: bytes) -> None:
+        """Store bytes as an object, in place of what is there."""
+        self._put(name, lambda target: self._fs.pipe_file(target, data))
+
+    def write_new(self, name: str, data: bytes) -> bool:
+        """Store bytes as an object unless it is there; return whether it was not.
+
+        S3 and GCS decide it in one request. With others, of two writers at the same time the
+        second one may replace the first one's, which is harmless: both describe complete objects.
+        """
+        if not self._is_object_store:
+            if self.size(name) is not None:
+                return False
+            self.write(name, data)
+            return True
+        try:
+            self._fs.pipe_file(self._path(name), data, mode="create")
+        except FileExistsError:
+            return False
+        except OSError as error:
+            # Another writer's request was decided at the same time.
+            if _s3_code(error) != "ConditionalRequestConflict":
+                raise
+            return False
+        return True
+
+    def objects(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield the objects whose names start with a folder's.
+
+        Raises:
+            CacheError: the file system does not tell when they were written.
+        """
+        try:
+            found = self._fs.find(self._path(prefix), detail=True)
+        except FileNotFoundError as error:
+            _check_bucket(error)
+            return
+        for path, info in found.items():
+            name = path[len(self._root) :].strip("/")
+            yield StoredObject(name, int(info["size"] or 0), _time_of(info))
+
+    def remove(self, name: str) -> None:
+        """Remove an object."""
+        try:
+            self._fs.rm_file(self._path(name))
+        except FileNotFoundError:
+            return
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}" if self._root else name
+
+    def _put(self, name: str, put: Any) -> None:
+        target = self._path(name)
+        if self._is_object_store:
+            put(target)
+            return
+        self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)
+        temporary = f"{target}.{uuid.uuid4().hex}.part"
+        put(temporary)
+        if self._fs.exists(target):  # some file systems rename to no name that is taken
+            self._fs.rm_file(target)
+        self._fs.mv(temporary, target)
+
+
+def _check_bucket(error: FileNotFoundError) -> None:
+    """Tell an object that is missing from a bucket that is."""
+    if _s3_code(error) == "NoSuchBucket":
+        raise CacheError("there is no such bucket") from error
+
+
+def _s3_code(error: OSError) -> str:
+    """Return the code of S3's answer; an empty str for any other error."""
+    response = getattr(error.__cause__, "response", {})
+    return str(response.get("Error", {}).get("Code", ""))
+
+
+def _time_of(info: dict[str, Any]) -> float:
+    for key in _TIMES:
+        value = info.get(key)
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value)
+        if isinstance(value, datetime):
+            return value.timestamp()
+        if isinstance(value, int | float):
+            return float(value)
+    raise CacheError("it does not tell when its objects were written")

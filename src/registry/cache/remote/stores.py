@@ -1,0 +1,42 @@
+"""Open the place of a shared cache: a folder, or any file system of fsspec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from registry.base.locations import is_local, local_path, protocol_of, public_location
+from registry.errors import CacheError
+
+if TYPE_CHECKING:
+    from registry.cache.remote.objects import Store
+
+__all__ = ["open_store", "shown_without_secrets"]
+
+
+def open_store(url: str) -> Store:
+    """Return the store at a path or URL; no request is made.
+
+    Raises:
+        CacheError: no installed package knows the protocol.
+    """
+    if is_local(url):
+        from registry.cache.remote.folder_store import FolderStore
+
+        return FolderStore(Path(local_path(url)))
+    from registry.cache.remote.fsspec_store import FsspecStore
+
+    try:
+        return FsspecStore(url)
+    except (ImportError, ValueError) as error:
+        raise CacheError(f"can't open {protocol_of(url)}:// ({error})") from error
+
+
+def shown_without_secrets(text: str, url: str) -> str:
+    """Return a library's message without the user, password and query of a URL."""
+    parts = urlsplit(url)
+    text = text.replace(url, public_location(url))
+    for secret in (parts.password, parts.query):
+        text = text.replace(secret, "…") if secret else text
+    return text

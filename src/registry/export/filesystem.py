@@ -1,0 +1,175 @@
+"""`registry://` for every tool that speaks fsspec: datasets as read-only files.
+
+    registry://mmlu-small.jsonl                   a dataset, in one of the formats
+    registry://mmlu.parquet?shuffle=true&seed=42  with another view
+    registry://limit=100/mmlu.jsonl               the same, where the suffix must come last
+    registry://qa.csv?root=/work/catalog          of another catalog
+
+The bytes are those of `registry export`. They are written into the cache once.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+from fsspec.spec import AbstractFileSystem
+
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog
+from registry.errors import DatasetNotFoundError, ExportError
+from registry.export.cached import cached_export
+from registry.export.exported import open_exported
+from registry.export.formats import FORMATS
+from registry.export.urls import Location, has_query, parse_path
+from registry.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["RegistryFileSystem"]
+
+
+class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """The datasets of a catalog as files."""
+
+    protocol = "registry"
+
+    def __init__(
+        self,
+        root: str | None = None,
+        offline: bool | None = None,
+        locked: bool | None = None,
+        frozen: bool | None = None,
+        **options: Any,
+    ) -> None:
+        """Create a file system; the arguments are those of `get_dataset`.
+
+        `root=` in a URL takes precedence over the argument.
+        """
+        super().__init__(**options)
+        self._root = root
+        self._offline, self._locked, self._frozen = offline, locked, frozen
+
+    def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+        """Return the datasets of the catalog in each format; a size is None until it is known."""
+        path = self._strip_protocol(path)
+        location = _parse(path)
+        if location.kind is not None:
+            found = [self.info(path)]
+        else:
+            files = [row for row in FORMATS.values() if row.is_served]
+            names = [name + row.suffix for name in self._catalog(location) for row in files]
+            found = [
+                {"name": location.prefix + name, "size": None, "type": "file"} for name in names
+            ]
+        return found if detail else [one["name"] for one in found]
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        """Return size, ETag and provenance of a file, which is written if necessary."""
+        path = self._strip_protocol(path)
+        if _parse(path).kind is None:
+            return {"name": path, "size": 0, "type": "directory"}
+        key, file, provenance = self._export(path)
+        return {
+            "name": path,
+            "size": file.stat().st_size,
+            "type": "file",
+            "ETag": key,
+            "provenance": provenance,
+        }
+
+    def exists(self, path: str, **options: Any) -> bool:
+        """Return whether the catalog has a dataset; nothing is built."""
+        try:
+            location = parse_path(self._strip_protocol(path))
+        except ExportError:
+            return False
+        return location.kind is None or location.name in self._catalog(location)
+
+    def ukey(self, path: str) -> str:
+        """Return a digest that changes when the bytes do."""
+        etag: str = self.info(path)["ETag"]
+        return etag
+
+    def checksum(self, path: str) -> str:
+        """Return the same as `ukey`."""
+        return self.ukey(path)
+
+    def modified(self, path: str) -> datetime:
+        """Return when the bytes were written into this cache; DuckDB asks for it."""
+        _, file, _ = self._export(self._strip_protocol(path))
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+
+    def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
+        """Return the files that match a pattern; `?` before options is not a part of it."""
+        stripped = self._strip_protocol(path)
+        if not has_query(stripped):
+            return super().glob(path, maxdepth=maxdepth, **options)
+        if not self.exists(stripped):
+            return {} if options.get("detail") else []
+        return {stripped: self.info(stripped)} if options.get("detail") else [stripped]
+
+    def _open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
+        if mode != "rb":
+            _refuse_change(path)
+        return self._export(path)[1].open("rb")
+
+    def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
+        """Raise an error: it is read-only."""
+        _refuse_change(path)
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Raise an error: it is read-only."""
+        _refuse_change(path)
+
+    def _rm(self, path: str) -> None:
+        _refuse_change(path)
+
+    def cp_file(self, path1: str, path2: str, **options: Any) -> None:
+        """Raise an error: it is read-only."""
+        _refuse_change(path2)
+
+    def _settings(self, location: Location) -> Settings:
+        return Settings.from_environment(
+            root=location.root or self._root,
+            offline=self._offline,
+            locked=self._locked,
+            frozen=self._frozen,
+        )
+
+    def _catalog(self, location: Location) -> Catalog:
+        return Catalog.open(self._settings(location).index)
+
+    def _export(self, path: str) -> tuple[str, Path, dict[str, Any]]:
+        """Return the key, the file and the provenance of an export.
+
+        Raises:
+            FileNotFoundError: there is no such dataset, or the path is invalid.
+            IsADirectoryError: it is a folder.
+        """
+        location = _parse(path)
+        if location.kind is None:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        settings = self._settings(location)
+        catalog, cache = Catalog.open(settings.index), Cache(settings.cache_dir)
+        try:
+            exported = open_exported(
+                location.name, catalog, cache, settings, overrides=location.view
+            )
+        except DatasetNotFoundError as error:
+            raise FileNotFoundError(errno.ENOENT, str(error), path) from error
+        return *cached_export(exported, location.kind, cache), exported.provenance
+
+
+def _parse(path: str) -> Location:
+    try:
+        return parse_path(path)
+    except ExportError as error:
+        raise FileNotFoundError(errno.ENOENT, str(error), path) from error
+
+
+def _refuse_change(path: str) -> NoReturn:
+    raise PermissionError(errno.EROFS, "registry:// is read-only", path)

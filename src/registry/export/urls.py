@@ -1,0 +1,83 @@
+"""URLs of exports: `registry://name.suffix?limit=100`, or `registry://limit=100/name.suffix`.
+
+Options may come before the name, as many tools take the format from the end of a URL.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from registry.errors import ExportError, did_you_mean
+from registry.export.formats import FORMATS, Format, format_of_path
+
+__all__ = ["OPTIONS", "Location", "has_query", "parse_path"]
+
+OPTIONS = ("auto_id", "limit", "root", "seed", "shuffle", "shuffle_choices")
+_SWITCHES = {"true": True, "false": False}
+
+
+class Location(Struct, frozen=True, kw_only=True):
+    """What a path of `registry://` names."""
+
+    name: str
+    """The dataset; empty for a folder."""
+    kind: Format | None
+    """The format; None for a folder."""
+    root: str | None
+    """The catalog; None for the default."""
+    view: dict[str, Any]
+    """Values that replace those of the view."""
+    prefix: str
+    """The options that come before the name, with their slash."""
+
+
+def has_query(path: str) -> bool:
+    """Return whether a path ends with options: `?` alone stands for a character, as in a glob."""
+    return "=" in path.partition("?")[2]
+
+
+def parse_path(path: str) -> Location:
+    """Return what a path without its protocol names.
+
+    Raises:
+        ExportError: it has an unknown option, an unknown suffix or too many folders.
+    """
+    before, _, query = path.partition("?") if has_query(path) else (path, "", "")
+    folder, slash, file = before.rpartition("/")
+    if not slash and "=" in before:
+        folder, slash, file = before, "/", ""
+    options = _options(folder, query, path)
+    kind = format_of_path(file) if file else None
+    if kind is not None and not kind.is_served:
+        served = ", ".join(row.suffix for row in FORMATS.values() if row.is_served)
+        raise ExportError(f"registry://{path}: only {served} are served (`registry export`)")
+    return Location(
+        name="" if kind is None else file.removesuffix(kind.suffix),
+        kind=kind,
+        root=options.pop("root", None),
+        view=options,
+        prefix=f"{folder}/" if folder else "",
+    )
+
+
+def _options(folder: str, query: str, path: str) -> dict[str, Any]:
+    """Return the options before the name, where `/` also separates them, and those after it."""
+    found: dict[str, Any] = {}
+    parts = [*folder.replace("/", "&").split("&"), *query.split("&")]
+    for part in filter(None, parts):
+        key, _, value = part.partition("=")
+        if key not in OPTIONS:
+            hint = did_you_mean(key, OPTIONS) or f"options: {', '.join(OPTIONS)}"
+            raise ExportError(f"registry://{path}: no option '{key}' ({hint})")
+        found[key] = unquote(value) if key == "root" else _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    """Return a switch or a number; what else it is the schema of the view refuses."""
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    return _SWITCHES.get(text, text)

@@ -1,0 +1,85 @@
+"""The shared cache that the environment names, and what of it a dataset may use."""
+
+from __future__ import annotations
+
+from functools import cache as cached
+from functools import partial
+from typing import TYPE_CHECKING
+
+from registry.build.execute import check_unpublished
+from registry.build.open import Opening
+from registry.cache.remote.lookup import SharedSamples
+from registry.cache.remote.record import SAMPLES, Writer
+from registry.cache.remote.shared_cache import RemoteSettings, SharedCache
+from registry.errors import LockError
+from registry.store.digest import digest_samples
+from registry.store.received import check_received
+
+if TYPE_CHECKING:
+    from registry.boundary.boundary import Boundary
+    from registry.cache.cache import Cache, CacheEntry
+    from registry.lockfile.models import Pin
+    from registry.manifest.models import DatasetSpec
+    from registry.settings import Remote
+    from registry.store.arrow_dataset import ArrowDataset
+
+__all__ = ["check_shared", "open_shared", "shared_samples_of"]
+
+Reviewed = tuple["DatasetSpec", "Pin"]
+"""A manifest as written, and the pin that was made for exactly that."""
+
+
+@cached
+def open_shared(remote: Remote) -> SharedCache:
+    """Return the shared cache of the settings, the same one for all datasets of this process."""
+    writers = tuple(Writer(name, key.encode()) for name, key in remote.keys)
+    name, key = remote.signs_as or ("", "")
+    return SharedCache(
+        RemoteSettings(
+            url=remote.url,
+            writers=writers,
+            trusts_all=remote.trusts_all,
+            signs_as=Writer(name, key.encode()) if name else None,
+            seconds=remote.seconds,
+        )
+    )
+
+
+def shared_samples_of(
+    cache: Cache,
+    remote: Remote,
+    *,
+    reviewed: Reviewed | None,
+    boundary: Boundary,
+    offline: bool,
+) -> SharedSamples | None:
+    """Return what the shared cache has of a dataset; None if asking it needs a request, offline."""
+    shared = open_shared(remote)
+    if offline and not shared.is_local:
+        return None
+    check = partial(check_shared, cache=cache, boundary=boundary, reviewed=reviewed)
+    # The digest of a view with ids of its own does not depend on those that are stored.
+    is_proof = reviewed is not None and not reviewed[0].view.auto_id
+    pinned = reviewed[1].samples if reviewed is not None and is_proof else None
+    return SharedSamples(shared, pinned=pinned, check=check)
+
+
+def check_shared(
+    entry: CacheEntry, *, cache: Cache, boundary: Boundary, reviewed: Reviewed | None
+) -> None:
+    """Check samples that another machine built, before they are published locally.
+
+    Raises:
+        CacheError: they are no samples, or not those that their metadata describes.
+        LockError: they are not those that the lockfile pins, also for a trusted writer's.
+    """
+    check_received(entry.folder / SAMPLES, entry.meta)
+    if reviewed is not None:
+        spec, pin = reviewed
+        check_unpublished(entry, Opening.of(spec, boundary), cache, partial(_compare, pin=pin))
+
+
+def _compare(dataset: ArrowDataset, *, pin: Pin) -> None:
+    found = digest_samples(dataset.as_stored())
+    if (found.samples, found.ordered) != (pin.samples, pin.ordered):
+        raise LockError(f"its samples are not those of datasets.lock: found {found.ordered}")

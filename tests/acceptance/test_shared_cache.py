@@ -1,0 +1,325 @@
+"""A cache that machines share: on S3, in a folder and on WebDAV; and what is wrong with one."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from s3fs import S3FileSystem
+
+from registry import get_dataset
+from registry.cache.cache import Cache
+from registry.cache.remote.record import SAMPLES, record_of, record_text
+from registry.cache.remote.shared_cache import entry_folder
+from registry.catalog.catalog import Catalog
+from registry.cli import main, options
+from registry.shared import open_shared
+from registry.workflows.sync import sync
+from tests.conftest import S3, Https, OneDataset, Page, permit
+
+ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(2000))
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    """Let no test know what another one learned about a shared cache."""
+    open_shared.cache_clear()
+    yield
+    open_shared.cache_clear()
+
+
+@pytest.fixture
+def root(https: Https, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a locked catalog with one dataset behind a server."""
+    https.pages["/data.csv"] = Page(ROWS)
+    source = {"type": "csv", "path": f"{https.url}/data.csv"}
+    root = permit(one_dataset(source), hosts=["localhost"])
+    monkeypatch.setenv("REGISTRY_ROOT", str(root))
+    assert main(["lock", "data"]) == 0
+    return root
+
+
+@pytest.fixture(params=["s3", "folder"])
+def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Set a shared cache; give its URL."""
+    if request.param == "folder":
+        folder = tmp_path / "shared"
+        folder.mkdir()
+        monkeypatch.setenv("REGISTRY_REMOTE_CACHE", str(folder))
+        return str(folder)
+    server: S3 = request.getfixturevalue("s3")
+    server.bucket("shared-cache")
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://shared-cache/team")
+    return "s3://shared-cache/team"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Give a function that goes on with the empty cache of another machine."""
+
+    def change(name: str) -> Path:
+        folder = tmp_path / name
+        monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))
+        open_shared.cache_clear()
+        return folder
+
+    return change
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what users were told; the servers of the tests log, too."""
+    return [one.getMessage() for one in caplog.records if one.name == "registry"]
+
+
+def push() -> int:
+    """Build the dataset, and store it in the shared cache, too."""
+    return main(["sync", "data", "--push"])
+
+
+def test_a_second_machine_asks_the_source_for_nothing(
+    root: Path, remote: str, https: Https, machine: Callable[[str], Path]
+) -> None:
+    machine("first")
+    assert push() == 0
+    first = get_dataset("data")
+    machine("second")
+    https.requests.clear()
+
+    second = get_dataset("data")
+
+    assert https.requests == []
+    assert list(second) == list(first)
+    assert len(second) == 2000
+
+
+def test_the_first_samples_come_from_all_that_are_shared(
+    root: Path, remote: str, https: Https, machine: Callable[[str], Path]
+) -> None:
+    machine("first")
+    assert push() == 0
+    machine("second")
+    https.requests.clear()
+
+    assert [one.input for one in get_dataset("data", limit=2)] == ["question 0", "question 1"]
+    assert https.requests == []
+
+
+def altered_entry(tmp_path: Path, root: Path, https: Https, machine: Callable[[str], Path]) -> None:
+    """Push samples that are consistent in themselves, under the fingerprint of others."""
+    machine("attacker")
+    lock = (root / "datasets.lock").read_text("utf-8")
+    https.pages["/data.csv"] = Page(ROWS.replace(b"answer 7\n", b"answer X\n"))
+    (root / "datasets.lock").unlink()
+    other = get_dataset("data")
+    assert other[7].target == "answer X"
+    (entry,) = Cache(tmp_path / "attacker").entries("samples")
+    https.pages["/data.csv"] = Page(ROWS)
+    (root / "datasets.lock").write_text(lock, "utf-8")
+    machine("honest")
+    get_dataset("data")
+    (honest,) = Cache(tmp_path / "honest").entries("samples")
+    record = record_of(honest.meta["fingerprint"], entry.meta)
+    shared = options.shared_cache()
+    folder = entry_folder(record.fingerprint)
+    shared._store.upload(entry.folder / SAMPLES, f"{folder}/{record.sha256}.arrow", lambda _: None)
+    shared._store.write(f"{folder}/entry.json", record_text(record))
+
+
+def test_samples_that_the_lockfile_does_not_pin_are_never_used(
+    root: Path,
+    remote: str,
+    tmp_path: Path,
+    https: Https,
+    machine: Callable[[str], Path],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    altered_entry(tmp_path, root, https, machine)
+    folder = machine("second")
+
+    assert get_dataset("data")[7].target == "answer 7"
+    (warning,) = told(caplog)
+    assert "not used: its samples are not those of datasets.lock" in warning
+    (entry,) = Cache(folder).entries("samples")
+    assert entry.damage() == ""
+
+    assert push() == 0
+    machine("third")
+    https.requests.clear()
+    caplog.clear()
+    assert get_dataset("data")[7].target == "answer 7"
+    assert (https.requests, told(caplog)) == ([], [])
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flipped(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+@pytest.mark.parametrize("change", [cut, flipped, lambda _: b"", lambda _: b"{}"])
+@pytest.mark.parametrize("suffix", [".arrow", ".json"])
+def test_damaged_objects_are_not_used_and_the_next_push_replaces_them(
+    root: Path,
+    remote: str,
+    https: Https,
+    machine: Callable[[str], Path],
+    caplog: pytest.LogCaptureFixture,
+    change: Callable[[bytes], bytes],
+    suffix: str,
+) -> None:
+    machine("first")
+    assert push() == 0
+    store = options.shared_cache()._store
+    (name,) = (one.name for one in store.objects("") if one.name.endswith(suffix))
+    store.write(name, change(store.read(name, 1 << 30) or b""))
+    machine("second")
+
+    assert get_dataset("data")[1999].target == "answer 1999"
+    assert len(told(caplog)) == 1
+    assert "shared cache" in told(caplog)[0]
+
+    assert push() == 0
+    machine("third")
+    https.requests.clear()
+    assert len(get_dataset("data")) == 2000
+    assert https.requests == []
+
+
+def test_without_a_lockfile_only_trusted_writers_count(
+    root: Path,
+    remote: str,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    (root / "datasets.lock").unlink()
+    key = "0123456789abcdef" * 4
+    monkeypatch.setenv("REGISTRY_REMOTE_WRITER", "ci")
+    monkeypatch.setenv("REGISTRY_REMOTE_KEY_CI", key)
+    machine("first")
+    assert push() == 0
+    monkeypatch.delenv("REGISTRY_REMOTE_WRITER")
+
+    def status(name: str) -> str:
+        machine(name)
+        (result,) = sync(
+            ["data"],
+            Catalog.open(root),
+            Cache(tmp_path / name),
+            jobs=1,
+            report=lambda *_: None,
+        )
+        return result.status
+
+    assert status("nobody is trusted") == "built"
+    monkeypatch.setenv("REGISTRY_REMOTE_TRUST", "ci")
+    assert status("the writer is trusted") == "fetched"
+    monkeypatch.setenv("REGISTRY_REMOTE_KEY_CI", key[::-1])
+    assert status("another key") == "built"
+    monkeypatch.setenv("REGISTRY_REMOTE_TRUST", "anyone")
+    assert status("everybody is trusted") == "fetched"
+
+
+@pytest.fixture
+def silent_server() -> Iterator[str]:
+    """Give a server that accepts connections and never answers."""
+    S3FileSystem.clear_instance_cache()  # they keep the address of the server before
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    S3FileSystem.clear_instance_cache()
+
+
+def test_a_server_that_does_not_answer_costs_one_wait_and_one_warning(
+    root: Path,
+    s3: S3,
+    silent_server: str,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", silent_server)
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://slow-bucket")
+    monkeypatch.setenv("REGISTRY_REMOTE_TIMEOUT", "1")
+    machine("first")
+
+    assert len(get_dataset("data")) == 2000
+    assert len(get_dataset("data", refresh=True)) == 2000
+    assert told(caplog) == [
+        "shared cache s3://slow-bucket: no progress for 1 seconds; the sources are used"
+    ]
+    assert push() == 1
+
+
+@pytest.mark.parametrize("url", ["s3://no-such-bucket", "nowhere://x", "/no/such/folder"])
+def test_a_shared_cache_that_is_not_there_is_one_warning(
+    root: Path,
+    s3: S3,
+    url: str,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", url)
+    machine("first")
+
+    assert len(get_dataset("data")) == 2000
+    assert len(told(caplog)) == 1
+    assert told(caplog)[0].startswith(f"shared cache {url}: ")
+    assert push() == 1
+    assert f"error: data: can't push to the shared cache {url}: " in capsys.readouterr().err
+
+
+def test_a_store_that_permits_no_writing_still_serves(
+    root: Path,
+    tmp_path: Path,
+    https: Https,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", str(folder))
+    machine("first")
+    assert push() == 0
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    machine("second")
+    https.requests.clear()
+
+    get_dataset("data")
+
+    # Not even the time of a file, as readers may have no permission.
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+OPEN = "import registry; print(len(registry.get_dataset('data')))"
+
+
+def test_processes_that_start_cold_download_an_entry_once_and_ask_the_source_for_nothing(
+    root: Path,
+    s3: S3,
+    https: Https,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    s3.bucket("shared-cache")
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://shared-cache")
+    machine("first")
+    assert push() == 0
+    machine("second")
+    https.requests.clear()
+
+    started = [
+        subprocess.Popen([sys.executable, "-c", OPEN], stdout=subprocess.PIPE) for _ in range(4)
+    ]
+    outputs = [process.communicate(timeout=60)[0] for process in started]
+
+    assert outputs == [b"2000\n"] * 4
+    assert https.requests == []

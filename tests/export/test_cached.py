@@ -1,0 +1,61 @@
+"""Exports in the cache: written once, verified, found again by everything that determines them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from registry.cache.cache import Cache
+from registry.export import cached
+from registry.export.cached import cached_export, export_key
+from registry.export.formats import FORMATS, Format
+from registry.settings import Settings
+from tests.export.conftest import Opener
+
+SERVED = [row for row in FORMATS.values() if row.is_served]
+
+
+@pytest.fixture
+def cache(catalog: Path) -> Cache:
+    return Cache(Settings.from_environment().cache_dir)
+
+
+@pytest.mark.parametrize("kind", SERVED, ids=lambda kind: kind.name)
+def test_cached_bytes_are_those_of_an_export(opened: Opener, cache: Cache, kind: Format) -> None:
+    direct = io.BytesIO()
+    kind.write(opened("mixed"), direct)
+    key, path = cached_export(opened("mixed"), kind, cache)
+    assert path.read_bytes() == direct.getvalue()
+    written = path.stat()
+    assert cached_export(opened("mixed"), kind, cache) == (key, path)
+    assert path.stat().st_ino == written.st_ino
+
+
+def test_key_depends_on_format_view_and_provenance(opened: Opener) -> None:
+    keys = {export_key(opened("mixed"), kind) for kind in SERVED}
+    keys |= {export_key(opened("mixed", limit=2), SERVED[0])}
+    keys |= {export_key(opened("few"), SERVED[0])}
+    assert len(keys) == len(SERVED) + 2
+
+
+def test_damaged_export_is_written_again(
+    opened: Opener, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, path = cached_export(opened("mixed"), SERVED[0], cache)
+    intact = path.read_bytes()
+    path.write_bytes(intact[:-2] + b"?\n")
+    monkeypatch.setattr(cached, "_verified", set())
+    assert cached_export(opened("mixed"), SERVED[0], cache) == (key, path)
+    assert path.read_bytes() == intact
+
+
+def test_file_is_hashed_once_per_process(
+    opened: Opener, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, path = cached_export(opened("mixed"), SERVED[0], cache)
+    cached_export(opened("mixed"), SERVED[0], cache)
+    monkeypatch.setattr(Cache, "verify", lambda *_: pytest.fail("hashed again"))
+    cached_export(opened("mixed"), SERVED[0], cache)
+    assert path.exists()

@@ -1,0 +1,125 @@
+"""`registry://` through fsspec: files, listings, views, and that nothing can be changed."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from registry import get_dataset, json_dataset
+from registry.cli import main
+from registry.errors import ManifestError
+from registry.export.filesystem import RegistryFileSystem
+from tests.conftest import REPOSITORY
+
+
+@pytest.fixture
+def system(catalog: Path) -> RegistryFileSystem:
+    return RegistryFileSystem(skip_instance_cache=True)
+
+
+@pytest.fixture
+def _registered() -> None:
+    # As the entry point does where the package is installed.
+    fsspec.register_implementation("registry", RegistryFileSystem, clobber=True)
+
+
+def test_entry_point_names_the_class() -> None:
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    points = tomllib.loads(text)["project"]["entry-points"]["fsspec.specs"]
+    assert points == {"registry": f"{RegistryFileSystem.__module__}.{RegistryFileSystem.__name__}"}
+
+
+def test_file_has_the_bytes_of_the_export(system: RegistryFileSystem, catalog: Path) -> None:
+    assert main(["export", "mixed", "--to", "out.jsonl"]) == 0
+    content = (catalog / "out.jsonl").read_bytes()
+    info = system.info("registry://mixed.jsonl")
+    assert (info["type"], info["size"], info["name"]) == ("file", len(content), "mixed.jsonl")
+    assert info["provenance"]["license"] == "mit"
+    assert system.cat_file("mixed.jsonl") == content
+    assert system.cat_file("mixed.jsonl", start=5, end=9) == content[5:9]
+    with system.open("mixed.jsonl", "r", encoding="utf-8") as file:
+        assert json.loads(file.readline())["input"] == "Né?"
+
+
+def test_etag_changes_with_the_bytes(system: RegistryFileSystem, catalog: Path) -> None:
+    before = system.ukey("mixed.jsonl")
+    assert system.info("mixed.jsonl")["ETag"] == system.checksum("mixed.jsonl") == before
+    assert system.ukey("mixed.jsonl?limit=2") != before
+    data = catalog / "mixed.jsonl"
+    data.write_text(data.read_text(encoding="utf-8").replace('"B"', '"Bee"'), encoding="utf-8")
+    assert system.ukey("mixed.jsonl") != before
+
+
+@pytest.mark.usefixtures("_registered")
+def test_views_and_roots_in_the_url(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(get_dataset("mixed", shuffle=True, seed=5, limit=3))
+    options = "shuffle=true&seed=5&limit=3"
+    monkeypatch.chdir("/")
+    root = str(catalog).replace("/", "%2F")
+    assert list(json_dataset(f"registry://{options}&root={root}/mixed.jsonl")) == expected
+    with fsspec.open(f"registry://mixed.jsonl?{options}&root={catalog}", "r") as file:
+        assert [json.loads(line)["input"] for line in file] == [one.input for one in expected]
+    with fsspec.open("registry://mixed.jsonl", "r", root=str(catalog)) as file:
+        assert len(file.readlines()) == 4
+
+
+def test_time_is_that_of_the_file_in_the_cache(system: RegistryFileSystem) -> None:
+    before = datetime.now(UTC) - timedelta(seconds=5)
+    first = system.modified("registry://mixed.parquet")
+    assert before < first < datetime.now(UTC) + timedelta(seconds=5)
+    assert system.modified("registry://mixed.parquet") == first
+
+
+def test_listing_has_every_dataset_and_builds_none(system: RegistryFileSystem) -> None:
+    names = ["chat.jsonl", "few.jsonl", "mcq.jsonl", "mixed.jsonl"]
+    assert [name for name in system.ls("", detail=False) if name.endswith(".jsonl")] == names
+    assert system.glob("m*.jsonl") == ["mcq.jsonl", "mixed.jsonl"]
+    assert system.glob("mc?.jsonl") == ["mcq.jsonl"]
+    assert system.glob("mcq.jsonl?limit=1") == ["mcq.jsonl?limit=1"]
+    assert system.glob("none.jsonl?limit=1") == []
+    assert "limit=1/mcq.jsonl" in system.ls("limit=1", detail=False)
+    assert {one["size"] for one in system.ls("registry://")} == {None}
+    assert system.ls("mcq.jsonl") == [system.info("mcq.jsonl")]
+    assert [system.isdir(path) for path in ("", "limit=1", "mcq.jsonl")] == [True, True, False]
+
+
+def test_unknown_names_are_missing_files_with_a_hint(system: RegistryFileSystem) -> None:
+    with pytest.raises(FileNotFoundError, match="similar names: mixed"):
+        system.info("mixd.jsonl")
+    with pytest.raises(FileNotFoundError, match="did you mean 'limit'"):
+        system.open("mixed.jsonl?limt=1")
+    with pytest.raises(ManifestError, match=r"\$\.limit: must be an integer"):
+        system.open("mixed.jsonl?limit=x")
+    with pytest.raises(IsADirectoryError):
+        system.open("limit=1")
+    assert not system.exists("mixd.jsonl")
+    assert not system.exists("some text of a file\nthat is no path?")
+    assert system.exists("registry://mixed.jsonl?limit=1")
+
+
+def test_nothing_can_be_changed(system: RegistryFileSystem) -> None:
+    for change in (
+        lambda: system.open("mixed.jsonl", "wb"),
+        lambda: system.pipe_file("mixed.jsonl", b"x"),
+        lambda: system.rm("mixed.jsonl"),
+        lambda: system.mkdir("x"),
+        lambda: system.makedirs("x"),
+        lambda: system.cp_file("mixed.jsonl", "chat.jsonl"),
+        lambda: system.touch("mixed.jsonl"),
+    ):
+        with pytest.raises((PermissionError, NotImplementedError)):
+            change()
+
+
+def test_manifest_may_not_read_it(catalog: Path) -> None:
+    index = catalog / "datasets.yaml"
+    text = index.read_text(encoding="utf-8")
+    source = "  loop: {source: {type: json, path: 'registry://mixed.jsonl'}}\n"
+    index.write_text(text + source, encoding="utf-8")
+    with pytest.raises(ManifestError, match="registry"):
+        get_dataset("loop")

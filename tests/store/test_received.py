@@ -1,0 +1,146 @@
+"""Files that someone else wrote: consistent in themselves, and still no samples of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from registry.cache.checksum import checksum
+from registry.errors import CacheError
+from registry.store.mapped_file import pack_numbers
+from registry.store.received import check_received
+from registry.store.schema import batch_of
+from registry.store.writer import SampleWriter
+
+FIELDS = {
+    "input": ["q"] * 5,
+    "target": ["a"] * 5,
+    "choices": [["a", "b"], ["a"], None, [], ["a", "b"]],
+    "metadata": [{"level": n, "topic": "x"} for n in range(5)],
+}
+RECORDS = range(1, 6)
+
+
+def written(path: Path) -> dict[str, Any]:
+    """Write samples as a build does; return what describes them."""
+    batch = batch_of(FIELDS, RECORDS, {"level": "int", "topic": "str"})
+    with SampleWriter(path, batch.schema, lambda _: None) as writer:
+        writer.write(batch)
+    return {"samples": 5, "columns": sorted(writer.columns), "batches": writer.batches}
+
+
+def forged(path: Path, table: pa.RecordBatch, **options: Any) -> dict[str, Any]:
+    """Write any batch, with the metadata that a build would give it."""
+    with pa.ipc.new_file(str(path), table.schema, options=pa.ipc.IpcWriteOptions(**options)) as out:
+        out.write_batch(table)
+    return described(path, table)
+
+
+def described(path: Path, table: pa.RecordBatch) -> dict[str, Any]:
+    data = path.read_bytes()
+    numbers = [(0, 0, 0, checksum(b"")), (table.num_rows, 0, len(data), checksum(data))]
+    batches = pack_numbers(np.array(numbers, np.uint64))
+    return {"samples": table.num_rows, "columns": sorted(table.schema.names), "batches": batches}
+
+
+def test_what_a_build_writes_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "samples.arrow"
+    check_received(path, written(path))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"samples": 4},
+        {"columns": ["input", "target"]},
+        {"columns": []},
+        {"batches": ""},
+        {"batches": "AAAA"},
+        {"batches": "no base64"},
+        {"batches": pack_numbers(np.zeros((2, 4), np.uint64))},
+        {"batches": pack_numbers(np.array([(0, 0, 0, 0), (5, 5, 2**63, 0)], np.uint64))},
+    ],
+)
+def test_metadata_of_another_file_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "samples.arrow"
+    meta = written(path)
+    with pytest.raises(CacheError, match="its samples are not"):
+        check_received(path, {**meta, **change})
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 100, 500])
+def test_a_cut_file_is_refused(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "samples.arrow"
+    meta = written(path)
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(CacheError, match="its samples are not"):
+        check_received(path, meta)
+
+
+TEXT = pa.array(["q"] * 3, pa.large_string())
+BATCHES: dict[str, Callable[[], pa.RecordBatch]] = {
+    "an unknown column": lambda: pa.record_batch({"other": TEXT}),
+    "short offsets": lambda: pa.record_batch({"input": pa.array(["q"])}),
+    "a dictionary": lambda: pa.record_batch({"input": TEXT.dictionary_encode()}),
+    "small integers": lambda: pa.record_batch({"id_number": pa.array([1], pa.int32())}),
+    "a column twice": lambda: pa.RecordBatch.from_arrays([TEXT, TEXT], ["input", "input"]),
+    "metadata as text": lambda: pa.record_batch({"metadata_values": TEXT}),
+    "small floats in metadata": lambda: pa.record_batch(
+        {"metadata_values": pa.array([{"a": 1.0}], pa.struct({"a": pa.float32()}))}
+    ),
+    "a key twice": lambda: pa.record_batch(
+        {
+            "metadata_values": pa.StructArray.from_arrays(
+                [TEXT, TEXT], fields=[pa.field("a", pa.large_string())] * 2
+            )
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("make", BATCHES.values(), ids=BATCHES)
+def test_columns_that_samples_never_have_are_refused(
+    tmp_path: Path, make: Callable[[], pa.RecordBatch]
+) -> None:
+    meta = forged(tmp_path / "samples.arrow", make())
+    with pytest.raises(CacheError, match="its samples are not a valid file"):
+        check_received(tmp_path / "samples.arrow", meta)
+
+
+def test_the_same_without_a_fault_is_accepted(tmp_path: Path) -> None:
+    meta = forged(tmp_path / "samples.arrow", pa.record_batch({"input": TEXT}))
+    check_received(tmp_path / "samples.arrow", meta)
+
+
+def test_compressed_batches_are_refused(tmp_path: Path) -> None:
+    huge = pa.record_batch({"input": pa.array(["q" * 1_000_000] * 3, pa.large_string())})
+    meta = forged(tmp_path / "samples.arrow", huge, compression="zstd")
+    with pytest.raises(CacheError, match="a batch is compressed"):
+        check_received(tmp_path / "samples.arrow", meta)
+
+
+@pytest.mark.parametrize("offset", [1 << 40, -5])
+def test_offsets_out_of_their_buffer_are_refused(tmp_path: Path, offset: int) -> None:
+    path = tmp_path / "samples.arrow"
+    table = pa.record_batch({"input": pa.array(["one", "two", "three"], pa.large_string())})
+    forged(path, table)
+    data = path.read_bytes()
+    offsets = np.array([0, 3, 6, 11], "<i8").tobytes()
+    assert data.count(offsets) == 1
+    path.write_bytes(data.replace(offsets, np.array([0, offset, 6, 11], "<i8").tobytes()))
+    with pytest.raises(CacheError, match="its samples are not a valid file"):
+        check_received(path, described(path, table))
+
+
+def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "samples.arrow"
+    table = pa.record_batch({"input": pa.array(["onetwothree"], pa.large_string())})
+    forged(path, table)
+    path.write_bytes(path.read_bytes().replace(b"onetwothree", b"\xff\xfetwothree"))
+    with pytest.raises(CacheError, match=r"UTF-?8"):
+        check_received(path, described(path, table))
