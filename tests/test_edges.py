@@ -22,7 +22,7 @@ EDGES = {
     "settings": "errors progress",
     "rules": "errors",
     "base": "errors progress",
-    "samples": "errors",
+    "samples": "errors base",
     "yamldoc": "errors rules base",
     "cache": "errors progress base",
     "boundary": "errors base",

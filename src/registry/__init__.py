@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         MissingDependencyError,
         OfflineError,
         RegistryError,
+        SampleNotFoundError,
         SourceError,
     )
     from registry.load import get_dataset, list_datasets
@@ -81,6 +82,7 @@ __all__ = [
     "RecordToSample",
     "RegistryError",
     "Sample",
+    "SampleNotFoundError",
     "SandboxEnvironmentSpec",
     "SourceError",
     "csv_dataset",
@@ -124,6 +126,7 @@ _MODULES = {
     "RecordToSample": "samples.sample",
     "RegistryError": "errors",
     "Sample": "samples.sample",
+    "SampleNotFoundError": "errors",
     "SandboxEnvironmentSpec": "samples.sample",
     "SourceError": "errors",
     "csv_dataset": "loaders",

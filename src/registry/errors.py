@@ -3,6 +3,7 @@
 RegistryError
 ├ ManifestError             a manifest or index is invalid: all problems with their positions
 ├ DatasetNotFoundError      no dataset has this name (also a LookupError)
+├ SampleNotFoundError       no sample has this id (also a KeyError)
 ├ LockError                 datasets.lock can't be used, or the samples differ from its pin
 │ └ LockStaleError          it has no pin for the dataset, or a pin of an older manifest
 ├ SourceError               the bytes of a source can't be obtained
@@ -56,6 +57,7 @@ __all__ = [
     "RegistryError",
     "ReviewError",
     "RevisionError",
+    "SampleNotFoundError",
     "Severity",
     "SourceError",
     "close_matches",
@@ -186,6 +188,18 @@ class DatasetNotFoundError(RegistryError, LookupError):
         self.matches = close_matches(name, known)
         similar = f"; similar names: {', '.join(self.matches)}" if self.matches else ""
         super().__init__(f"no dataset '{name}' in {catalog}{similar} (registry list shows all)")
+
+
+class SampleNotFoundError(RegistryError, KeyError):
+    """No sample of a dataset has this id."""
+
+    def __init__(self, identifier: object, known: Iterable[str], *, dataset: str) -> None:
+        self.identifier = identifier
+        self.matches = close_matches(str(identifier), known)
+        similar = f"; similar ids: {', '.join(self.matches)}" if self.matches else ""
+        super().__init__(f"no sample of {dataset} has the id {shorten(identifier)}{similar}")
+
+    __str__ = Exception.__str__  # KeyError shows the repr of the message
 
 
 class LockError(RegistryError):

@@ -113,7 +113,7 @@ def get_dataset(
     from registry.build.open import Opening  # `list` and `show` must not pay for it
 
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
-    catalog = Catalog.open(settings.index)
+    catalog = Catalog.open(settings=settings)
     spec = catalog.resolve(name, overrides=overrides, source=source)
     lock = _pinned_sources(name, catalog, settings, spec, overrides, source)
     boundary = catalog.boundary

@@ -95,3 +95,10 @@ def test_first_samples_have_a_key_for_each_limit() -> None:
     spec = to_spec({"name": "d", "folder": Path("/c"), "source": SOURCE})
     keys = {samples_fingerprint(spec, PINS), *(first_fingerprint(spec, PINS, n) for n in (1, 2))}
     assert len(keys) == 3
+
+
+def test_the_pins_of_one_spec_may_change() -> None:
+    spec = to_spec({"name": "d", "folder": Path("/c"), "source": SOURCE})
+    other = Pins((SourcePin({"files": [["1", ".csv"]]}),))
+    found = [samples_fingerprint(spec, pins) for pins in (PINS, other, PINS)]
+    assert found == [fingerprint(), fingerprint(other), fingerprint()]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from registry.build.pipeline import compile_pipeline
+from registry.boundary.boundary import Boundary
+from registry.boundary.limits import UNLIMITED
+from registry.build.pipeline import PipelineState, compile_pipeline
 from registry.errors import ManifestError
 from tests.build.conftest import Prepare
 
@@ -39,3 +42,37 @@ def test_a_mapping_that_does_not_compile_is_a_problem_of_its_key(
 def test_a_local_source_needs_no_resolver_while_it_is_built(prepare: Prepare) -> None:
     prepared = prepare([{"input": "a"}])
     assert compile_pipeline(prepared.spec, prepared.pins, prepared.context).resolve is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "again"),
+    [
+        ({"where": {"value": "a", "equals": 1}}, True),
+        # The numbers of items go on from file to file.
+        ({"explode": {"column": "a", "number": "n"}}, False),
+    ],
+)
+def test_a_mapping_without_a_state_is_compiled_once(
+    prepare: Prepare, keys: dict[str, Any], again: bool
+) -> None:
+    made = prepare([{"input": "a", "a": [1]}], **keys)
+    spec, pins, context = made.spec, made.pins, made.context
+    first = compile_pipeline(spec, pins, context)
+    assert (compile_pipeline(spec, pins, context) is first) == again
+    for other in (
+        compile_pipeline(spec, pins, context, json_keys=frozenset({"key"})),
+        compile_pipeline(spec, pins, context, limit=1),
+        compile_pipeline(spec, pins, replace(context, boundary=Boundary(folders=("/x",)))),
+    ):
+        assert other is not first
+    assert other.boundary.folders == ("/x",)
+
+
+def test_the_state_of_a_build_is_its_own(prepare: Prepare) -> None:
+    made = prepare([{"q": "a"}], fields={"input": "q"})
+    first, second = (PipelineState.of(made.spec, UNLIMITED) for _ in range(2))
+    first.unseen.see({"q": "a"})
+    first.unread.add_record({"sandbox": "docker"})
+    assert (len(first.unseen.uses), len(second.unseen.uses)) == (0, 1)
+    assert first.unread.found == {"sandbox"}
+    assert not second.unread.found

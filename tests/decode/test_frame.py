@@ -54,6 +54,8 @@ def test_a_null_that_may_be_a_missing_key_is_looked_up() -> None:
     assert frame.values("a") == ["x", MISSING, None]
     assert frame.take(np.array([1, 2])).values("a") == [MISSING, None]
     assert Frame(batch).values("a") == ["x", None, None]
-    for unknown in (Frame(batch, null_is_value=False).values, lambda _: frame.records()):
+    assert frame.records() == [{"a": "x"}, {}, {"a": None}]
+    unknown = Frame(batch, null_is_value=False)
+    for read in (lambda: unknown.values("a"), unknown.records):
         with pytest.raises(NotColumnarError, match="a null, or a missing key"):
-            unknown("a")
+            read()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import fsspec
@@ -65,6 +66,13 @@ def test_views_and_roots_in_the_url(catalog: Path, monkeypatch: pytest.MonkeyPat
         assert [json.loads(line)["input"] for line in file] == [one.input for one in expected]
     with fsspec.open("registry://mixed.jsonl", "r", root=str(catalog)) as file:
         assert len(file.readlines()) == 4
+
+
+def test_time_is_that_of_the_file_in_the_cache(system: RegistryFileSystem) -> None:
+    before = datetime.now(UTC) - timedelta(seconds=5)
+    first = system.modified("registry://mixed.parquet")
+    assert before < first < datetime.now(UTC) + timedelta(seconds=5)
+    assert system.modified("registry://mixed.parquet") == first
 
 
 def test_listing_has_every_dataset_and_builds_none(system: RegistryFileSystem) -> None:

@@ -12,7 +12,7 @@ from registry.export.formats import FORMATS, find_format, format_of_path
 def test_every_format_has_a_writer_and_is_found_by_its_suffix(name: str) -> None:
     kind = find_format(name)
     assert callable(kind.write)
-    if kind.suffix:
+    if kind.is_default:
         assert format_of_path(f"folder/x{kind.suffix}") is kind
 
 

@@ -49,3 +49,16 @@ def test_what_exists_is_refused(tmp_path: Path) -> None:
         refuse_existing(target, JSONL)
     with pytest.raises(ExportError, match="is a folder"):
         refuse_existing(tmp_path, JSONL)
+
+
+def test_folder_gets_all_files_and_keeps_others(opened: Opener, tmp_path: Path) -> None:
+    kind, folder = find_format("croissant"), tmp_path / "out"
+    files = publish(opened("mixed"), kind, folder)
+    assert {path.name for path in files} == {"samples.parquet", "croissant.json", "provenance.json"}
+    assert set(folder.iterdir()) == set(files)
+    with pytest.raises(ExportError, match="is not an empty folder"):
+        refuse_existing(folder, kind)
+    (folder / "mine.txt").write_text("mine")
+    publish(opened("mixed"), kind, folder)
+    assert (folder / "mine.txt").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == []

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, assert_type
 
+import numpy as np
 from pydantic import BaseModel
 
 from registry import (
@@ -100,7 +101,10 @@ def use_a_dataset(dataset: Dataset) -> None:
     dataset.sort(reverse=True, key=lambda sample: sample.target)
     dataset.shuffle(seed=1)
     dataset.shuffle_choices(1)
-    dataset["first"]  # type: ignore[call-overload]
+    assert_type(dataset[[0, 2]], Dataset)
+    assert_type(dataset[np.array([0, 2])], Dataset)
+    assert_type(dataset.by_id("first"), Sample)
+    dataset["first"]  # type: ignore[index]
     dataset.filter("mcq")  # type: ignore[arg-type]
     dataset.shuffle(seed="1")  # type: ignore[arg-type]
 

@@ -37,6 +37,16 @@ def first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
 
 def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     """Return the digest of everything that determines the samples, without the view."""
+    if spec.mapper is not None or pins.side is not None:  # whose code may change, and rare
+        return _fingerprint(spec, pins)
+    identities = [one.identity for one in pins.sources]
+    known: tuple[list[Any], str] | None = spec.derived.get("fingerprint")
+    if known is None or known[0] != identities:
+        known = spec.derived["fingerprint"] = identities, _fingerprint(spec, pins)
+    return known[1]
+
+
+def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     base = spec.source.base_location
     # Names of files beside a remote source become URLs during the build. Beside a local source
     # they become paths when a sample is read, so the cache contains no path of this machine.

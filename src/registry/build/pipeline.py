@@ -87,7 +87,10 @@ class PipelineState:
     @classmethod
     def of(cls, spec: DatasetSpec, limits: Limits) -> PipelineState:
         """Return the state before the first file of a dataset."""
-        unread, unseen = UnreadColumns.of(spec), UnseenColumns(mapped_columns(spec))
+        names = spec.derived.get("names")
+        if names is None:
+            names = spec.derived["names"] = UnreadColumns.of(spec).missing, mapped_columns(spec)
+        unread, unseen = UnreadColumns(names[0]), UnseenColumns(names[1])
         deadline = time.monotonic() + limits.seconds
         return cls(
             unread=unread, unseen=unseen, dataset=spec.name, limits=limits, deadline=deadline
@@ -124,6 +127,25 @@ def compile_pipeline(
         ManifestError: an expression or a condition does not compile.
         AccessError: the mapper's package is not trusted.
     """
+    # A mapper is code that may change; the others have a state, or read a table.
+    if spec.mapper is not None or spec.join is not None or spec.explode is not None:
+        return _compile(spec, pins, context, json_keys, limit)
+    key = "pipeline", json_keys, limit
+    known: Pipeline | None = spec.derived.get(key)
+    if known is None or known.boundary != context.boundary:
+        known = _compile(spec, pins, context, json_keys, limit)
+        if known.resolve is None:
+            spec.derived[key] = known
+    return known
+
+
+def _compile(
+    spec: DatasetSpec,
+    pins: Pins,
+    context: SourceContext,
+    json_keys: JsonKeys,
+    limit: int | None,
+) -> Pipeline:
     few = limit is not None and limit < _FEW_ROWS
     # These need one record at a time: they add records or values, or call Python code.
     rows_only = spec.mapper is not None or spec.join is not None or spec.explode is not None

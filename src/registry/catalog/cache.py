@@ -35,6 +35,7 @@ from registry.catalog.code_version import package_version_key
 from registry.catalog.discovery import list_files, listing_digest
 from registry.catalog.permissions import IncludeReach
 from registry.catalog.reader import CatalogReader, LocatedProblem
+from registry.catalog.resolved import ResolvedSpecs
 from registry.errors import Problem
 from registry.manifest.merge import Entry, Layer, index_defaults
 
@@ -49,6 +50,9 @@ __all__ = [
     "load_compiled",
     "open_compiled",
 ]
+
+_MOST_DECODED = 256
+"""Files whose documents stay in memory from one opening of a catalog to the next."""
 
 
 def open_compiled(
@@ -120,6 +124,22 @@ class CompiledCatalog(Struct, frozen=True, dict=True):
         ]
         return bool(header["listing"] == listing_digest(indexes))
 
+    def entries(self, here: Path, display: Callable[[str], str]) -> CompiledEntries:
+        """Return the datasets by name; what was decoded for an earlier call is used again.
+
+        Args:
+            here: The working folder, on which `display` depends.
+            display: Returns a file's name in messages.
+        """
+        known = self._entries.get(here)
+        if known is None or known.decoded > _MOST_DECODED:
+            known = self._entries[here] = CompiledEntries(self, display)
+        return known
+
+    @functools.cached_property
+    def _entries(self) -> dict[Path, CompiledEntries]:
+        return {}
+
     @functools.cached_property
     def numbers(self) -> Mapping[str, int]:
         """The position of each dataset, in the order of the files."""
@@ -164,6 +184,8 @@ class CompiledEntries(Mapping[str, Entry]):
     """Datasets by name, in the order of the files; each is decoded on lookup."""
 
     def __init__(self, compiled: CompiledCatalog, display: Callable[[str], str]) -> None:
+        self.resolved = ResolvedSpecs(self)
+        """The datasets that were resolved from these entries."""
         self._numbers = compiled.numbers
         self._compiled = compiled
         self._display = display
@@ -186,6 +208,11 @@ class CompiledEntries(Mapping[str, Entry]):
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    @property
+    def decoded(self) -> int:
+        """How many files were decoded so far."""
+        return len(self._documents)
 
     def _document(self, row: int) -> Document:
         """Return the document of a record, the same object each time."""

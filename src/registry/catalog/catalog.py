@@ -73,6 +73,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         paths_from: Path | None = None,
         lenient: bool = False,
         deadline: float = math.inf,
+        settings: Settings | None = None,
     ) -> Catalog:
         """Read the catalog of `root`, a `datasets.yaml` or a folder that contains one.
 
@@ -85,11 +86,12 @@ class Catalog(Mapping[str, DatasetSpec]):
             paths_from: The index whose `paths` say where included files may be, if it is another.
             lenient: Give an invalid index as a catalog that has its problems and what can be read.
             deadline: The processor time of this process at which no further manifest is read.
+            settings: Those of the call, which have the root; None reads the environment.
 
         Raises:
             ManifestError: the index is invalid or can't be read, unless `lenient`.
         """
-        settings = Settings.from_environment(root=root)
+        settings = settings or Settings.from_environment(root=root)
         rules = None if rules_from is None else permissions_of(valid_index(rules_from))
         outside = rules if paths_from is None else permissions_of(valid_index(paths_from))
         paths = None if outside is None else tuple(outside.get("paths", ()))
@@ -108,7 +110,7 @@ class Catalog(Mapping[str, DatasetSpec]):
         except ManifestError as error:
             located = map(LocatedProblem, error.problems)
             raise ManifestError(problem.displayed(display) for problem in located) from error
-        entries, problems = CompiledEntries(compiled, display), compiled.problems(display)
+        entries, problems = compiled.entries(here, display), compiled.problems(display)
         permissions = compiled.permissions if rules is None else rules
         return cls(
             settings.index,
@@ -179,11 +181,14 @@ class Catalog(Mapping[str, DatasetSpec]):
             problems = [problem for problem in self.problems if may_hide_datasets(problem)]
         if problems:
             raise ManifestError(problems)
-        spec = resolve(
-            name, self.entries, boundary=self.boundary, overrides=overrides, source=source
-        )
+        known = self.entries
+        run = known.resolved.resolve if isinstance(known, CompiledEntries) else self._resolve
+        spec = run(name, boundary=self.boundary, overrides=overrides, source=source)
         self.check_trust(spec)
         return spec
+
+    def _resolve(self, name: str, **options: Any) -> DatasetSpec:
+        return resolve(name, self.entries, **options)
 
     def check_name(self, name: str) -> None:
         """Raise an error if there is no dataset `name`.

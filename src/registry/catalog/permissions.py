@@ -46,7 +46,8 @@ def boundary_of(
         trust=frozenset(permissions.get("trust", ())),
         limits=Limits.of(permissions.get("limits", {})),
     )
-    return closed.allowing([*folders, *own, *allow_paths])
+    # The index that asks is the root in most catalogs.
+    return closed.allowing(dict.fromkeys([*folders, *own, *allow_paths]))
 
 
 class IncludeReach(Struct, frozen=True):

@@ -24,6 +24,7 @@ MAX_DEPTH = 256
 """Levels of nesting; Python's own limit depends on its version and on the caller's stack."""
 
 _COUNTED_BYTES = 1 << 17
+_CONTAINERS = frozenset({dict, list})
 _decode = msgspec.json.Decoder().decode
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _COLON = re.compile(r"[ \t\r\n]*:")
@@ -66,7 +67,8 @@ def has_unique_keys(text: bytes | bytearray, values: Sequence[Any]) -> bool:
         RecursionError: a value is nested deeper than MAX_DEPTH.
     """
     # A parser that returns as many keys as the text has dropped none.
-    return len(key_ends(text)) == sum(map(_count_keys, values))
+    count = sum(map(_count_keys, values))
+    return count == most_keys(text) or count == len(key_ends(text))
 
 
 def key_ends(text: bytes | bytearray) -> NDArray[np.int64]:
@@ -103,7 +105,7 @@ def _count_keys(value: Any, depth: int = 1) -> int:
     elif type(value) is not list:
         return 0
     for item in value:
-        if type(item) is dict or type(item) is list:
+        if type(item) in _CONTAINERS:
             count += _count_keys(item, depth + 1)
     return count
 

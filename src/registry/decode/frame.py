@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -52,7 +53,7 @@ class Frame:
     null_is_value: bool = True
     """False if a null may also mean that the record does not have the key."""
     exact: Callable[[], ValueFrame] | None = field(default=None, compare=False)
-    """Decodes the same records to values, which distinguish a null from a missing key."""
+    """Decodes the columns that have nulls to values, which tell a null from a missing key."""
     others: ValueFrame | None = None
     """Columns of the same records that have no Arrow type."""
 
@@ -61,7 +62,7 @@ class Frame:
         """Number of records."""
         return int(self.batch.num_rows)
 
-    @property
+    @functools.cached_property
     def size(self) -> int:
         """At most how many bytes the records have."""
         return int(self.batch.nbytes) + (self.others.size or 0 if self.others is not None else 0)
@@ -99,11 +100,10 @@ class Frame:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the records with all columns; a NotColumnarError as that of `values`."""
-        if self.others is not None and self.exact is not None:
-            return self.exact().records()
-        if not self.null_is_value and any(map(has_null, self.batch.columns)):
-            raise NotColumnarError("a null, or a missing key")
-        return python_values(self.batch)
+        if self.null_is_value and self.others is None:
+            return python_values(self.batch)
+        columns = {name: self.values(name) for name in self.names}
+        return ValueFrame(self.count, columns).records()
 
     def take(self, indices: NDArray[np.int64]) -> Frame:
         """Return the records at some indices; a NotColumnarError for a type without `take`."""

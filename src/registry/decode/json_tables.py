@@ -96,17 +96,17 @@ class _Columns(NamedTuple):
     """Types of the columns that pyarrow reads; None if it reads none."""
     others: ValueDecoder | None
     """Decodes the remaining columns; None if there are none."""
-    exact: ValueDecoder
-    """Decodes all columns."""
+    wanted: Wanted
+    """All columns."""
     dotted: tuple[bytes, ...] = ()
     """Keys, in quotes, that an object may have in place of a path that pyarrow reads."""
 
 
 def _columns(first: bytearray, wanted: Wanted) -> _Columns:
     """Return how to read the wanted columns, by types inferred from the first lines."""
-    exact = ValueDecoder(wanted)
+    by_value = _Columns(None, ValueDecoder(wanted), wanted)
     if wanted is None:
-        return _Columns(None, exact, exact)
+        return by_value
     try:
         records = [_decode(line) for line in islice(_lines(first), _PROBE_LINES) if line.strip()]
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -117,15 +117,15 @@ def _columns(first: bytearray, wanted: Wanted) -> _Columns:
     fields = [(name, kind) for name, kind in types.items() if kind is not None]
     # A null type alone reads a column that no line has: as with it, a block is decoded to values.
     if all(pa.types.is_null(kind) for _, kind in fields):
-        return _Columns(None, exact, exact)
+        return by_value
     others = frozenset(name for name in wanted if types[name.partition(".")[0]] is None)
     dotted = sorted({key for name in wanted - others for key in dotted_keys(name)})
     # A character beyond ASCII may be written as an escape, which is not looked for.
     if not all(key.isascii() and key.isprintable() and "/" not in key for key in dotted):
-        return _Columns(None, exact, exact)
+        return by_value
     decoder = ValueDecoder(others) if others else None
     keys = tuple(f'"{key}"'.encode() for key in dotted)
-    return _Columns(pa.schema(fields), decoder, exact, keys)
+    return _Columns(pa.schema(fields), decoder, wanted, keys)
 
 
 def _types_of(records: Sequence[Any], wanted: Iterable[str]) -> dict[str, pa.DataType | None]:
@@ -179,14 +179,21 @@ def _parse(block: bytearray, columns: _Columns) -> AnyFrame:
     line_ends = _line_ends(block)
     _refuse_pyarrow_extensions(block)
     count, schema = len(line_ends), columns.schema
-    exact = cache(lambda: _decode_values(block, count, columns.exact))
     is_readable = schema is not None and not _may_have_dotted_keys(block, columns.dotted)
     batch = _read_with_pyarrow(block, schema, count) if is_readable else None
     _refuse_inexact(block, line_ends, batch)
     if batch is None:
-        return exact()
+        return _decode_values(block, count, ValueDecoder(columns.wanted))
     others = None if columns.others is None else _decode_values(block, count, columns.others)
+    exact = cache(lambda: _decode_nulls(block, batch, columns.wanted or ()))
     return Frame(batch, null_is_value=False, exact=exact, others=others)
+
+
+def _decode_nulls(block: bytearray, batch: pa.RecordBatch, wanted: Iterable[str]) -> ValueFrame:
+    """Return the values of the columns that have nulls."""
+    names = [name for name in batch.schema.names if has_null(batch.column(name))]
+    found = frozenset(one for one in wanted if one.partition(".")[0] in names)
+    return _decode_values(block, batch.num_rows, ValueDecoder(found))
 
 
 def _may_have_dotted_keys(block: bytearray, keys: Sequence[bytes]) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from fsspec.spec import AbstractFileSystem
@@ -21,7 +22,7 @@ from registry.catalog.catalog import Catalog
 from registry.errors import DatasetNotFoundError, ExportError
 from registry.export.cached import cached_export
 from registry.export.exported import open_exported
-from registry.export.formats import FORMATS, Format
+from registry.export.formats import FORMATS
 from registry.export.urls import Location, has_query, parse_path
 from registry.settings import Settings
 
@@ -69,10 +70,9 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         """Return size, ETag and provenance of a file, which is written if necessary."""
         path = self._strip_protocol(path)
-        location = _parse(path)
-        if location.kind is None:
+        if _parse(path).kind is None:
             return {"name": path, "size": 0, "type": "directory"}
-        key, file, provenance = self._export(path, location, location.kind)
+        key, file, provenance = self._export(path)
         return {
             "name": path,
             "size": file.stat().st_size,
@@ -98,6 +98,11 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         """Return the same as `ukey`."""
         return self.ukey(path)
 
+    def modified(self, path: str) -> datetime:
+        """Return when the bytes were written into this cache; DuckDB asks for it."""
+        _, file, _ = self._export(self._strip_protocol(path))
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+
     def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
         """Return the files that match a pattern; `?` before options is not a part of it."""
         stripped = self._strip_protocol(path)
@@ -110,10 +115,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
     def _open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
         if mode != "rb":
             _refuse_change(path)
-        location = _parse(path)
-        if location.kind is None:
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        return self._export(path, location, location.kind)[1].open("rb")
+        return self._export(path)[1].open("rb")
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Raise an error: it is read-only."""
@@ -141,10 +143,16 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
     def _catalog(self, location: Location) -> Catalog:
         return Catalog.open(self._settings(location).index)
 
-    def _export(
-        self, path: str, location: Location, kind: Format
-    ) -> tuple[str, Path, dict[str, Any]]:
-        """Return the key, the file and the provenance of an export."""
+    def _export(self, path: str) -> tuple[str, Path, dict[str, Any]]:
+        """Return the key, the file and the provenance of an export.
+
+        Raises:
+            FileNotFoundError: there is no such dataset, or the path is invalid.
+            IsADirectoryError: it is a folder.
+        """
+        location = _parse(path)
+        if location.kind is None:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         settings = self._settings(location)
         catalog, cache = Catalog.open(settings.index), Cache(settings.cache_dir)
         try:
@@ -153,7 +161,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
             )
         except DatasetNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, str(error), path) from error
-        return *cached_export(exported, kind, cache), exported.provenance
+        return *cached_export(exported, location.kind, cache), exported.provenance
 
 
 def _parse(path: str) -> Location:

@@ -22,10 +22,12 @@ class Format(Struct, frozen=True, kw_only=True):
     name: str
     """As `--format` has it."""
     suffix: str
-    """End of a file's name that selects the format; empty if only `--format` does."""
+    """End of a file's name; empty for a folder."""
     module: str
-    """Module of this package."""
+    """Module below this package, with a function `write`."""
     summary: str
+    is_default: bool = True
+    """Whether the suffix selects the format; otherwise only its name does."""
     is_folder: bool = False
     """Whether an export is a folder of several files."""
     is_served: bool = False
@@ -59,9 +61,58 @@ _ROWS = (
     Format(
         name="jsonl",
         suffix=".jsonl",
-        module="jsonl",
+        module="writers.jsonl",
         summary="a JSON object per line, as Inspect AI's json_dataset reads it",
         is_served=True,
+    ),
+    Format(
+        name="parquet",
+        suffix=".parquet",
+        module="writers.parquet",
+        summary="Parquet with the columns of docs/interop.md",
+        is_served=True,
+        carries_provenance=True,
+        package="pyarrow",
+    ),
+    Format(
+        name="arrow",
+        suffix=".arrow",
+        module="writers.arrow",
+        summary="an Arrow file with the same columns, which can be memory-mapped",
+        is_served=True,
+        carries_provenance=True,
+        package="pyarrow",
+    ),
+    Format(
+        name="csv",
+        suffix=".csv",
+        module="writers.csv",
+        summary="the same columns as text, lists as JSON",
+        is_served=True,
+        package="pyarrow",
+    ),
+    Format(
+        name="croissant",
+        suffix="",
+        module="writers.croissant",
+        summary="a folder of a Parquet file and its description in Croissant 1.1",
+        is_default=False,
+        is_folder=True,
+        carries_provenance=True,
+    ),
+    Format(
+        name="openai-evals",
+        suffix=".jsonl",
+        module="writers.openai_evals",
+        summary="the samples file of an eval of OpenAI's evals: `input`, `ideal`",
+        is_default=False,
+    ),
+    Format(
+        name="fine-tuning",
+        suffix=".jsonl",
+        module="writers.fine_tuning",
+        summary="chat fine-tuning: `messages` that end with the target",
+        is_default=False,
     ),
 )
 FORMATS = {row.name: row for row in _ROWS}
@@ -85,7 +136,7 @@ def format_of_path(path: str) -> Format:
     Raises:
         ExportError: none does.
     """
-    found = [row for row in FORMATS.values() if row.suffix and path.endswith(row.suffix)]
+    found = [row for row in FORMATS.values() if row.is_default and path.endswith(row.suffix)]
     if not found:
         raise ExportError(f"no format has the suffix of '{path}' (name one: {_known('')})")
     return max(found, key=lambda row: len(row.suffix))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
+import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -72,14 +72,19 @@ def publish(
 
 
 def _publish_folder(exported: Exported, kind: Format, folder: Path) -> list[Path]:
-    """Write all files beside the folder, then move them into it; other files in it stay."""
+    """Write all files beside the folder, then move them there; other files in it stay."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    # Not a temporary folder of Python's: that would be closed to all others.
+    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    temporary.mkdir()
     try:
         kind.write(exported, temporary)
-        folder.mkdir(exist_ok=True)
-        # Largest first: what describes the others is small, and appears when they are there.
-        files = sorted(temporary.iterdir(), key=lambda path: (-path.stat().st_size, path.name))
-        return [path.replace(folder / path.name) for path in files]
+        names = sorted(path.name for path in temporary.iterdir())
+        if folder.exists():
+            for name in names:
+                (temporary / name).replace(folder / name)
+        else:
+            temporary.rename(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+    return [folder / name for name in names]

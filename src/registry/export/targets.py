@@ -37,12 +37,11 @@ def targets_of(
         return kind, {name: Path(to.replace(NAME, name)) for name in names}
     is_folder = to.endswith(("/", os.sep)) or (not kind.is_folder and Path(to).is_dir())
     if is_folder or (len(names) > 1 and (kind.is_folder or not _is_file_of(to, kind))):
-        suffix = "" if kind.is_folder else kind.suffix or f".{kind.name}"
-        return kind, {name: Path(to) / f"{name}{suffix}" for name in names}
+        return kind, {name: Path(to) / f"{name}{kind.suffix}" for name in names}
     if len(names) > 1:
         raise ExportError(f"{len(names)} datasets can't be one file {to} (use {NAME} in the path)")
     return kind, {names[0]: Path(to)}
 
 
 def _is_file_of(to: str, kind: Format) -> bool:
-    return bool(kind.suffix) and to.endswith(kind.suffix)
+    return to.endswith(kind.suffix)

@@ -4,7 +4,9 @@ Every process that opens a dataset creates these classes, and pydantic takes a h
 long as msgspec to create one. Constructors check nothing; `to_spec` does.
 """
 
+from collections.abc import Hashable
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -233,7 +235,7 @@ class View(_Model, frozen=True, kw_only=True):
     """Maximum number of samples; None means all."""
 
 
-class DatasetSpec(_Model, frozen=True, kw_only=True):
+class DatasetSpec(_Model, frozen=True, kw_only=True, dict=True):
     """One dataset, resolved: extends, defaults and overrides applied."""
 
     name: Text
@@ -273,6 +275,15 @@ class DatasetSpec(_Model, frozen=True, kw_only=True):
     """Order, choice order and limit."""
     folder: Path
     """The folder that relative paths start from."""
+
+    @cached_property
+    def derived(self) -> dict[Hashable, Any]:
+        """What was computed from this spec before, such as its compiled mapping, by its kind.
+
+        A small build takes a few milliseconds, and a catalog that has not changed gives the same
+        spec to each call of a process.
+        """
+        return {}
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -21,7 +21,7 @@ from registry.manifest.source import Source
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys, source_model
 from registry.rules import run_checks
 
-__all__ = ["merged_entry", "resolve", "spec_of", "spec_of_source"]
+__all__ = ["checked_entry", "merged_entry", "resolve", "spec_of", "spec_of_source"]
 
 _VIEW_KEYS = View.__struct_fields__
 _SOURCE_KEYS = ("split", "revision")
@@ -48,11 +48,17 @@ def resolve(
     Raises:
         ManifestError: with all problems, each located where its value is written.
     """
-    merged = merged_entry(name, entries, boundary=boundary, overrides=overrides, source=source)
+    merged = checked_entry(name, entries, boundary=boundary, overrides=overrides, source=source)
+    return spec_of(entries[name], merged)
+
+
+def checked_entry(name: str, entries: Mapping[str, Entry], **options: Any) -> Merged:
+    """Return the merged layers of the dataset `name`; arguments and errors as for `resolve`."""
+    merged = merged_entry(name, entries, **options)
     problems = list(run_checks("merged", merged, merged, blocking_only=True))
     if problems:
         raise ManifestError(problems)
-    return spec_of(entries[name], merged)
+    return merged
 
 
 def merged_entry(

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from registry.errors import MappingError, MissingDependencyError
+from registry.samples.frames.methods import FrameMethods
 from registry.samples.letters import index_of, letter_of
 from registry.samples.sample import Sample, sample_input_len
+from registry.samples.selection import Positions, is_index, positions_of
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
@@ -27,7 +29,7 @@ __all__ = [
 ]
 
 
-class Dataset(Sequence[Sample], abc.ABC):
+class Dataset(FrameMethods, Sequence[Sample], abc.ABC):
     """A sequence of samples whose slices are datasets too."""
 
     @property
@@ -49,11 +51,14 @@ class Dataset(Sequence[Sample], abc.ABC):
     def __getitem__(self, index: int) -> Sample: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index: slice | Positions) -> Dataset: ...
 
     @abc.abstractmethod
-    def __getitem__(self, index: int | slice) -> Sample | Dataset:
-        """Return a sample, or for a slice a dataset; any integer type is an index."""
+    def __getitem__(self, index: int | slice | Positions) -> Sample | Dataset:
+        """Return a sample, or a dataset for a slice, a list or an array of positions or of bools.
+
+        Any integer type is an index.
+        """
 
     @abc.abstractmethod
     def __len__(self) -> int:
@@ -221,13 +226,16 @@ class MemoryDataset(Dataset):
     def __getitem__(self, index: int) -> Sample: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index: slice | Positions) -> Dataset: ...
 
-    def __getitem__(self, index: SupportsIndex | slice) -> Sample | Dataset:
-        """Return a sample, or for a slice a dataset with copies of several."""
+    def __getitem__(self, index: SupportsIndex | slice | Positions) -> Sample | Dataset:
+        """Return a sample, or for a slice or positions a dataset with copies of several."""
         if isinstance(index, slice):
             return self._of(_copies(self.samples[index]))
-        return self.samples[operator.index(index)]
+        if is_index(index):
+            return self.samples[operator.index(index)]
+        chosen = [self.samples[one] for one in positions_of(index, len(self))]
+        return self._of(_copies(chosen))
 
     def __len__(self) -> int:
         """Return the number of samples."""

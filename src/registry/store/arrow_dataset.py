@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from registry.errors import CacheError, DamagedEntryError, RegistryError
 from registry.samples.dataset import Dataset, permute_choices, refuse_inspect
 from registry.samples.sample import Sample, sample_input_len
+from registry.samples.selection import Positions, is_index, positions_of
+from registry.store.frames.methods import StoredFrameMethods
 from registry.store.lazy import LazyModule
 from registry.store.mapped_file import StoredArray
 from registry.store.rows import samples_of
@@ -47,7 +49,7 @@ class Origin(Protocol):
         """Return the dataset as it was opened."""
 
 
-class ArrowDataset(Dataset):
+class ArrowDataset(StoredFrameMethods, Dataset):
     """Samples of the cache, in the order of a view.
 
     Each access creates a new Sample, so that a change of one does not affect the next access.
@@ -121,12 +123,14 @@ class ArrowDataset(Dataset):
     def __getitem__(self, index: int) -> Sample: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index: slice | Positions) -> Dataset: ...
 
-    def __getitem__(self, index: SupportsIndex | slice) -> Sample | Dataset:
+    def __getitem__(self, index: SupportsIndex | slice | Positions) -> Sample | Dataset:
         """Return a sample, or a dataset of several over the same file."""
         if isinstance(index, slice):
             return self._with_rows(self._rows(index))
+        if not is_index(index):
+            return self._with_rows(self._rows_at(positions_of(index, len(self))))
         position = operator.index(index)
         count = len(self)
         if not -count <= position < count:
@@ -146,7 +150,7 @@ class ArrowDataset(Dataset):
         """
         refuse_inspect()
         view, count = self._view, len(self)
-        most = max(1, min(_PREFETCH_ROWS, self._file.rows_within(_PREFETCH_BYTES)))
+        most = self._rows_at_once
         start, size = 0, min(_FIRST_ROWS, most)
         while start < count:
             # Rows of the view at the start: a later sort or shuffle must not affect this iteration.
@@ -154,13 +158,22 @@ class ArrowDataset(Dataset):
             yield from self._build(rows, start, view)
             start, size = start + size, min(2 * size, most)
 
+    @property
+    def _rows_at_once(self) -> int:
+        """How many rows of average size are read together at most."""
+        return max(1, min(_PREFETCH_ROWS, self._file.rows_within(_PREFETCH_BYTES)))
+
     def samples_at(self, positions: Sequence[int]) -> Iterator[Sample]:
         """Yield the samples at positions, in their order; many rows are read at a time."""
-        rows = np.asarray(positions, dtype=np.int64)
+        return iter(self._with_rows(self._rows_at(positions)))
+
+    def _rows_at(self, positions: Sequence[int]) -> NDArray[np.int64]:
+        """Return the rows of the samples at positions."""
+        numbers = np.asarray(positions, dtype=np.int64)
         view = self._view.rows
         if isinstance(view, range):
             view = np.arange(len(view))
-        return iter(self._with_rows(rows if view is None else self._select(view, rows)))
+        return numbers if view is None else self._select(view, numbers)
 
     def as_opened(self) -> tuple[SampleFile, ViewArrays]:
         """Return the samples, and the view that they were opened with."""

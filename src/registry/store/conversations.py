@@ -17,7 +17,12 @@ from pydantic import TypeAdapter
 from registry.base.digest import from_json, to_json
 from registry.samples.messages import ChatMessage
 
-__all__ = ["conversation_from_json", "conversation_to_json", "plain_conversation_json"]
+__all__ = [
+    "conversation_data",
+    "conversation_from_json",
+    "conversation_to_json",
+    "plain_conversation_json",
+]
 
 _DISCRIMINATORS = frozenset({"role", "type"})
 """Fields that identify the class of a message or a content part."""
@@ -53,6 +58,13 @@ def conversation_from_json(text: str) -> list[ChatMessage]:
     messages = _adapter().validate_python(data)
     _restore(messages, data)
     return messages
+
+
+def conversation_data(text: str) -> list[dict[str, Any]]:
+    """Return the fields of a stored conversation's messages, without any model."""
+    data: list[dict[str, Any]] = from_json(text)
+    _drop_marks(data)
+    return data
 
 
 def plain_conversation_json(messages: Sequence[Any]) -> bytes | None:
@@ -138,3 +150,14 @@ def _restore(value: Any, data: Any) -> None:
             value.model_fields_set.discard(data[_UNSET])
         for name in _NESTED & data.keys():
             _restore(getattr(value, name), data[name])
+
+
+def _drop_marks(data: Any) -> None:
+    """Remove the names of discriminators that were not set, in place."""
+    if isinstance(data, list | tuple):
+        for inner in data:
+            _drop_marks(inner)
+    elif isinstance(data, dict):
+        data.pop(_UNSET, None)
+        for name in _NESTED & data.keys():
+            _drop_marks(data[name])

@@ -106,6 +106,11 @@ class SampleFile:
         return self._footer.json_keys
 
     @property
+    def columns(self) -> list[str]:
+        """Names of the columns, which are only those that have a value."""
+        return [column.name for column in self._footer.columns]
+
+    @property
     def batch_count(self) -> int:
         """Number of batches."""
         return len(self._starts) - 1
@@ -176,13 +181,20 @@ class SampleFile:
         """
         # Selecting many rows at once costs less per row. Converting them to Python's values costs
         # less in small groups, which fit in the processor's cache.
-        batch = self._select(rows)
+        batch = self.select(rows)
         for start in range(0, batch.num_rows, _VALUE_ROWS):
             part = batch.slice(start, _VALUE_ROWS)
             self._file.check_size()
             yield part.num_rows, _values(part)
 
-    def _select(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
+    def stretches(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return rows in parts that `select` returns without a copy, if they are consecutive."""
+        if not len(rows) or not (np.diff(rows) == 1).all():
+            return [rows]
+        inside = [start for start in self._starts if rows[0] < start <= rows[-1]]
+        return np.split(rows, np.array(inside, np.int64) - rows[0])
+
+    def select(self, rows: NDArray[np.int64]) -> pa.RecordBatch:
         """Return rows of any batches, in the given order."""
         batch_starts = np.array(self._starts)
         numbers = np.searchsorted(batch_starts, rows, side="right") - 1

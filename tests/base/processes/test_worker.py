@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from registry.base.processes.worker import Worker, WorkerLostError, can_start
 from registry.errors import MappingError
 
 FUNCTIONS = """
-import os, signal, sys, time
+import os, signal, subprocess, sys, time
 from registry.errors import MappingError
 import __main__
 
@@ -35,6 +36,9 @@ def leave(tell):
     os._exit(3)
 def sleep(tell):
     time.sleep(60)
+def leave_another(tell, command):
+    subprocess.Popen(command)
+    os._exit(3)
 """
 
 
@@ -96,6 +100,32 @@ def test_a_worker_is_stopped_from_another_thread(worker: Worker) -> None:
             worker.receive()
     with pytest.raises(ProcessLookupError):
         os.killpg(worker.process_id, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="this system can't wait without awaiting")
+@pytest.mark.parametrize("is_noticed", [True, False])
+def test_what_a_worker_has_started_ends_with_it(
+    worker: Worker, tmp_path: Path, is_noticed: bool
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [
+        sys.executable,
+        "-c",
+        f"import time; file = open({str(pipe)!r}, 'w'); time.sleep(60)",
+    ]
+    with worker:
+        worker.send("functions:leave_another", command)
+        # A pipe is opened when the other process has opened it, and at its end when that ends.
+        with pipe.open("rb", buffering=0) as opened:
+            if is_noticed:
+                with pytest.raises(WorkerLostError, match="exit code 3"):
+                    worker.receive()
+            else:
+                os.waitid(os.P_PID, worker.process_id, os.WEXITED | os.WNOWAIT)
+                worker.close()
+            assert select.select([opened], [], [], 20)[0]
+            assert opened.read() == b""
 
 
 def test_no_worker_without_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:

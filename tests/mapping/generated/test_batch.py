@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import linecache
 import traceback
 import warnings
 from pathlib import Path
@@ -29,6 +30,7 @@ from registry.manifest.expressions import (
 )
 from registry.mapping.columns_used import operations_in
 from registry.mapping.field_mapper import FieldMapper
+from registry.mapping.generated import batch
 from registry.mapping.generated.batch import (
     BatchFunction,
     compile_batch,
@@ -231,3 +233,13 @@ def test_no_warning_is_left_by_compiling(recwarn: pytest.WarningsRecorder) -> No
         for _, node in nodes()[:50]:
             function_of(node)
     assert not recwarn
+
+
+def test_lines_of_a_forgotten_function_are_forgotten() -> None:
+    function = compile_batch(parse_expression("q"))
+    assert function is not None
+    name = function.function.__code__.co_filename  # type: ignore[attr-defined]
+    assert "".join(linecache.getlines(name)) == function.source
+    batch._code.cache_clear()
+    assert name not in linecache.cache
+    assert function([["a"]], [1], lambda index: "slow") == ["a"]

@@ -60,9 +60,11 @@ def test_usual_values_are_decided_by_the_function(step: Any, value: Any, result:
     assert assert_same(raw, [{"a": value, "b": 1}], fast=True) == [result]
 
 
-def test_repeated_keys_are_left_to_the_evaluator() -> None:
-    raw = {"from": "a", "do": [{"dict": {"value": {"const": 1}}}]}
-    assert_same(raw, [{"a": ["x", "x"]}], fast=False)
+def test_values_of_repeated_keys_are_compared() -> None:
+    raw = {"from": "a", "do": [{"dict": {"value": {"from": "b", "do": [{"index": "index"}]}}}]}
+    assert_same(raw, [{"a": ["x", "y", "x"], "b": [1, 2, 1.0]}], fast=True)
+    assert_same(raw, [{"a": ["x", "x"], "b": [[1], [1]]}], fast=True)
+    assert_same(raw, [{"a": ["x", "x"], "b": values} for values in ([1, True], [1, 2])], fast=False)
 
 
 def test_items_are_those_of_the_record_and_lists_are_new() -> None:

@@ -11,6 +11,7 @@ import pytest
 from registry.mapping.generated import runtime
 from registry.mapping.generated.runtime import (
     LETTERS,
+    ParsedTexts,
     digest_function,
     fill,
     json_writer,
@@ -118,3 +119,22 @@ def test_infinite_and_endless_values_are_refused() -> None:
     for value in (float("inf"), [float("nan")], endless):
         with pytest.raises((ValueError, RecursionError)):
             json_writer(ascii_only=False, indent=None)(value)
+
+
+def test_a_text_is_parsed_once_until_the_values_are_cleared() -> None:
+    texts, parsed = ParsedTexts(), []
+
+    def parse(text: str) -> str:
+        if not text:
+            raise ValueError(text)
+        parsed.append(text)
+        return text.upper()
+
+    for _ in range(2):
+        assert [texts.of(parse)["x"], texts.of(parse)["y"], texts.of(str)["x"]] == ["X", "Y", "x"]
+        with pytest.raises(ValueError, match=r"^$"):
+            texts.of(parse)[""]
+    assert parsed == ["x", "y"]
+    texts.clear()
+    assert texts.of(parse)["x"] == "X"
+    assert parsed == ["x", "y", "x"]

@@ -8,12 +8,13 @@ from registry.manifest.expressions import parse_expression
 from registry.mapping.generated.batch import compile_batch
 from registry.mapping.generated.expressions import emit_expression
 from registry.mapping.generated.operations import emit_steps
+from registry.mapping.generated.runtime import ParsedTexts
 from registry.mapping.generated.source import NotGeneratedError, Source, Value
 from tests.mapping.generated.both import assert_same
 
 
 def empty() -> Source:
-    return Source(emit_expression, emit_steps)
+    return Source(emit_expression, emit_steps, ParsedTexts().of)
 
 
 def test_type_is_tested_once() -> None:

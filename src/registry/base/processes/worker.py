@@ -105,17 +105,21 @@ class Worker:
     def _lost(self) -> WorkerLostError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)  # it has closed its socket, so it is about to end
-        self.stop()
-        code = self._process.returncode
+        self._kill()
+        code = self._process.wait()
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         return WorkerLostError(f"a worker process {how}")
 
     def stop(self) -> None:
         """Kill the process and those that it has started, from any thread, and more than once."""
-        if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        # Even if it has ended by itself: until it is awaited, no other process gets its number.
+        if self._process.returncode is None:
+            self._kill()
             self._process.wait()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def _interpreter() -> list[str]:

@@ -28,6 +28,10 @@ def is_plain(spec: DatasetSpec, pipeline: Pipeline) -> bool:
     return spec.mapper is not None and not is_changed
 
 
+_LATER_ROWS = 1 << 12
+"""Rows of a batch once the types of the metadata are known, which its first rows determine."""
+
+
 def map_plainly(
     file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState
 ) -> list[pa.RecordBatch] | None:
@@ -42,7 +46,7 @@ def map_plainly(
     chunk: list[tuple[int, dict[str, Any]]] = []
     size = 0
     with gc_paused():
-        while decoded := list(islice(records, pipeline.chunk_rows)):
+        while decoded := list(islice(records, _rows_of_batch(pipeline, state))):
             for number, record in enumerate(decoded, state.next_record):
                 sample = mapper({**record, **columns} if columns else record)
                 if type(sample) is not Sample:
@@ -61,3 +65,7 @@ def map_plainly(
                 batches.append(batch_of_chunk(chunk, pipeline, state))
                 chunk, size = [], 0
     return batches
+
+
+def _rows_of_batch(pipeline: Pipeline, state: PipelineState) -> int:
+    return pipeline.chunk_rows if state.metadata_types is None else _LATER_ROWS

@@ -29,7 +29,7 @@ __all__ = ["command"]
 
 _STDOUT = "-"
 _FORMATS = "\n".join(
-    f"{row.name}: {row.summary}{f' ({row.suffix})' if row.suffix else ''}"
+    f"{row.name}: {row.summary}{f' ({row.suffix})' if row.is_default else ''}"
     for row in FORMATS.values()
 )
 _EXAMPLES = f"""\b

@@ -6,6 +6,9 @@ record. Otherwise a `NoKernelError` is raised, and the expression is evaluated r
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,6 +45,9 @@ from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columnar.text import hex_digests, str_of_lists
 from registry.mapping.operations import find_operation
 
+if TYPE_CHECKING:
+    from registry.mapping.columnar.kernels.arrays import Evaluate
+
 __all__ = ["NoKernelError", "by_kernel", "evaluate", "indices_where"]
 
 # `start + number` must fit in int64, where Python's own integers are unbounded.
@@ -74,10 +80,10 @@ def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
         case Const(value):
             return constant(value, view.count)
         case ListOf(items):
-            columns = [_present(item, view) for item in items]
+            columns = [_present(item, view, by_kernel) for item in items]
             return lists_of_columns(columns, view.count)
         case Template():
-            return fill_template(expression, view, evaluate)
+            return fill_template(expression, view, by_kernel)
         case Hash():
             return _hash(expression, view)
         case RowNumber(start, None) if abs(start) < _LARGEST_START:
@@ -86,12 +92,15 @@ def by_kernel(expression: Expression, view: RecordBatchView) -> pa.Array:
             digits = to_large_string(int64_array(view.numbers + (start - 1)))
             return pc.utf8_lpad(digits, width, padding="0")
         case If(condition, then, otherwise):
-            mask = condition_mask(condition, view, evaluate)
-            return branch(mask, then, otherwise, view, evaluate)
+            # If a part has no kernel, one function evaluates the whole in less time.
+            mask = condition_mask(condition, view, by_kernel)
+            return branch(mask, then, otherwise, view, by_kernel)
         case Pipe(start, operations):
             takes_missing = bool(operations) and find_operation(operations[0]).takes_missing
-            values = evaluate(start, view) if takes_missing else _present(start, view)
-            return apply(operations, values, Scope(view, evaluate))
+            values = (by_kernel if takes_missing else partial(_present, evaluate=by_kernel))(
+                start, view
+            )
+            return apply(operations, values, Scope(view, by_kernel))
         case _:
             raise NoKernelError
 
@@ -120,12 +129,18 @@ def _required(expression: Expression, view: RecordBatchView) -> pa.Array:
     return column
 
 
-def _present(expression: Expression, view: RecordBatchView) -> pa.Array:
+def _present(
+    expression: Expression, view: RecordBatchView, evaluate: Evaluate = evaluate
+) -> pa.Array:
     """Return the values of an expression whose columns exist: a null is a value."""
     column = evaluate(expression, view)
+    _refuse_missing(expression, column, view)
+    return column
+
+
+def _refuse_missing(expression: Expression, column: pa.Array, view: RecordBatchView) -> None:
     if column.null_count and _may_be_missing(expression, view):
         raise NoKernelError
-    return column
 
 
 def _may_be_missing(expression: Expression, view: RecordBatchView) -> bool:

@@ -108,6 +108,8 @@ class ColumnarMapper:
             # By columns, an error of a later record may be found first. The user must get the
             # first one in the order of the file.
             raise NotColumnarError("an error that mapping by record reports") from error
+        finally:
+            view.programs.texts.clear()
         # Only records have a size of their own, and an error that names one of them.
         if batch.nbytes > view.boundary.limits.sample_bytes:
             raise NotColumnarError("samples that may be too large")

@@ -29,6 +29,7 @@ from registry.mapping.generated.batch import (
     compile_batch,
     compile_batch_condition,
 )
+from registry.mapping.generated.runtime import ParsedTexts
 from registry.mapping.row import Evaluator
 
 __all__ = ["Program", "Programs"]
@@ -57,6 +58,8 @@ class Programs:
 
     def __init__(self) -> None:
         self._programs: dict[int, Program] = {}
+        self.texts = ParsedTexts()
+        """What the functions have parsed of the records of a view; to be cleared after it."""
         # With the argument itself, so that no other one gets its identity.
         self._parsed: dict[int, tuple[Any, Expression]] = {}
 
@@ -69,17 +72,17 @@ class Programs:
     def of(self, node: Expression | Condition) -> Program:
         """Return the program of an expression or condition."""
         if id(node) not in self._programs:
-            self._programs[id(node)] = _compile(node)
+            self._programs[id(node)] = _compile(node, self.texts)
         return self._programs[id(node)]
 
 
-def _compile(node: Expression | Condition) -> Program:
+def _compile(node: Expression | Condition, texts: ParsedTexts) -> Program:
     if isinstance(node, AllOf | AnyOf | Comparisons | Not):
         evaluate: Callable[..., object] = compile_condition(node, compile_expression)
-        function, reads = compile_batch_condition(node), condition_dependencies(node)
+        function, reads = compile_batch_condition(node, texts), condition_dependencies(node)
         growth: Growth | None = Growth()
     else:
         evaluate = compile_expression(node)
-        function, reads = compile_batch(node), expression_dependencies(node)
+        function, reads = compile_batch(node, texts), expression_dependencies(node)
         growth = growth_of(node)
     return Program(node, evaluate, function, reads, growth, uses_row_number(node))

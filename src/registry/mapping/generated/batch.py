@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import linecache
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -20,6 +21,7 @@ from registry.mapping.columns_used import operations_in
 from registry.mapping.generated.conditions import emit_condition
 from registry.mapping.generated.expressions import emit_expression
 from registry.mapping.generated.operations import emit_steps
+from registry.mapping.generated.runtime import ParsedTexts
 from registry.mapping.generated.source import NotGeneratedError, Source
 
 __all__ = ["BatchFunction", "compile_batch", "compile_batch_condition"]
@@ -56,18 +58,24 @@ class BatchFunction:
         return self.function(columns, numbers, slow)
 
 
-def compile_batch(expression: Expression) -> BatchFunction | None:
+def compile_batch(expression: Expression, texts: ParsedTexts | None = None) -> BatchFunction | None:
     """Return the function of an expression.
 
     Returns None if it reads the whole record, or files, whose boundary belongs to a row.
 
+    Args:
+        expression: The expression.
+        texts: Where functions of a mapping keep what they parse, until the caller clears it.
+
     Raises:
         ValueError: the expression is invalid.
     """
-    return _compile(expression, lambda source: source.expression(expression).name)
+    return _compile(expression, lambda source: source.expression(expression).name, texts)
 
 
-def compile_batch_condition(condition: Condition) -> BatchFunction | None:
+def compile_batch_condition(
+    condition: Condition, texts: ParsedTexts | None = None
+) -> BatchFunction | None:
     """Return the function of a condition, which returns a bool for each record.
 
     Returns None as `compile_batch`.
@@ -75,13 +83,15 @@ def compile_batch_condition(condition: Condition) -> BatchFunction | None:
     Raises:
         ValueError: the condition is invalid.
     """
-    return _compile(condition, lambda source: emit_condition(source, condition))
+    return _compile(condition, lambda source: emit_condition(source, condition), texts)
 
 
-def _compile(node: Expression | Condition, emit: Callable[[Source], str]) -> BatchFunction | None:
+def _compile(
+    node: Expression | Condition, emit: Callable[[Source], str], texts: ParsedTexts | None
+) -> BatchFunction | None:
     if any(call.name == "data_uri" for call in operations_in(node)):
         return None
-    source = Source(emit_expression, emit_steps)
+    source = Source(emit_expression, emit_steps, (texts or ParsedTexts()).of)
     try:
         result = emit(source)
     except (NotGeneratedError, RecursionError):  # nested too deep for Python's own limits
@@ -99,7 +109,10 @@ def _code(text: str) -> CodeType:
     name = f"<generated function {digest[:16]}>"
     # As for the methods of a dataclass, a debugger and a traceback show the lines.
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    return compile(text, name, "exec")
+    code = compile(text, name, "exec")
+    # Only the cache of this function has the code, so the lines go when it forgets the text.
+    weakref.finalize(code, linecache.cache.pop, name, None).atexit = False
+    return code
 
 
 def _text(source: Source, result: str) -> str:

@@ -12,6 +12,7 @@ from registry.manifest.expressions import (
     parse_expression,
     parse_operations,
 )
+from registry.mapping.conditions import equal
 from registry.mapping.generated.conditions import compare, emit_condition
 from registry.mapping.generated.runtime import LETTERS, unique, zip_lists
 from registry.mapping.generated.source import Source, Value
@@ -144,10 +145,10 @@ def _dict(source: Source, value: Value, argument: dict[str, Any]) -> Value:
     with source.loop(value, (chosen["item"], chosen["index"])):
         key = chosen["item"] if chosen["key"] is None else chosen["key"]
         name = text_of(source, source.expression(parse_expression(key)))
-        made = source.required(source.expression(parse_expression(chosen["value"])))
-        source.line(f"{result.name}[{name}] = {made.name}")
-    # Another way compares the values of a key that is repeated.
-    source.step_aside_if(f"len({result.name}) < len({value.name})")
+        made = source.required(source.expression(parse_expression(chosen["value"]))).name
+        differ = f"not {source.bind(equal)}({result.name}[{name}], {made})"
+        source.step_aside_if(f"{name} in {result.name} and {differ}")
+        source.line(f"{result.name}[{name}] = {made}")
     return result
 
 

@@ -19,6 +19,7 @@ _decode = msgspec.json.Decoder().decode
 
 # Strings, and words outside of strings; a quote that is neither makes the text invalid as JSON.
 _TOKEN = re.compile(r"""'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|([^\W\d]\w*)""")
+_WORD = re.compile("True|False|None|true|false|null")
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 # What JSON writes otherwise, or alike; its `\u` joins the halves of a surrogate pair, and its `\/`
 # is a slash.
@@ -37,7 +38,11 @@ def parse_literal(text: str) -> Any:
     text = text.strip()
     if text[:1] not in ("[", "{") or text.count("[") + text.count("{") > _MOST_BRACKETS:
         raise AsideError
-    return _decode(_TOKEN.sub(_to_json, text))
+    if '"' in text or "\\" in text or _WORD.search(text):
+        text = _TOKEN.sub(_to_json, text)
+    else:  # all quotes are those of strings, so other quotes make it JSON
+        text = text.replace("'", '"')
+    return _decode(text)
 
 
 def _to_json(token: re.Match[str]) -> str:

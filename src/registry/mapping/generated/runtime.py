@@ -21,6 +21,8 @@ __all__ = [
     "LETTERS",
     "SCALARS",
     "SIZED",
+    "Parsed",
+    "ParsedTexts",
     "digest_function",
     "fill",
     "json_writer",
@@ -43,6 +45,34 @@ LETTERS = tuple(map(letter_of, range(1000)))
 
 parse_json: Callable[[str], Any] = msgspec.json.Decoder().decode
 """Parse JSON faster than `json`, to the same values; it refuses some of what `json` accepts."""
+
+
+class Parsed(dict[str, Any]):
+    """Text → value of the texts that were parsed; nothing changes the values."""
+
+    def __init__(self, parse: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._parse = parse
+
+    def __missing__(self, text: str) -> Any:
+        value = self[text] = self._parse(text)
+        return value
+
+
+class ParsedTexts:
+    """The parsed texts of some records, which several expressions parse."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[Callable[[str], Any], Parsed] = {}
+
+    def of(self, parse: Callable[[str], Any]) -> Parsed:
+        """Return what a function has parsed."""
+        return self._parsed.setdefault(parse, Parsed(parse))
+
+    def clear(self) -> None:
+        """Forget the values."""
+        for parsed in self._parsed.values():
+            parsed.clear()
 
 
 def fill(value: Any, default: str) -> Any:

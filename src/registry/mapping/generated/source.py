@@ -7,7 +7,7 @@ that are counted here, as the author of a manifest may be hostile.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ __all__ = ["MISSING_KIND", "AsideError", "NotGeneratedError", "Source", "Value"]
 # Python allows 20 nested loops and `try`, and 100 levels of indentation.
 _MOST_LOOPS = 8
 _MOST_LEVELS = 40
+
+Parse = Callable[[str], Any]
 
 MISSING_KIND = "any"
 """The kind of a value of any type, which may be MISSING."""
@@ -49,15 +51,19 @@ class Source:
         self,
         emit_expression: Callable[[Source, Expression], Value],
         emit_steps: Callable[[Source, Value, Sequence[OperationCall]], Value],
+        parsed: Callable[[Parse], Mapping[str, Any]],
     ) -> None:
         """Start an empty text.
 
         Args:
             emit_expression: Adds the lines that evaluate an expression, and returns its value.
             emit_steps: Adds the lines that apply operations to a value.
+            parsed: Returns what looks up the values of texts that a function parses.
         """
         self._emit_expression = emit_expression
         self._emit_steps = emit_steps
+        self.parsed = parsed
+        """Text → value, for a function that parses it; functions of a mapping share the values."""
         self.names: dict[str, Any] = {"Aside": AsideError, "MISSING": MISSING}
         """Global names of the function."""
         self.columns: dict[str, str] = {}

@@ -81,7 +81,7 @@ def _map(source: Source, value: Value, argument: dict[str, Any]) -> Value | None
 
 def _parse(source: Source, value: Value, argument: Any) -> Value:
     parse = parse_literal if argument == "literal" else parse_json
-    return source.assign(f"{source.bind(parse)}({text_of(source, value)})", "given")
+    return source.assign(f"{source.bind(source.parsed(parse))}[{text_of(source, value)}]", "given")
 
 
 def _dump(source: Source, value: Value, argument: Any) -> Value | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from registry import ChatMessageAssistant, ChatMessageUser, Sample
-from registry.export.records import message_data, record_of
+from registry.export.writers.records import message_data, record_of
 from registry.samples.checkpoint import CheckpointSampleConfig
 from registry.samples.messages import ToolCall
 

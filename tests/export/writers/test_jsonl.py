@@ -6,7 +6,7 @@ import io
 import json
 
 from registry import get_dataset, json_dataset
-from registry.export.jsonl import json_line, write
+from registry.export.writers.jsonl import json_line, write
 from registry.store.digest import sample_digest
 from tests.export.conftest import Opener
 

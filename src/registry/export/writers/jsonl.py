@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from registry.export.records import record_of
+from registry.export.writers.records import record_of
 
 if TYPE_CHECKING:
     from registry.export.exported import Exported

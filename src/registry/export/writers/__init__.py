@@ -1,0 +1,1 @@
+"""One module per format, and what they share."""

@@ -1,0 +1,28 @@
+"""`openai-evals`: the samples file of an eval of OpenAI's `evals`, such as `basic.match`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from registry.export.writers.chat import prompt_of
+from registry.export.writers.jsonl import json_line
+from registry.export.writers.places import placed
+
+if TYPE_CHECKING:
+    from registry.export.exported import Exported
+    from registry.samples.sample import Sample
+
+__all__ = ["write"]
+
+
+def write(exported: Exported, file: BinaryIO) -> None:
+    """Write a line per sample.
+
+    Raises:
+        ExportError: a sample can't be a conversation; the error has its number.
+    """
+    file.writelines(json_line(record) for record in placed(exported, _record))
+
+
+def _record(sample: Sample) -> dict[str, Any]:
+    return {"input": prompt_of(sample), "ideal": sample.target}

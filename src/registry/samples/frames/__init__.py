@@ -1,0 +1,1 @@
+"""Datasets as Arrow data: one layout for all of them, and what other tools take."""

@@ -1,0 +1,67 @@
+"""Which samples a list or an array selects."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol, SupportsIndex, TypeGuard
+
+__all__ = ["ArrayLike", "Positions", "int_of", "is_index", "positions_of"]
+
+
+class ArrayLike(Protocol):
+    """An array of numpy, pandas, polars, PyTorch and others."""
+
+    def tolist(self) -> Any:
+        """Return the values as a list."""
+
+
+Positions = Sequence[int] | ArrayLike
+"""Positions of samples, negative ones from the end; or a bool for each sample."""
+
+
+def is_index(selected: Any) -> TypeGuard[SupportsIndex]:
+    """Return whether something is a single position."""
+    # PyTorch takes an array of one integer for an integer too.
+    return hasattr(selected, "__index__") and not getattr(selected, "ndim", 0)
+
+
+def positions_of(selected: Any, count: int) -> list[int]:
+    """Return the positions, from 0, that a list or an array selects among `count` samples.
+
+    Raises:
+        IndexError: a position is out of range, or there are not as many bools as samples.
+        TypeError: it is no list, and no array of integers or bools with one dimension.
+    """
+    values = selected
+    for name in ("tolist", "to_list", "to_pylist"):  # of numpy, polars and pyarrow
+        if hasattr(values, name):
+            values = getattr(values, name)()
+            break
+    if not isinstance(values, list | range):
+        raise TypeError(
+            "a dataset is indexed by an int, a slice, or a list or an array of integers or bools,"
+            f" not by a {type(selected).__name__}"
+        )
+    if values and all(type(value) is bool for value in values):
+        if len(values) != count:
+            raise IndexError(f"{len(values)} bools for a dataset of {count} samples")
+        return [position for position, is_selected in enumerate(values) if is_selected]
+    return [_position(value, count) for value in values]
+
+
+def _position(value: Any, count: int) -> int:
+    if type(value) is bool:
+        raise TypeError("a dataset is indexed by integers or by bools, not by both")
+    position = operator.index(value)
+    if not -count <= position < count:
+        raise IndexError(f"index {position} of a dataset of {count} samples")
+    return position % count
+
+
+def int_of(identifier: int | str) -> int | None:
+    """Return the int that an id is the text of, as in the column of ids; None if it is not one."""
+    if isinstance(identifier, str) and re.fullmatch("0|-?[1-9][0-9]{0,18}", identifier):
+        return int(identifier)
+    return None

@@ -1,0 +1,127 @@
+"""Frames, and access by id, of a dataset over a samples file: a mixin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from registry.samples.frames.methods import FrameMethods
+from registry.samples.selection import int_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from registry.samples.frames.convert import Frames
+    from registry.samples.frames.layout import MetadataForm, MetadataKind
+    from registry.samples.sample import Sample
+    from registry.store.reader import SampleFile
+    from registry.store.views import ViewArrays
+
+    Kinds = dict[str, MetadataKind] | None
+
+__all__ = ["StoredFrameMethods"]
+
+_Result = TypeVar("_Result")
+
+
+class StoredFrameMethods(FrameMethods):
+    """Reads the columns of the file, and creates a Sample only for what a view changes."""
+
+    _ids: tuple[ViewArrays, dict[int | str | None, int]] | None = None
+    """Position of each id, and the view for which it holds."""
+
+    if TYPE_CHECKING:  # what a dataset over a file has
+        _file: SampleFile
+        _view: ViewArrays
+        _auto_id: bool
+        _finish: Callable[[Sample], Sample] | None
+        _location: str
+
+        @property
+        def _rows_at_once(self) -> int: ...
+        def _rows(self, part: slice, view: ViewArrays | None = None) -> NDArray[np.int64]: ...
+        def _reading(self, read: Callable[[SampleFile], _Result]) -> _Result: ...
+        def _build(
+            self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
+        ) -> Iterator[Sample]: ...
+
+    def _frames(self, size: int | None, metadata: MetadataForm) -> Frames:
+        from registry.samples.frames.convert import Frames, check_arguments
+        from registry.samples.frames.layout import frame_schema
+        from registry.store.frames.stored import kinds_of_file
+
+        check_arguments(size, metadata)
+        kinds = self._reading(kinds_of_file) if metadata == "struct" else None
+        return Frames(frame_schema(kinds), self._frame_batches(self._view, size, kinds))
+
+    def _frame_batches(
+        self, view: ViewArrays, size: int | None, kinds: Kinds
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the samples of a view, which a later sort or shuffle does not change."""
+        rows, most = self._rows(slice(None), view), size or self._rows_at_once
+        start = 0
+        for part in [rows] if size else self._file.stretches(rows):
+            for first in range(0, len(part), most):
+                chosen = part[first : first + most]
+                yield self._frame_batch(chosen, start, view, kinds)
+                start += len(chosen)
+
+    def _frame_batch(
+        self, rows: NDArray[np.int64], start: int, view: ViewArrays, kinds: Kinds
+    ) -> pa.RecordBatch:
+        """Return rows of the file; the first has the position `start` in the view."""
+        import pyarrow as pa
+
+        from registry.base.arrow import int64_array
+        from registry.samples.frames.layout import COLUMNS, frame_schema
+        from registry.samples.frames.rows import columns_of
+        from registry.store.frames.stored import changed_columns, frame_columns
+
+        changed = changed_columns(
+            order=view.choices is not None, files=self._finish is not None, file=self._file
+        )
+        kept = [name for name in COLUMNS if name not in changed]
+        columns = self._reading(lambda file: frame_columns(file.select(rows), kept, kinds))
+        if self._auto_id:
+            columns["id"] = int64_array(rows + 1).cast(pa.large_string())
+        if changed:
+            columns |= columns_of(list(self._build(rows, start, view)), changed, first=start)
+        ordered = [columns[name] for name in COLUMNS]
+        return pa.RecordBatch.from_arrays(ordered, schema=frame_schema(kinds))
+
+    def _frame_key(self, metadata: MetadataForm) -> str | None:
+        from hashlib import sha256
+
+        from registry.base.digest import digest_of
+
+        place = None if self._finish is None else self._location
+        arrays = [
+            None if numbers is None else sha256(numbers.tobytes()).hexdigest()
+            for numbers in (self._rows(slice(None)), _array(self._view.choices))
+        ]
+        return digest_of([self._file.batches, arrays, self._auto_id, place, metadata])
+
+    def _position_of(self, identifier: int | str) -> int | None:
+        if self._ids is None or self._ids[0] is not self._view:
+            self._ids = (self._view, self._positions_of_ids())
+        known = self._ids[1]
+        number = int_of(identifier)
+        return known.get(number) if identifier not in known else known[identifier]
+
+    def _positions_of_ids(self) -> dict[int | str | None, int]:
+        """Return the position of the first sample of each id."""
+        from registry.store.frames.stored import ids_of_file
+
+        rows = self._rows(slice(None)).tolist()
+        ids = None if self._auto_id else self._reading(ids_of_file)
+        found: dict[int | str | None, int] = {}
+        for position, row in enumerate(rows):
+            found.setdefault(row + 1 if ids is None else ids[row], position)
+        found.pop(None, None)
+        return found
+
+
+def _array(numbers: Any) -> NDArray[Any] | None:
+    return None if numbers is None else numbers[:]

@@ -1,0 +1,155 @@
+"""Rows of a samples file as rows of a frame: most columns are those of the file, without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from registry.base.digest import from_json
+from registry.samples.frames.conversations import message_row
+from registry.samples.frames.layout import METADATA_TYPES, MetadataKind, frame_schema
+from registry.samples.frames.metadata import metadata_kinds, metadata_struct
+from registry.samples.frames.rows import sandbox_text
+from registry.store.conversations import conversation_data
+from registry.store.json_texts import to_json_texts
+from registry.store.rows import FILE_COLUMNS, metadata_of
+from registry.store.schema import METADATA_VALUES, json_keys
+
+if TYPE_CHECKING:
+    from registry.store.reader import SampleFile
+
+__all__ = ["changed_columns", "frame_columns", "ids_of_file", "kinds_of_file"]
+
+_ORDERED = ("choices", "target", "targets")
+"""Columns that an order of choices changes."""
+
+
+def changed_columns(*, order: bool, files: bool, file: SampleFile) -> list[str]:
+    """Return the columns of a frame that differ from those of the file.
+
+    Args:
+        order: Whether the choices have another order.
+        files: Whether names of files are made absolute.
+        file: The samples.
+    """
+    names = (*(_ORDERED if order else ()), *(FILE_COLUMNS if files else ()))
+    return [name for name in names if name in file.columns]
+
+
+def ids_of_file(file: SampleFile) -> list[int | str | None]:
+    """Return the ids of all samples, in the order of the file."""
+    ids: list[int | str | None] = []
+    for number in range(file.batch_count):
+        batch = file.batch(number)
+        texts, numbers = _stored(batch, "id"), _stored(batch, "id_number")
+        names = [None] * len(batch) if texts is None else texts.to_pylist()
+        if numbers is None:
+            ids += names
+        else:
+            pairs = zip(names, numbers.to_pylist(), strict=True)
+            ids += [name if one is None else one for name, one in pairs]
+    return ids
+
+
+def kinds_of_file(file: SampleFile) -> dict[str, MetadataKind]:
+    """Return the types of the keys of the metadata: those of all samples, whatever the view."""
+    batch = file.batch(0) if file.batch_count else None
+    if batch is None or METADATA_VALUES not in batch.schema.names:
+        return metadata_kinds(file.metadata())
+    as_json = json_keys(batch.schema)
+    names = {kind: name for name, kind in METADATA_TYPES.items() if name != "json"}
+    return {
+        child.name: "json" if child.name in as_json else names[child.type]
+        for child in batch.schema.field(METADATA_VALUES).type
+    }
+
+
+def frame_columns(
+    batch: pa.RecordBatch,
+    names: Sequence[str],
+    kinds: Mapping[str, MetadataKind] | None,
+) -> dict[str, pa.Array]:
+    """Return columns of a frame for rows of a samples file.
+
+    Args:
+        batch: Columns of the file, which omits those without any value.
+        names: The columns to return.
+        kinds: Types of the keys of the metadata, to have a struct of it; None for JSON.
+    """
+    schema = frame_schema(kinds)
+    made = {}
+    for name in names:
+        if name == "metadata" and kinds is not None:
+            made[name] = _metadata_struct(batch, kinds)
+        else:
+            column = _READERS.get(name, lambda one, name=name: _stored(one, name))(batch)
+            made[name] = pa.nulls(len(batch), schema.field(name).type) if column is None else column
+    return made
+
+
+def _stored(batch: pa.RecordBatch, name: str) -> pa.Array | None:
+    """Return a column of the file; None if it has no value."""
+    if name not in batch.schema.names:
+        return None
+    column = batch.column(name)
+    return None if column.null_count == len(column) else column
+
+
+def _ids(batch: pa.RecordBatch) -> pa.Array | None:
+    names, numbers = _stored(batch, "id"), _stored(batch, "id_number")
+    if numbers is None:
+        return names
+    texts = numbers.cast(pa.large_string())
+    if names is None:
+        return texts
+    import pyarrow.compute as pc  # slow to import, and few datasets have ids of both types
+
+    return pc.coalesce(names, texts)
+
+
+def _messages(batch: pa.RecordBatch) -> pa.Array | None:
+    texts = _stored(batch, "messages")
+    if texts is None:
+        return None
+    rows = [
+        None if text is None else list(map(message_row, conversation_data(text)))
+        for text in texts.to_pylist()
+    ]
+    return pa.array(rows, frame_schema().field("messages").type)
+
+
+def _metadata_json(batch: pa.RecordBatch) -> pa.Array | None:
+    if METADATA_VALUES not in batch.schema.names:
+        return _stored(batch, "metadata")
+    values = {METADATA_VALUES: batch.column(METADATA_VALUES).to_pylist()}
+    return to_json_texts(metadata_of(values, len(batch), json_keys(batch.schema)))
+
+
+def _metadata_struct(batch: pa.RecordBatch, kinds: Mapping[str, MetadataKind]) -> pa.Array:
+    if METADATA_VALUES in batch.schema.names:
+        fields = list(frame_schema(kinds).field("metadata").type)
+        return pa.StructArray.from_arrays(batch.column(METADATA_VALUES).flatten(), fields=fields)
+    texts = _stored(batch, "metadata")
+    rows = [None] * len(batch) if texts is None else texts.to_pylist()
+    return metadata_struct([None if row is None else from_json(row) for row in rows], kinds)
+
+
+def _sandboxes(batch: pa.RecordBatch) -> pa.Array | None:
+    texts = _stored(batch, "sandbox")
+    if texts is None:
+        return None
+    # Few sandboxes serve many samples, so each is read once.
+    encoded = texts.dictionary_encode()
+    known = [sandbox_text(*from_json(text)) for text in encoded.dictionary.to_pylist()]
+    return pa.array(known, pa.large_string()).take(encoded.indices)
+
+
+_READERS: dict[str, Callable[[pa.RecordBatch], pa.Array | None]] = {
+    "id": _ids,
+    "messages": _messages,
+    "metadata": _metadata_json,
+    "sandbox": _sandboxes,
+}
+"""Column → what makes it where it is not that of the file."""

@@ -1,0 +1,87 @@
+"""A description counts what a frame has."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from registry import ChatMessageSystem, ChatMessageUser, MemoryDataset, Sample, get_dataset
+from registry.samples.frames.description import Lengths
+
+CHAT = [ChatMessageSystem(content="abc"), ChatMessageUser(content="de")]
+SAMPLES = [
+    Sample(input="four", choices=["x", "y"], target="A", id=1, metadata={"k": 1, "n": None}),
+    Sample(input="four", choices=["x", "y"], target="B", id=1),
+    Sample(input="four", choices=["y", "x"], target="A", id=2),
+    Sample(input="", target=["A", "C"]),
+    Sample(input=CHAT, target="A", metadata={"k": 2}),
+    Sample(input=[message.model_copy(update={"id": "x"}) for message in CHAT], target="A"),
+]
+FOUND = MemoryDataset(SAMPLES, name="some").describe()
+
+
+def test_counts() -> None:
+    assert (FOUND.name, FOUND.samples) == ("some", 6)
+    filled = {name: count for name, count in FOUND.filled.items() if count}
+    assert filled == {
+        "input": 4,
+        "messages": 2,
+        "choices": 3,
+        "target": 5,
+        "targets": 1,
+        "id": 3,
+        "metadata": 2,
+    }
+    assert FOUND.choices == {2: 3}
+    assert FOUND.metadata == {"k": 2}
+    assert FOUND.roles == {"system": 2, "user": 2}
+
+
+def test_target_balance_counts_each_of_several_and_starts_with_the_most_frequent() -> None:
+    assert list(FOUND.targets.items()) == [("A", 5), ("B", 1), ("C", 1)]
+
+
+def test_lengths_are_those_of_texts_and_conversations() -> None:
+    assert FOUND.input_lengths == Lengths(0, 4.0, 22 / 6, 5)
+
+
+def test_duplicates_have_the_same_input_and_choices_whatever_the_ids_of_messages() -> None:
+    assert (FOUND.duplicates, FOUND.duplicate_ids) == (2, 1)
+
+
+def test_text_has_a_line_per_column() -> None:
+    assert str(FOUND).splitlines() == [
+        "some: 6 samples",
+        "input              4  0 to 5 characters, median 4",
+        "messages           2  system 2, user 2",
+        "choices            3  2 choices 3",
+        "target             5  A 5, B 1, C 1",
+        "targets            1",
+        "id                 3",
+        "metadata           2  k 2",
+        "duplicates         2",
+        "equal ids          1",
+    ]
+
+
+def test_text_shows_odd_targets_on_one_line() -> None:
+    odd = MemoryDataset([Sample(input="q", target="a\n\x1b[31m" + "b" * 50)])
+    (line,) = [line for line in str(odd.describe()).splitlines() if line.startswith("target")]
+    assert "\x1b" not in line
+    assert line.endswith("… 1")
+
+
+def test_empty_dataset_has_a_description() -> None:
+    found = MemoryDataset([]).describe()
+    assert (found.samples, found.input_lengths, str(found)) == (0, None, "dataset: 0 samples")
+
+
+def test_descriptions_of_the_same_samples_are_equal() -> None:
+    dataset = get_dataset("demo-chat")
+    assert MemoryDataset(list(dataset), name="demo-chat").describe() == dataset.describe()
+
+
+def test_dict_is_json() -> None:
+    data = json.loads(msgspec.json.encode(FOUND.to_dict()))
+    assert data["input_lengths"]["most"] == 5

@@ -1,0 +1,73 @@
+"""Columns of a file are columns of a frame without a copy; the others are converted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from registry import Sample
+from registry.samples.frames.layout import COLUMNS
+from registry.samples.frames.rows import frame_batch
+from registry.store.frames.stored import (
+    changed_columns,
+    frame_columns,
+    ids_of_file,
+    kinds_of_file,
+)
+from tests.store.samples_file import METADATA_TYPES, batch, file_of, rows_of
+
+SAMPLES = [
+    Sample(input="q", target=["A"], id=1, sandbox=("docker", "compose.yaml")),
+    Sample(input="r", choices=["x", "y"], target="B", id="two", files={"a": "b"}),
+    Sample(input="s", metadata={"k": b"x"}, setup="ls", description="d"),
+]
+
+
+def addresses(column: pa.Array) -> list[int]:
+    return [buffer.address for buffer in column.buffers() if buffer is not None]
+
+
+def test_columns_equal_those_of_the_samples() -> None:
+    columns = frame_columns(rows_of(SAMPLES, {}), COLUMNS, None)
+    assert {name: column.to_pylist() for name, column in columns.items()} == frame_batch(
+        SAMPLES
+    ).to_pydict()
+
+
+def test_columns_of_the_file_are_not_copied() -> None:
+    stored = rows_of(SAMPLES, {})
+    columns = frame_columns(stored, COLUMNS, None)
+    for name in ("input", "choices", "target", "targets", "setup", "description", "files"):
+        assert addresses(columns[name]) == addresses(stored.column(name))
+
+
+def test_ids_are_both_texts_and_numbers() -> None:
+    file = file_of(SAMPLES)
+    assert ids_of_file(file) == [1, "two", None]
+    assert ids_of_file(file_of(SAMPLES[2:])) == [None]
+
+
+def test_struct_of_metadata_has_the_types_of_the_file() -> None:
+    stored = batch([1, 2])
+    kinds: Any = METADATA_TYPES
+    made = frame_columns(stored, ["metadata"], kinds)["metadata"]
+    assert made.to_pylist() == [{"n": 1, "any": "[1]"}, {"n": 2, "any": "[2]"}]
+    values = stored.column("metadata_values")
+    assert addresses(made.field("n")) == addresses(values.field("n"))
+    slices = frame_columns(stored.slice(1), ["metadata"], kinds)["metadata"]
+    assert slices.to_pylist() == made.to_pylist()[1:]
+
+
+def test_kinds_of_metadata_that_differs_between_samples_are_found() -> None:
+    samples = [Sample(input="q", metadata={"a": 1}), Sample(input="r", metadata={"b": [1]})]
+    assert kinds_of_file(file_of(samples)) == {"a": "int", "b": "json"}
+    assert kinds_of_file(file_of([])) == {}
+
+
+def test_only_what_a_view_can_change_is_taken_from_samples() -> None:
+    file = file_of(SAMPLES)
+    assert changed_columns(order=False, files=False, file=file) == []
+    assert changed_columns(order=True, files=False, file=file) == ["choices", "target", "targets"]
+    assert changed_columns(order=False, files=True, file=file) == ["sandbox", "files", "setup"]
+    assert changed_columns(order=True, files=True, file=file_of([Sample(input="q")])) == ["target"]
