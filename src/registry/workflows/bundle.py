@@ -6,6 +6,7 @@ import glob
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -132,7 +133,7 @@ def bundle(
                 offline=offline,
                 verify=True,
                 lock=lock,
-                report=lambda progress, name=name: report(name, progress),
+                report=partial(report, name),
             )
         found.append(_add_samples(parts, opened, name))
         for path in _files_of(spec, catalog, pins[name], opened, needs):

@@ -17,7 +17,7 @@ import re
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -114,7 +114,7 @@ def _header(name: str, size: int) -> bytes:
     info = tarfile.TarInfo(name)
     info.size, info.mode = size, 0o644
     # The first has longer names, the second larger files.
-    layout = tarfile.USTAR_FORMAT if size < _MAX_USTAR else tarfile.GNU_FORMAT
+    layout: Literal[0, 1] = tarfile.USTAR_FORMAT if size < _MAX_USTAR else tarfile.GNU_FORMAT
     try:
         header = info.tobuf(layout, "utf-8", "strict")
     except ValueError as error:
