@@ -24,7 +24,9 @@ __all__ = ["QualityCounter", "unused_columns"]
 _SHOWN = 3
 _MAX_VALUE = 80
 _LONG_LABEL = 8
-_PART_ROWS = 1 << 11
+_PART_ROWS = 1 << 12
+_COMPARED = 8
+"""Choices that are compared with each other; more are sorted."""
 
 Rows = NDArray[np.int64]
 """Positions of rows within a batch, ascending."""
@@ -191,7 +193,7 @@ def _lists_of_capitals(batch: pa.RecordBatch, counts: Rows) -> Rows:
 def _are_capitals(texts: pa.Array, counts: Rows) -> NDArray[np.bool_]:
     """Return which strings are one of the first capital letters; of a null it may be wrong."""
     starts = list_offsets(texts)
-    found = np.diff(starts) == 1
+    found: NDArray[np.bool_] = np.diff(starts) == 1
     single = np.flatnonzero(found)
     if len(single):
         data = np.frombuffer(texts.buffers()[2], np.uint8)
@@ -245,11 +247,22 @@ def _maybe_repeated(choices: pa.Array) -> Rows:
     candidates = [_NONE]
     for length in np.flatnonzero(np.bincount(lengths)).tolist():
         same = np.flatnonzero(lengths == length)
-        ordered = keys[starts[same][:, None] + np.arange(length)]
-        ordered.sort(axis=1)
-        candidates.append(same[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)])
+        table = keys[starts[same] + np.arange(length)[:, None]]
+        candidates.append(same[_has_equal_columns(table)])
     rows: Rows = valid[np.sort(np.concatenate(candidates))]
     return rows
+
+
+def _has_equal_columns(table: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which columns of a table have a value twice."""
+    found = np.zeros(table.shape[1], bool)
+    if len(table) > _COMPARED:
+        ordered = np.sort(table, axis=0)
+        return np.any(ordered[1:] == ordered[:-1], axis=0)
+    for row in range(1, len(table)):  # faster than to sort few values
+        for other in range(row):
+            found |= table[row] == table[other]
+    return found
 
 
 def _rough_keys(texts: pa.Array) -> NDArray[np.uint64]:
