@@ -258,7 +258,8 @@ def _has_equal_columns(table: NDArray[np.uint64]) -> NDArray[np.bool_]:
     found = np.zeros(table.shape[1], bool)
     if len(table) > _COMPARED:
         ordered = np.sort(table, axis=0)
-        return np.any(ordered[1:] == ordered[:-1], axis=0)
+        found |= np.any(ordered[1:] == ordered[:-1], axis=0)
+        return found
     for row in range(1, len(table)):  # faster than to sort few values
         for other in range(row):
             found |= table[row] == table[other]
