@@ -144,9 +144,8 @@ class ColumnarMapper:
         metadata_types: Mapping[str, MetadataType] | None,
     ) -> tuple[pa.RecordBatch, Mapping[str, MetadataType]]:
         in_columns = self._as_json is not None and metadata_types != {}
-        if in_columns and self._mapper.metadata_keys:
-            values = {key: self._metadata_values(key, view) for key in self._mapper.metadata_keys}
-        else:
+        values = self._values_of_keys(view) if in_columns else None
+        if values is None:
             raw, whole = self._mapper.fields.metadata, None
             # A column of nulls, usually a missing `metadata`, gives no metadata and needs no rows.
             if raw is not None and not (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
@@ -175,6 +174,18 @@ class ColumnarMapper:
             parts.append(part)
         columns[METADATA_VALUES] = struct_of(parts, types)
         return batch_from(columns, view.count, types), types
+
+    def _values_of_keys(self, view: RecordBatchView) -> dict[str, pa.Array | list[Any]] | None:
+        """Return the values of each key of the metadata; None if only samples tell their keys."""
+        values: dict[str, pa.Array | list[Any]] = {}
+        if self._mapper.spread is not None:
+            dicts = self._whole_metadata(self._mapper.spread, view)
+            values = {key: [item[key] for item in dicts if item] for key in common_keys(dicts)}
+            if not values:
+                return None
+        return (
+            values | {key: self._metadata_values(key, view) for key in self._mapper.metadata_keys}
+        ) or None
 
     def _whole_metadata(self, raw: Any, view: RecordBatchView) -> list[dict[str, Any] | None]:
         """Return the metadata of each record, where its keys are not those of the manifest."""
