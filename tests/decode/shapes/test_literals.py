@@ -40,3 +40,10 @@ def test_invalid_escape_is_unsure(text: bytes) -> None:
     found = find_literals(bytearray(b'"a\\n" ' + text + b"\n"))
     with pytest.raises(UnsureError):
         found.check_escapes()
+
+
+def test_many_escapes_are_left_to_a_parser() -> None:
+    line = b'["%s"]\n' % (b"a" * 20 + b"\\n" * 20)
+    assert len(find_literals(bytearray(line * 50)).escaped) == 50
+    with pytest.raises(UnsureError):
+        find_literals(bytearray(line * 100))

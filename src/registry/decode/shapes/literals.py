@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import SCAN_BYTES, byte_positions, int64_array, string_scalar
+from registry.base.arrow import int64_array, string_scalar
 from registry.decode.repeated_keys import string_ends
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Literals", "UnsureError", "find_literals"]
 
 _WORD = 8
+_FEW_ESCAPES, _ESCAPE_BYTES = 1 << 10, 32
+"""With more than one escape in so many bytes, a parser is faster."""
 _decode_strings = msgspec.json.Decoder(list[str]).decode
 
 
@@ -110,15 +112,18 @@ def find_literals(block: bytearray) -> Literals:
     """Return the strings of lines of UTF-8.
 
     Raises:
-        UnsureError: the lines are not JSON, or have whitespace other than spaces.
+        UnsureError: the lines are not JSON, have whitespace other than spaces, or many escapes.
     """
-    line_ends = _control_characters(block)
-    if (np.frombuffer(block, np.uint8)[line_ends] != ord("\n")).any():
+    codes = np.frombuffer(block, np.uint8)
+    line_ends = np.flatnonzero(codes < ord(" "))
+    if (codes[line_ends] != ord("\n")).any():
         raise UnsureError  # no string may have one
     if not block.endswith(b"\n"):
         line_ends = np.append(line_ends, len(block))
-    backslashes = byte_positions("\\", block if b"\\" in block else b"")
-    quotes = _unescaped_quotes(block, backslashes)
+    backslashes = np.flatnonzero(codes == ord("\\")) if b"\\" in block else np.zeros(0, np.int64)
+    if len(backslashes) > max(_FEW_ESCAPES, len(block) // _ESCAPE_BYTES):
+        raise UnsureError
+    quotes = _unescaped_quotes(codes, block, backslashes)
     if quotes is None or not len(quotes) or len(quotes) % 2:
         raise UnsureError
     line_starts = np.concatenate([[0], line_ends[:-1] + 1])
@@ -134,26 +139,15 @@ def find_literals(block: bytearray) -> Literals:
     return Literals(block, quotes, line_starts, line_ends, firsts, counts, escaped)
 
 
-def _control_characters(block: bytearray) -> NDArray[np.int64]:
-    codes = np.frombuffer(block, np.uint8)
-    parts = [
-        np.flatnonzero(codes[start : start + SCAN_BYTES] < ord(" ")) + start
-        for start in range(0, len(codes), SCAN_BYTES)
-    ]
-    return np.concatenate(parts)
-
-
-def _unescaped_quotes(block: bytearray, backslashes: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _unescaped_quotes(
+    codes: NDArray[np.uint8], block: bytearray, backslashes: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
     """Return the quotes that open and close strings; None if unsure."""
     if (np.diff(backslashes) == 1).any():
         return string_ends(block)
     # Each backslash is the start of an escape, so that a quote after one closes no string.
-    quotes = byte_positions('"', block)
-    after = np.minimum(backslashes + 1, len(block) - 1)
-    escaped = after[np.frombuffer(block, np.uint8)[after] == ord('"')]
-    is_end = np.ones(len(quotes), bool)
-    is_end[np.searchsorted(quotes, escaped)] = False
-    return quotes[is_end] if len(escaped) else quotes
+    quotes = np.flatnonzero(codes == ord('"'))
+    return quotes[codes[quotes - 1] != ord("\\")] if len(backslashes) else quotes
 
 
 def _quotes_before(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -13,6 +13,8 @@ from registry.decode.exact_json import has_unique_keys
 from registry.decode.shapes.literals import UnsureError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from registry.decode.shapes.literals import Literals
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Place", "Shape", "match", "shape_of"]
 
 _WORD = 8
+_PART_LINES = 1 << 12
+Number = TypeVar("Number", np.int64, np.uint64)
 _SCALAR = re.compile(rb"[^\s\[\]{},:]+")
 _decode = msgspec.json.Decoder().decode
 
@@ -147,63 +151,97 @@ def match(
     Args:
         shape: The shape of the first of the lines.
         literals: The strings of the block.
-        lines: Numbers of lines with as many strings as the shape.
+        lines: Numbers of lines with as many strings as the shape, ascending.
     """
-    anchors = _Anchors(literals, lines)
-    found = np.ones(len(lines), bool)
-    for one in shape.texts:
-        size = len(one.text)
-        starts = anchors.of(one.end) - size if one.start is None else anchors.of(one.start)
-        if one.start is not None and one.end is not None:
-            found &= anchors.of(one.end) - starts == size
-        _compare(literals.words, starts, one.text, found)
-    scalars = [
-        (
-            anchors.of(one.before.start) + len(one.before.text),
-            anchors.of(one.after.end) - len(one.after.text),
-        )
-        for one in shape.scalars
-    ]
-    for starts, ends in scalars:
-        found &= ends > starts
+    compare = _Comparison(shape, literals)
+    # In parts whose arrays fit in the processor's cache.
+    parts = [lines[start : start + _PART_LINES] for start in range(0, len(lines), _PART_LINES)]
+    found, starts, ends = zip(*map(compare.lines, parts), strict=True)
+    is_same = np.concatenate(found)
     # There may be no word of eight bytes where the block starts; the first line has its own shape.
-    found[0] = True
-    return found, scalars
+    is_same[0] = True
+    spans = zip(np.concatenate(starts, axis=1), np.concatenate(ends, axis=1), strict=True)
+    return is_same, list(spans)
 
 
-class _Anchors:
-    """Places that are known for each of some lines with the same number of strings."""
+class _Comparison:
+    """Compares lines with a shape."""
 
-    def __init__(self, literals: Literals, lines: NDArray[np.int64]) -> None:
-        self._literals, self._lines = literals, lines
-        self._count = 2 * int(literals.counts[lines[0]])
-        if len(lines) == len(literals.counts):
-            self._quotes = literals.quotes.reshape(-1, self._count)
+    def __init__(self, shape: Shape, literals: Literals) -> None:
+        """Note which places of lines have to be how far apart, and which words they have."""
+        self._literals = literals
+        self._used: dict[int, int] = {}
+        """Anchor → its row among the places."""
+        bounded = [one for one in shape.texts if None not in (one.start, one.end)]
+        self._starts = self._rows([one.start for one in bounded])
+        self._ends = self._rows([one.end for one in bounded])
+        self._sizes = _column([len(one.text) for one in bounded], np.int64)
+        words = [word for one in shape.texts for word in _words(one)]
+        self._anchors = self._rows([anchor for anchor, _, _ in words])
+        self._offsets = _column([offset for _, offset, _ in words], np.int64)
+        self._shifts = _column([8 * (_WORD - len(part)) for _, _, part in words], np.uint64)
+        numbers = [int.from_bytes(part, "little") for _, _, part in words]
+        self._words = _column(numbers, np.uint64)
+        before, after = (
+            [one.before for one in shape.scalars],
+            [one.after for one in shape.scalars],
+        )
+        self._before = self._rows([one.start for one in before])
+        self._prefixes = _column([len(one.text) for one in before], np.int64)
+        self._after = self._rows([one.end for one in after])
+        self._suffixes = _column([len(one.text) for one in after], np.int64)
+
+    def lines(
+        self, lines: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+        """Return which lines have the shape, and a row of starts and of ends for each scalar."""
+        places, words = self._places(lines), self._literals.words
+        starts, ends = places[self._before] + self._prefixes, places[self._after] - self._suffixes
+        found = (ends > starts).all(axis=0)
+        found &= (places[self._ends] - places[self._starts] == self._sizes).all(axis=0)
+        of_words = places[self._anchors]
+        of_words += self._offsets
+        # Where a line has other lengths, its places may be none of the block's.
+        if of_words[:, 0].min() < 0 or of_words[:, -1].max() >= len(words):
+            of_words.clip(0, len(words) - 1, out=of_words)
+        read = words[of_words]
+        read >>= self._shifts
+        found &= (read == self._words).all(axis=0)
+        return found, starts, ends
+
+    def _places(self, lines: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a row for each anchor that is used, with its place in each line."""
+        literals = self._literals
+        first, count = literals.firsts[lines[0]], literals.counts[lines[0]]
+        if lines[-1] - lines[0] == len(lines) - 1:  # without others between them
+            quotes = literals.quotes[2 * first : 2 * (first + len(lines) * count)]
+            of_quotes = quotes.reshape(len(lines), 2 * count).T
         else:
-            firsts = 2 * literals.firsts[lines]
-            self._quotes = literals.quotes[firsts[:, None] + np.arange(self._count)]
+            of_quotes = literals.quotes[2 * literals.firsts[lines] + np.arange(2 * count)[:, None]]
+        places = np.empty((len(self._used), len(lines)), np.int64)
+        for row, anchor in enumerate(self._used):
+            if anchor < 0:
+                places[row] = literals.line_starts[lines]
+            elif anchor == 2 * count:
+                places[row] = literals.line_ends[lines]
+            else:
+                np.add(of_quotes[anchor], anchor % 2, out=places[row])
+        return places
 
-    def of(self, anchor: int | None) -> NDArray[np.int64]:
-        """Return the places of an anchor."""
-        if anchor is None or anchor < 0:
-            return self._literals.line_starts[self._lines]
-        if anchor == self._count:
-            return self._literals.line_ends[self._lines]
-        places: NDArray[np.int64] = self._quotes[:, anchor]
-        return places + 1 if anchor % 2 else places
+    def _rows(self, anchors: Iterable[int | None]) -> NDArray[np.int64]:
+        """Return the rows of anchors, which are used from now on."""
+        rows = [self._used.setdefault(cast("int", one), len(self._used)) for one in anchors]
+        return np.array(rows, np.int64)
 
 
-def _compare(
-    words: NDArray[np.uint64], starts: NDArray[np.int64], text: bytes, found: NDArray[np.bool_]
-) -> None:
-    """Set `found` to False for the lines that do not have a text at its place."""
-    size = len(text)
+def _column(numbers: list[int], kind: type[Number]) -> NDArray[Number]:
+    return np.array(numbers, kind)[:, None]
+
+
+def _words(one: _Text) -> Iterator[tuple[int | None, int, bytes]]:
+    """Yield an anchor, how far after it a word starts, and the last bytes of the word."""
+    size = len(one.text)
+    anchor, start = (one.end, -size) if one.start is None else (one.start, 0)
     # The last word overlaps the one before it; a short text has other bytes before it.
     for place in [*range(0, size - _WORD, _WORD), size - _WORD] if size else []:
-        part = text[max(place, 0) : place + _WORD]
-        shift = np.uint64(8 * (_WORD - len(part)))
-        places = starts + place  # ascending
-        if places[0] < 0 or places[-1] >= len(words):  # of a line of another shape, or the first
-            places = places.clip(0, len(words) - 1)
-        word = words[places]
-        found &= (word >> shift if shift else word) == int.from_bytes(part, "little")
+        yield anchor, start + place, one.text[max(place, 0) : place + _WORD]
