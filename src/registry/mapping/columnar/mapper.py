@@ -16,7 +16,7 @@ import pyarrow as pa
 from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
-from registry.manifest.expressions import Column, Expression, parse_condition
+from registry.manifest.expressions import Expression, parse_condition
 from registry.mapping.coerce import to_metadata
 from registry.mapping.columnar.expressions import NoKernelError, evaluate, indices_where
 from registry.mapping.columnar.fields import (
@@ -26,6 +26,7 @@ from registry.mapping.columnar.fields import (
 )
 from registry.mapping.columnar.inputs import input_columns
 from registry.mapping.columnar.memoize import evaluate_values
+from registry.mapping.columnar.plain import is_plain
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import (
@@ -169,7 +170,8 @@ class ColumnarMapper:
             part = None if isinstance(column, list) else cast_to_metadata_type(column, types[key])
             if part is None:
                 items = column if isinstance(column, list) else column.to_pylist()
-                plain = _is_json(self._mapper.metadata_keys.get(key), view)
+                expression = self._mapper.metadata_keys.get(key)
+                plain = expression is not None and is_plain(expression, view)
                 part = metadata_column(key, types[key], items, view.numbers, plain=plain)
             parts.append(part)
         columns[METADATA_VALUES] = struct_of(parts, types)
@@ -208,15 +210,6 @@ class ColumnarMapper:
             return column
         values = evaluate_values(expression, view)
         return [None if value is MISSING else value for value in values]
-
-
-def _is_json(expression: Expression | None, view: RecordBatchView) -> bool:
-    """Return whether the values of an expression are surely those of a JSON file, unchanged."""
-    return (
-        isinstance(expression, Column)
-        and view.holds_values(expression.name)
-        and not view.constants  # which may be dates of the manifest
-    )
 
 
 def _metadata_type(values: pa.Array | list[Any]) -> MetadataType:
