@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 
 from registry.cache.cache import Cache
+from registry.cli import main
 from registry.export import cached
 from registry.export.cached import cached_export, export_key
 from registry.export.formats import FORMATS, Format
@@ -49,6 +51,21 @@ def test_damaged_export_is_written_again(
     monkeypatch.setattr(cached, "_verified", set())
     assert cached_export(opened("mixed"), SERVED[0], cache) == (key, path)
     assert path.read_bytes() == intact
+
+
+def test_commands_of_the_cache_know_exports(
+    opened: Opener, cache: Cache, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, path = cached_export(opened("mixed"), SERVED[0], cache)
+    assert main(["cache", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bytes"]["exports"] > path.stat().st_size
+    with path.open("ab") as file:
+        file.write(b"more")
+    assert main(["cache", "verify", "mixed", "--json"]) == 1
+    assert [one["kind"] for one in json.loads(capsys.readouterr().out)["damaged"]] == ["exports"]
+    _, path = cached_export(opened("mixed"), SERVED[0], cache)
+    assert main(["cache", "clear", "mixed", "--yes"]) == 0
+    assert not path.exists()
 
 
 def test_file_is_hashed_once_per_process(
