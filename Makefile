@@ -19,8 +19,8 @@ QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/lo
 	tests/mapping tests/samples tests/store tests/yamldoc tests/test_import.py tests/test_load.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick lowest parity inspect upstream fuzz faults bench audit lint check format docs clean
-.PHONY: inspect-new inspect-old interop
+.PHONY: help demo test quick lowest parity interop inspect upstream fuzz faults bench audit lint check format docs clean
+.PHONY: inspect-new inspect-old
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
