@@ -37,9 +37,9 @@ class Exported(Struct, frozen=True, kw_only=True):
 
     spec: DatasetSpec
     dataset: ArrowDataset
-    """Its samples in the order of the view; names of files beside the source stay relative."""
+    """Its samples in the order of the view."""
     provenance: dict[str, Any]
-    """Where the samples come from, as JSON data; equal on every machine."""
+    """Where the samples come from, as JSON data; equal on every machine unless it has `files`."""
     entry: CacheEntry
     """The samples in the cache, which may be only the first ones."""
     report: Report = silent
@@ -60,6 +60,7 @@ def open_exported(
     settings: Settings,
     *,
     overrides: Mapping[str, Any] | None = None,
+    absolute_files: bool = False,
     report: Report | None = None,
 ) -> Exported:
     """Open a dataset for an export; it is built first if necessary.
@@ -70,6 +71,7 @@ def open_exported(
         cache: Where samples are stored.
         settings: Whether requests and new pins are allowed.
         overrides: Values that replace those of the view.
+        absolute_files: Give files beside a local source the absolute paths of this machine.
         report: Called with the progress of a build.
 
     Raises:
@@ -101,10 +103,14 @@ def open_exported(
             if not fingerprint:
                 result = open_samples(full=True)
                 fingerprint = result.entry.meta["fingerprint"]
+    provenance = provenance_of(spec, pin if is_used else None, fingerprint, len(result.dataset))
+    if absolute_files:
+        # The bytes then depend on the folder, and so must the key of the export.
+        provenance["files"] = spec.source.base_location
     return Exported(
         spec=spec,
-        dataset=result.dataset.as_stored(),
-        provenance=provenance_of(spec, pin if is_used else None, fingerprint, len(result.dataset)),
+        dataset=result.dataset if absolute_files else result.dataset.as_stored(),
+        provenance=provenance,
         entry=result.entry,
         report=report or silent,
     )
