@@ -32,8 +32,8 @@ def test_bytes_do_not_depend_on_the_folder_or_the_cache(
     found = []
     for folder in ("one", "two"):
         (catalog / folder).mkdir()
-        for file in catalog.glob("*.*"):
-            shutil.copy(file, catalog / folder)
+        for path in catalog.glob("*.*"):
+            shutil.copy(path, catalog / folder)
         monkeypatch.chdir(catalog / folder)
         monkeypatch.setenv("REGISTRY_CACHE_DIR", str(catalog / f"cache-{folder}"))
         if folder == "two":  # the first has only the first samples

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.catalog.catalog import display_path
 from registry.export.provenance import provenance_of
 from registry.load import find_fingerprint, load
 from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import pin_sources
 from registry.lockfile.spec_digest import spec_digest
-from registry.progress import Progress, silent
+from registry.progress import Progress, log_waits, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -79,7 +80,9 @@ def open_exported(
     """
     unmodified = catalog.resolve(name)
     spec = catalog.resolve(name, overrides=overrides) if overrides else unmodified
-    pin = read_pin(settings.lock_file, name, settings.cache_dir)
+    pin = read_pin(
+        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
+    )
     lock = pin_sources(unmodified, pin, locked=settings.locked, frozen=settings.frozen)
     if lock is not None and spec != unmodified:
         lock = replace(lock, samples=None)
@@ -112,5 +115,5 @@ def open_exported(
         dataset=result.dataset if absolute_files else result.dataset.as_stored(),
         provenance=provenance,
         entry=result.entry,
-        report=report or silent,
+        report=report or log_waits(name),
     )

@@ -45,7 +45,7 @@ def parse_path(path: str) -> Location:
     """Return what a path without its protocol names.
 
     Raises:
-        ExportError: it has an unknown option, an unknown suffix or too many folders.
+        ExportError: it has an unknown option, or a suffix that is not served.
     """
     before, _, query = path.partition("?") if has_query(path) else (path, "", "")
     folder, slash, file = before.rpartition("/")

@@ -157,7 +157,8 @@ def _print(results: list[dict[str, Any]]) -> None:
             print_error(name, result["error"])
             continue
         samples = count_text(result["samples"], "sample")
-        for file in result["files"]:
-            print_line(f"{file['path']}: {samples}, {size_text(file['bytes'])}")
+        size = size_text(sum(file["bytes"] for file in result["files"]))
+        paths = ", ".join(file["path"] for file in result["files"])
+        print_line(f"{name}: {samples}, {size}: {paths}")
         for warning in result["warnings"]:
             print_line(f"warning: {name}: {warning['message']} [{warning['kind']}]", err=True)
