@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from registry.cache.cache import Cache
+from registry.cache.cache import Cache, CacheEntry
 from registry.cli import main
 from registry.export import cached
 from registry.export.cached import cached_export, export_key
+from registry.export.exported import Exported
 from registry.export.formats import FORMATS, Format
 from registry.settings import Settings
 from tests.export.conftest import Opener
@@ -33,6 +36,42 @@ def test_cached_bytes_are_those_of_an_export(opened: Opener, cache: Cache, kind:
     written = path.stat()
     assert cached_export(opened("mixed"), kind, cache) == (key, path)
     assert path.stat().st_ino == written.st_ino
+
+
+def test_export_is_written_once_by_several_threads(
+    opened: Opener, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    write = cached._write
+
+    def count(exported: Exported, kind: Format, cache: Cache, key: str) -> CacheEntry:
+        written.append(key)
+        return write(exported, kind, cache, key)
+
+    monkeypatch.setattr(cached, "_write", count)
+    exported = opened("mixed")
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(cached_export, exported, SERVED[1], cache) for _ in range(4)]
+        assert len({call.result() for call in calls}) == 1
+    assert written == [export_key(exported, SERVED[1])]
+
+
+def test_entry_that_is_pruned_while_it_is_looked_up_is_written_again(
+    opened: Opener, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = cached_export(opened("mixed"), SERVED[0], cache)
+    state = cached._state_of
+    gone: list[int] = []
+
+    def prune_first(entry: CacheEntry) -> Any:
+        if not gone:
+            gone.append(1)
+            cache.discard("exports", found[0])
+        return state(entry)
+
+    monkeypatch.setattr(cached, "_state_of", prune_first)
+    assert cached_export(opened("mixed"), SERVED[0], cache) == found
+    assert found[1].exists()
 
 
 def test_key_depends_on_format_view_and_provenance(opened: Opener) -> None:
