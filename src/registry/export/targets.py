@@ -37,7 +37,8 @@ def targets_of(
         return kind, {name: Path(to.replace(NAME, name)) for name in names}
     is_folder = to.endswith(("/", os.sep)) or (not kind.is_folder and Path(to).is_dir())
     if is_folder or (len(names) > 1 and (kind.is_folder or not _is_file_of(to, kind))):
-        return kind, {name: Path(to) / f"{name}{kind.suffix}" for name in names}
+        suffix = f".{kind.suffix.removeprefix('.')}" if kind.suffix else ""
+        return kind, {name: Path(to) / f"{name}{suffix}" for name in names}
     if len(names) > 1:
         raise ExportError(f"{len(names)} datasets can't be one file {to} (use {NAME} in the path)")
     return kind, {names[0]: Path(to)}
