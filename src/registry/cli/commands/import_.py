@@ -61,8 +61,8 @@ def command(
     """Write a manifest for datasets that files of other tools define.
 
     Kinds: the Hub's eval.yaml, tasks of lm-evaluation-harness, Croissant, README files of the Hub,
-    and catalogs of Kedro and Intake. Nothing in the files is executed. What the manifest can't say
-    is listed on stderr and as comments in the manifest.
+    catalogs of Kedro and Intake, and Python files with tasks of Inspect AI. Nothing in the files is
+    executed. What the manifest can't say is listed on stderr and as comments in the manifest.
     """
     if revision is not None and repository is None:
         raise click.UsageError("--revision goes with --repository")

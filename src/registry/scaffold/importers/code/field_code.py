@@ -14,6 +14,7 @@ from typing import Any
 __all__ = [
     "Translator",
     "UntranslatableError",
+    "check_depth",
     "constant_of",
     "list_of_constants",
     "parse_code",
@@ -23,6 +24,8 @@ __all__ = [
 
 MAX_CODE = 20_000
 """Characters of an expression."""
+MAX_DEPTH = 150
+"""Levels of a syntax tree."""
 
 # `str.strip` and `\s` agree on what whitespace is.
 _METHODS: dict[str, Any] = {
@@ -46,9 +49,21 @@ def parse_code(text: str) -> ast.expr:
     if len(text) > MAX_CODE:
         raise UntranslatableError(f"an expression of more than {MAX_CODE:,} characters")
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(text.strip(), mode="eval").body
+        check_depth(tree)
+        return tree
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UntranslatableError(f"`{_short(text)}` is not a simple expression") from error
+
+
+def check_depth(tree: ast.AST) -> None:
+    """Raise a RecursionError for a tree that functions which call themselves can't walk."""
+    level = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    raise RecursionError(f"nested more than {MAX_DEPTH} levels deep")
 
 
 def constant_of(node: ast.expr) -> Any:
