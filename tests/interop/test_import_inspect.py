@@ -1,7 +1,8 @@
-"""An `eval.yaml` gives the samples that Inspect AI makes of it, in both directions."""
+"""An `eval.yaml`, and tasks of inspect_evals, give the samples that Inspect AI makes of them."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ pytest.importorskip("inspect_ai", reason="`make interop` installs it")
 from inspect_ai._eval.task.hf import HFTask, _load_eval_yaml, _record_to_sample_hf
 
 from registry.scaffold.importers.eval_yaml import read
+from registry.scaffold.importers.inspect_task import read as read_task
 from registry.scaffold.importers.models import ImportedDataset, ImportOptions
 from tests.export.writers.test_eval_yaml import SAMPLES, written
+from tests.interop.made_records import made_records
 from tests.scaffold.importers.support import samples_of
 
+pytestmark = pytest.mark.filterwarnings("ignore")
 PNG = "data:image/png;base64,iVBORw0KGgo="
 RECORDS: list[dict[str, Any]] = [
     {"q": "What?", "a": 1, "t": "x", "c": ["p", "q"], "one": "1", "two": "2", "pic": PNG, "d": "D"},
@@ -98,3 +102,29 @@ def test_an_exported_file_is_accepted_and_the_same(tmp_path: Path, fields: dict[
     (after,) = _load_eval_yaml(first)["tasks"]
     assert HFTask.model_validate(after).field_spec == HFTask.model_validate(before).field_spec
     assert (after["solvers"], after["scorers"]) == (before["solvers"], before["scorers"])
+
+
+# Module of inspect_evals → the function that its task passes as `sample_fields`.
+FUNCTIONS = {
+    "aime2024.aime2024": "record_to_sample",
+    "aime2025.aime2025": "record_to_sample",
+    "commonsense_qa.commonsense_qa": "record_to_sample",
+    "mmlu_pro.mmlu_pro": "record_to_sample",
+    "paws.paws": "record_to_sample",
+    "uccb.uccb": "record_to_sample",
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_give_the_samples_of_inspect_evals(name: str) -> None:
+    pytest.importorskip("inspect_evals", reason="`make interop` installs it")
+    module = import_module(f"inspect_evals.{name}")
+    assert module.__file__ is not None
+    found = read_task(Path(module.__file__), ImportOptions()).datasets
+    dataset = next(one for one in found if "fields" in one.keys)
+    assert [one.what for one in dataset.left_out if one.what.startswith("sample_fields")] == []
+    records = made_records(dataset.keys["fields"], 4, as_index=False)
+    theirs = [getattr(module, FUNCTIONS[name])(record) for record in records]
+    own = samples_of(dataset, records)
+    assert [content(one) for one in own] == [content(one) for one in theirs]
+    assert [one.id for one in own] == [one.id for one in theirs]

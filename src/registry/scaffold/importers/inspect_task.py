@@ -68,9 +68,7 @@ def read(file: Path, options: ImportOptions) -> Imported:
 
 def _parse(file: Path) -> ast.Module:
     try:
-        module = ast.parse(read_foreign_text(file))
-        check_depth(module)
-        return module
+        return check_depth(ast.parse(read_foreign_text(file)))
     except SyntaxError as error:
         raise problem_at(file, f"not Python: {error.msg}", line=error.lineno) from error
     except (ValueError, RecursionError, MemoryError) as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
     "Translator",
@@ -26,6 +26,8 @@ MAX_CODE = 20_000
 """Characters of an expression."""
 MAX_DEPTH = 150
 """Levels of a syntax tree."""
+
+_Tree = TypeVar("_Tree", bound=ast.AST)
 
 # `str.strip` and `\s` agree on what whitespace is.
 _METHODS: dict[str, Any] = {
@@ -49,20 +51,18 @@ def parse_code(text: str) -> ast.expr:
     if len(text) > MAX_CODE:
         raise UntranslatableError(f"an expression of more than {MAX_CODE:,} characters")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        check_depth(tree)
-        return tree
+        return check_depth(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UntranslatableError(f"`{_short(text)}` is not a simple expression") from error
 
 
-def check_depth(tree: ast.AST) -> None:
-    """Raise a RecursionError for a tree that functions which call themselves can't walk."""
-    level = [tree]
+def check_depth(tree: _Tree) -> _Tree:
+    """Return a tree, or raise a RecursionError if it is too deep for functions that recurse."""
+    level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
-            return
+            return tree
     raise RecursionError(f"nested more than {MAX_DEPTH} levels deep")
 
 
