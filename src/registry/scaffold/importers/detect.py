@@ -65,7 +65,7 @@ def _text_or_nothing(file: Path) -> str:
 
 
 def _kind_of_yaml(file: Path) -> str | None:
-    value: Any = read_foreign_yaml(file).value
+    value: Any = read_foreign_yaml(file, has_tags=True).value
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("tasks"), list) and file.name.startswith("eval"):

@@ -12,6 +12,8 @@ from registry.scaffold.importers.code.record_function import fields_of_function
 
 PROMPT = ast.Constant("Q: {question}\n{{x}}")
 
+DOUBLED = "    a0 = r['q']\n" + "".join(f"    a{n + 1} = [a{n}, a{n}]\n" for n in range(30))
+
 
 def fields(code: str) -> tuple[dict[str, Any], dict[str, str]]:
     (function,) = ast.parse(code).body
@@ -88,6 +90,7 @@ def test_fields_without_an_equivalent_are_named() -> None:
         ("def f(r):\n    return Sample(input='{a:>3}'.format(a=r['q']))", "the field `a`"),
         ("def f(r):\n    return Sample(input='{'.format(a=r['q']))", "what is no template"),
         ("def f(r):\n    a = b\n    b = a\n    return Sample(input=a)", "too many other names"),
+        (f"def f(r):\n{DOUBLED}    return Sample(input=a30)", "too many other names"),
     ],
 )
 def test_other_functions_are_refused(code: str, message: str) -> None:

@@ -18,7 +18,8 @@ from registry.scaffold.importers.code.field_code import (
 __all__ = ["fields_of_function"]
 
 _FIELDS = ("input", "target", "choices", "id", "metadata")
-_MAX_NAMES = 100
+_MAX_DEPTH = 50
+_MAX_NAMES = 1_000
 
 
 def fields_of_function(
@@ -96,7 +97,7 @@ class _RecordReader:
     def __init__(self, record: str, names: Mapping[str, ast.expr]) -> None:
         self._record = record
         self._names = names
-        self._depth = 0
+        self._depth = self._count = 0
         self._translator = Translator(self._column_of)
 
     def field(self, name: str, node: ast.expr) -> Any:
@@ -149,7 +150,8 @@ class _RecordReader:
 
     def _assigned(self, name: str) -> Any:
         self._depth += 1
-        if self._depth > _MAX_NAMES:
+        self._count += 1  # a name that stands for two others, each of them for two, and so on
+        if self._depth > _MAX_DEPTH or self._count > _MAX_NAMES:
             raise UntranslatableError(f"`{name}` is defined by too many other names")
         try:
             return self._translator.expression(self._names[name])
