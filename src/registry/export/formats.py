@@ -113,6 +113,21 @@ _ROWS = (
         summary="chat fine-tuning: `messages` that end with the target",
         is_default=False,
     ),
+    Format(
+        name="eval.yaml",
+        suffix="eval.yaml",
+        module="writers.eval_yaml",
+        summary="the tasks file of a repository on the Hub, which Inspect AI runs",
+    ),
+    Format(
+        name="lm-eval",
+        suffix="",
+        module="writers.lm_eval",
+        summary="a folder with a task of lm-evaluation-harness and its data",
+        is_default=False,
+        is_folder=True,
+        carries_provenance=True,
+    ),
 )
 FORMATS = {row.name: row for row in _ROWS}
 """Name → format."""
