@@ -11,6 +11,7 @@ import pytest
 from registry.errors import RegistryError
 from registry.settings import (
     INDEX_NAME,
+    Remote,
     Settings,
     builtin_root,
     deadline_seconds,
@@ -19,6 +20,7 @@ from registry.settings import (
     lock_limit,
     most_jobs,
     read_timeout,
+    remote_cache,
 )
 
 BASE = {"REGISTRY_CACHE_DIR": "/cache"}
