@@ -324,7 +324,8 @@ def _has_no_other_keys(block: bytearray, batch: pa.RecordBatch | None) -> bool:
     # line has one that is repeated or not wanted.
     if any(map(has_null, columns)):
         return False
-    return most_keys(block) == batch.num_rows * sum(_count_keys(column.type) for column in columns)
+    keys = sum(_count_keys(column.type) for column in columns)
+    return most_keys(block) == int(batch.num_rows) * keys
 
 
 def _count_keys(kind: pa.DataType) -> int:
