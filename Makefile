@@ -19,8 +19,8 @@ QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/lo
 	tests/mapping tests/samples tests/store tests/yamldoc tests/test_import.py tests/test_load.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick lowest parity inspect upstream fuzz faults bench audit lint check format docs clean
-.PHONY: inspect-new inspect-old interop
+.PHONY: help demo test quick lowest parity interop inspect upstream fuzz faults bench audit lint check format docs clean
+.PHONY: inspect-new inspect-old
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,7 +75,7 @@ $(INTEROP)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(INTEROP)
 	$(INSTALL) $(INTEROP) --editable '.[test]' pyarrow==26.0.1 pandas==3.1.1 datasets==5.2.0 \
 		polars==2.1.0 duckdb==2.0.0 mlcroissant==1.1.1 inspect-ai==0.3.285 \
-		inspect_evals==0.26.0 lm_eval==0.4.13
+		inspect_evals==0.26.0 lm_eval==0.4.13 openai==3.54.0
 	touch $@
 
 interop: $(INTEROP)/.done  ## read datasets with pyarrow, polars, duckdb and others, in a separate environment

@@ -187,8 +187,10 @@ def _parse(block: bytearray, columns: _Columns) -> AnyFrame:
     if batch is None:
         batch = _read_exactly(block, columns.schema if is_readable else None)
     if batch is None:
-        return _decode_values(block, ValueDecoder(columns.wanted))
-    others = None if columns.others is None else _decode_values(block, columns.others)
+        return _decode_values(block, _count_lines(block), ValueDecoder(columns.wanted))
+    others = None
+    if columns.others is not None:
+        others = _decode_values(block, batch.num_rows, columns.others)
     exact = cache(lambda: _decode_nulls(block, batch, columns.wanted or ()))
     return Frame(batch, null_is_value=False, exact=exact, others=others)
 
@@ -197,7 +199,11 @@ def _decode_nulls(block: bytearray, batch: pa.RecordBatch, wanted: Iterable[str]
     """Return the values of the columns that have nulls."""
     names = [name for name in batch.schema.names if has_null(batch.column(name))]
     found = frozenset(one for one in wanted if one.partition(".")[0] in names)
-    return _decode_values(block, ValueDecoder(found))
+    return _decode_values(block, batch.num_rows, ValueDecoder(found))
+
+
+def _count_lines(block: bytearray) -> int:
+    return block.count(b"\n") + (not block.endswith(b"\n"))
 
 
 def _read_exactly(block: bytearray, schema: pa.Schema | None) -> pa.RecordBatch | None:
@@ -216,7 +222,7 @@ def _may_have_dotted_keys(block: bytearray, keys: Sequence[bytes]) -> bool:
     return any(key in block for key in (*keys, b"\\u00")) if keys else False
 
 
-def _decode_values(block: bytearray, decoder: ValueDecoder) -> ValueFrame:
+def _decode_values(block: bytearray, count: int, decoder: ValueDecoder) -> ValueFrame:
     if _may_have_large_float(block):  # msgspec would not see it in a value that is not wanted
         lines = bytes(block).rstrip(b"\n").split(b"\n")
         try:
@@ -224,7 +230,6 @@ def _decode_values(block: bytearray, decoder: ValueDecoder) -> ValueFrame:
                 _decode(line)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise NotColumnarError("a value without an exact meaning") from error
-    count = block.count(b"\n") + (not block.endswith(b"\n"))
     return decoder.decode(block, count)
 
 
@@ -324,8 +329,8 @@ def _has_no_other_keys(block: bytearray, batch: pa.RecordBatch | None) -> bool:
     # line has one that is repeated or not wanted.
     if any(map(has_null, columns)):
         return False
-    keys = sum(_count_keys(column.type) for column in columns)
-    return most_keys(block) == int(batch.num_rows) * keys
+    expected = batch.num_rows * sum(_count_keys(column.type) for column in columns)
+    return most_keys(block) == int(expected)
 
 
 def _count_keys(kind: pa.DataType) -> int:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 else:
     np, arrow = LazyModule("numpy"), LazyModule("registry.base.arrow")
 
-__all__ = ["Order", "ViewArrays", "choice_orders", "open_view", "row_order"]
+__all__ = ["Order", "ViewArrays", "choice_orders", "letter_indexes", "open_view", "row_order"]
 
 _ROWS_AT_ONCE = 1 << 16
 _NO_CHOICE = (1 << 31) - 1
@@ -234,11 +234,11 @@ def _bad_targets(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool
             (batch.column("target"), rows),
             (several.flatten(), np.repeat(rows, np.diff(arrow.list_offsets(several)))),
         ):
-            bad[owners[_letter_indexes(texts) >= counts[owners]]] = True
+            bad[owners[letter_indexes(texts) >= counts[owners]]] = True
     return bad & (counts > 0)
 
 
-def _letter_indexes(texts: pa.Array) -> NDArray[np.int64]:
+def letter_indexes(texts: pa.Array) -> NDArray[np.int64]:
     """Return the index of each letter: -1 for a null, `_NO_CHOICE` for any other string."""
     encoded = texts.dictionary_encode()  # targets repeat: few letters in many rows
     indexes = []

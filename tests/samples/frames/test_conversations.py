@@ -10,6 +10,7 @@ import pytest
 from registry import ChatMessageAssistant, ChatMessageSystem, ChatMessageTool, ChatMessageUser
 from registry.base.digest import from_json
 from registry.samples.content import (
+    Citation,
     ContentCitation,
     ContentDocument,
     ContentImage,
@@ -22,7 +23,7 @@ from registry.samples.frames.conversations import message_data, message_row
 from registry.samples.messages import ChatMessage, ToolCall, ToolCallContent, ToolCallError
 from registry.store.conversations import conversation_data, conversation_to_json
 
-CITED = [
+CITED: list[Citation] = [
     ContentCitation(cited_text=(0, 3)),
     DocumentCitation(range=DocumentRange(type="page", start_index=0, end_index=1)),
 ]

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import msgspec
 
-from registry import ChatMessageSystem, ChatMessageUser, MemoryDataset, Sample, get_dataset
+from registry import (
+    ChatMessage,
+    ChatMessageSystem,
+    ChatMessageUser,
+    MemoryDataset,
+    Sample,
+    get_dataset,
+)
 from registry.samples.frames.description import Lengths
 
-CHAT = [ChatMessageSystem(content="abc"), ChatMessageUser(content="de")]
+CHAT: list[ChatMessage] = [ChatMessageSystem(content="abc"), ChatMessageUser(content="de")]
 SAMPLES = [
     Sample(input="four", choices=["x", "y"], target="A", id=1, metadata={"k": 1, "n": None}),
     Sample(input="four", choices=["x", "y"], target="B", id=1),
     Sample(input="four", choices=["y", "x"], target="A", id=2),
     Sample(input="", target=["A", "C"]),
     Sample(input=CHAT, target="A", metadata={"k": 2}),
-    Sample(input=[message.model_copy(update={"id": "x"}) for message in CHAT], target="A"),
+    Sample(input=copy.deepcopy(CHAT), target="A"),
 ]
+for message in SAMPLES[-1].input:
+    assert not isinstance(message, str)
+    message.id = "another"
 FOUND = MemoryDataset(SAMPLES, name="some").describe()
 
 
@@ -63,6 +74,19 @@ def test_text_has_a_line_per_column() -> None:
         "duplicates         2",
         "equal ids          1",
     ]
+
+
+def line_of(name: str, targets: list[str]) -> str:
+    dataset = MemoryDataset([Sample(input="q", target=target) for target in targets])
+    (line,) = [one for one in str(dataset.describe()).splitlines() if one.startswith(name)]
+    return line
+
+
+def test_text_names_few_of_many_targets() -> None:
+    numbers = [str(n) for n in range(11)]
+    assert line_of("target", numbers).endswith("all  11 different")
+    assert line_of("target", [*numbers, "7", "7", "5"]).endswith("11 different, 7 3, 5 2")
+    assert line_of("target", numbers[:10]).endswith("8 1, 9 1")
 
 
 def test_text_shows_odd_targets_on_one_line() -> None:

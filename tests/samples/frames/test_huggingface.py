@@ -33,6 +33,14 @@ def test_pickle_is_that_of_our_dataset_without_rows() -> None:
     assert again[:] == dataset.to_hf()[:]
 
 
+def test_a_later_change_of_our_dataset_does_not_reach_the_table() -> None:
+    for dataset in (get_dataset("demo-mcq"), MemoryDataset(SAMPLES)):
+        found = dataset.to_hf()
+        rows = found[:]
+        dataset.sort(reverse=True, key=lambda sample: str(sample.id))
+        assert pickle.loads(pickle.dumps(found))[:] == rows
+
+
 def test_fingerprint_changes_with_the_view_and_only_then() -> None:
     dataset = get_dataset("demo-mcq")
     fingerprint = dataset.to_hf()._fingerprint

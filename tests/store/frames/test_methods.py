@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry import ChatMessageUser, MemoryDataset, Sample, SampleNotFoundError, get_dataset
+from registry import (
+    ChatMessage,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+    MemoryDataset,
+    Sample,
+    SampleNotFoundError,
+    get_dataset,
+)
 from registry.base.digest import from_json
 from registry.samples.frames.rows import frame_batch
 from registry.store import writer as sample_writer
@@ -31,7 +40,10 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
     max_leaves=4,
 )
-CHAT = st.lists(st.builds(ChatMessageUser, content=TEXT), min_size=1, max_size=2)
+PART = st.builds(ContentText, text=TEXT) | st.builds(ContentImage, image=TEXT)
+CHAT: st.SearchStrategy[list[ChatMessage]] = st.lists(
+    st.builds(ChatMessageUser, content=TEXT | st.lists(PART, max_size=2)), min_size=1, max_size=2
+)
 
 
 @st.composite
@@ -54,6 +66,10 @@ def absolute(sample: Sample) -> Sample:
     """Stand for what makes names of files absolute."""
     if sample.setup is not None:
         sample.setup = f"/{sample.setup}"
+    for message in sample.input if isinstance(sample.input, list) else ():
+        for part in message.content_list:
+            if isinstance(part, ContentImage):
+                part.image = f"/{part.image}"
     return sample
 
 
@@ -240,3 +256,18 @@ def test_pickled_dataset_has_the_same_frame_and_no_rows() -> None:
 def test_frames_of_a_copy_in_memory_are_equal() -> None:
     dataset = get_dataset("demo-chat")
     assert MemoryDataset(list(dataset)).to_arrow() == dataset.to_arrow()
+
+
+def test_damaged_file_is_built_again_while_a_frame_is_read(
+    one_dataset: Callable[..., Path], tmp_path: Path, cache_dir: Path
+) -> None:
+    lines = "".join(f'{{"q": "What is {n}?", "a": "{n}"}}\n' for n in range(20))
+    (tmp_path / "d.jsonl").write_text(lines, encoding="utf-8")
+    source = {"type": "json", "path": str(tmp_path / "d.jsonl")}
+    root = one_dataset(source)
+    wanted = get_dataset("data", root=root).to_arrow().to_pylist()  # a copy
+    again = get_dataset("data", root=root)
+    (path,) = cache_dir.glob("v*/samples/*/samples.arrow")
+    path.write_bytes(path.read_bytes().replace(b"What", b"Whot", 1))
+    assert again.to_arrow().to_pylist() == wanted
+    assert len(list(cache_dir.glob("v*/quarantine/*"))) == 1

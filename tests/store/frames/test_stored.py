@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
-from registry import Sample
+from registry import (
+    ChatMessageUser,
+    ContentAudio,
+    ContentDocument,
+    ContentImage,
+    ContentText,
+    ContentVideo,
+    Sample,
+)
 from registry.samples.frames.layout import COLUMNS
 from registry.samples.frames.rows import frame_batch
 from registry.store.frames.stored import (
@@ -22,6 +31,11 @@ SAMPLES = [
     Sample(input="r", choices=["x", "y"], target="B", id="two", files={"a": "b"}),
     Sample(input="s", metadata={"k": b"x"}, setup="ls", description="d"),
 ]
+
+
+def batch_of(samples: list[Sample]) -> pa.RecordBatch:
+    """Return a batch of a file, without the columns that have no value."""
+    return file_of(samples).batch(0)
 
 
 def addresses(column: pa.Array) -> list[int]:
@@ -66,8 +80,25 @@ def test_kinds_of_metadata_that_differs_between_samples_are_found() -> None:
 
 
 def test_only_what_a_view_can_change_is_taken_from_samples() -> None:
-    file = file_of(SAMPLES)
-    assert changed_columns(order=False, files=False, file=file) == []
-    assert changed_columns(order=True, files=False, file=file) == ["choices", "target", "targets"]
-    assert changed_columns(order=False, files=True, file=file) == ["sandbox", "files", "setup"]
-    assert changed_columns(order=True, files=True, file=file_of([Sample(input="q")])) == ["target"]
+    stored = batch_of(SAMPLES)
+    assert changed_columns(stored, order=False, files=False) == []
+    assert changed_columns(stored, order=True, files=False) == ["choices", "target", "targets"]
+    assert changed_columns(stored, order=False, files=True) == ["sandbox", "files", "setup"]
+
+
+@pytest.mark.parametrize(
+    ("content", "changed"),
+    [
+        ('an "image" and \\"video"', []),
+        ([ContentText(text='"document"')], []),
+        ([ContentText(text="x"), ContentImage(image="a.png")], ["messages"]),
+        ([ContentDocument(document="a.pdf")], ["messages"]),
+        ([ContentAudio(audio="a.wav", format="wav")], ["messages"]),
+        ([ContentVideo(video="a.mov", format="mov")], ["messages"]),
+    ],
+)
+def test_conversations_are_taken_from_samples_if_they_may_name_files(
+    content: Any, changed: list[str]
+) -> None:
+    stored = batch_of([Sample(input=[ChatMessageUser(content=content)])])
+    assert changed_columns(stored, order=True, files=True) == ["target", *changed]

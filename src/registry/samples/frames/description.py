@@ -21,6 +21,8 @@ __all__ = ["Description", "Lengths", "describe"]
 
 _LISTED = 10
 """Values that the text names."""
+_FREQUENT = 3
+"""Targets that it names if there are more than that."""
 _LONGEST = 40
 """Characters of a value in the text."""
 
@@ -79,7 +81,7 @@ class Description(Struct, frozen=True, kw_only=True):
             "messages": _counts(self.roles),
             "choices": _counts({f"{number} choices": n for number, n in self.choices.items()}),
             # Of both columns, in the first that has any.
-            "target" if self.filled["target"] else "targets": _counts(self.targets),
+            "target" if self.filled["target"] else "targets": _balance(self.targets),
             "metadata": _counts(self.metadata),
         }
         for name, count in self.filled.items():
@@ -89,6 +91,14 @@ class Description(Struct, frozen=True, kw_only=True):
         for name, count in (("duplicates", self.duplicates), ("equal ids", self.duplicate_ids)):
             if count:
                 yield name, f"{count:>7,}"
+
+
+def _balance(counts: dict[str, int]) -> str:
+    """Return all targets if they are few, such as letters, else how many and the most frequent."""
+    if len(counts) <= _LISTED:
+        return _counts(counts)
+    frequent = {value: n for value, n in list(counts.items())[:_FREQUENT] if n > 1}
+    return f"{len(counts):,} different" + (f", {_counts(frequent)}" if frequent else "")
 
 
 def _counts(counts: dict[str, int]) -> str:

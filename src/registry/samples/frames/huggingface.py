@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,7 +29,7 @@ class Rows(Protocol):
 
 
 class SharedTable(InMemoryTable):  # type: ignore[misc] # the library has no types
-    """A table that another process makes again from our dataset, which maps the same file."""
+    """A table that another process makes again from our dataset, which maps the file there."""
 
     def __init__(self, rows: Rows, metadata: MetadataForm) -> None:
         super().__init__(rows.to_arrow(metadata=metadata))
@@ -46,11 +47,15 @@ def to_hf(rows: Rows, key: str | None, metadata: MetadataForm) -> datasets.Datas
 
     Args:
         rows: Our dataset.
-        key: Digest of its data, from which results of `map` are found again; None to compute one.
+        key: Digest of its data, if it opens them again in another process; None if it has them.
         metadata: See `Dataset.batches`.
     """
-    fingerprint = None if key is None else sha256(key.encode()).hexdigest()[:_FINGERPRINT]
-    table = SharedTable(rows, metadata)
+    if key is None:
+        fingerprint, table = None, InMemoryTable(rows.to_arrow(metadata=metadata))
+    else:
+        fingerprint = sha256(key.encode()).hexdigest()[:_FINGERPRINT]
+        # A copy, as the order of the dataset can be changed in place.
+        table = SharedTable(copy(rows), metadata)
     features = datasets.Features.from_arrow_schema(table.schema)
     info = datasets.DatasetInfo(features=features, dataset_name=rows.name)
     return datasets.Dataset(table, info=info, fingerprint=fingerprint)

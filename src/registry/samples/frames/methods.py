@@ -107,7 +107,7 @@ class FrameMethods:
     def to_hf(self, *, metadata: MetadataForm = "json") -> datasets.Dataset:
         """Return the samples as a dataset of the Hub's library, over the same memory.
 
-        Pickled, its table is this dataset, not its rows.
+        A table of samples of the cache is pickled as the dataset is: without rows.
         """
         from registry.samples.frames.huggingface import to_hf
 
@@ -142,7 +142,7 @@ class FrameMethods:
         return frames_of(self, size, metadata)
 
     def _frame_key(self, metadata: MetadataForm) -> str | None:
-        """Return a digest of what `to_arrow` returns; None if only the data have one."""
+        """Return a digest of what `to_arrow` returns; None if the samples are in memory."""
         return None
 
     def _position_of(self, identifier: int | str) -> int | None:

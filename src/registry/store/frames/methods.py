@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from registry.samples.frames.methods import FrameMethods
 from registry.samples.selection import int_of
@@ -26,6 +26,16 @@ __all__ = ["StoredFrameMethods"]
 _Result = TypeVar("_Result")
 
 
+class _Frame(NamedTuple):
+    """What a frame is made of, beside the file."""
+
+    view: ViewArrays
+    kinds: Kinds
+    """Types of the keys of the metadata; None for JSON."""
+    choice_starts: NDArray[np.int64] | None
+    """`SampleFile.choice_starts`; None if the view has no order of choices."""
+
+
 class StoredFrameMethods(FrameMethods):
     """Reads the columns of the file, and creates a Sample only for what a view changes."""
 
@@ -42,6 +52,7 @@ class StoredFrameMethods(FrameMethods):
         @property
         def _rows_at_once(self) -> int: ...
         def _rows(self, part: slice, view: ViewArrays | None = None) -> NDArray[np.int64]: ...
+        def _select(self, numbers: Any, part: NDArray[np.int64]) -> NDArray[Any]: ...
         def _reading(self, read: Callable[[SampleFile], _Result]) -> _Result: ...
         def _build(
             self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
@@ -61,17 +72,17 @@ class StoredFrameMethods(FrameMethods):
     ) -> Iterator[pa.RecordBatch]:
         """Yield the samples of a view, which a later sort or shuffle does not change."""
         rows, most = self._rows(slice(None), view), size or self._rows_at_once
-        start = 0
+        starts = None if view.choices is None else self._reading(lambda file: file.choice_starts())
+        frame = _Frame(view, kinds, starts)
+        position = 0
         for part in [rows] if size else self._file.stretches(rows):
             for first in range(0, len(part), most):
                 chosen = part[first : first + most]
-                yield self._frame_batch(chosen, start, view, kinds)
-                start += len(chosen)
+                yield self._frame_batch(frame, chosen, position)
+                position += len(chosen)
 
-    def _frame_batch(
-        self, rows: NDArray[np.int64], start: int, view: ViewArrays, kinds: Kinds
-    ) -> pa.RecordBatch:
-        """Return rows of the file; the first has the position `start` in the view."""
+    def _frame_batch(self, frame: _Frame, rows: NDArray[np.int64], position: int) -> pa.RecordBatch:
+        """Return rows of the file; the first has the given position in the view."""
         import pyarrow as pa
 
         from registry.base.arrow import int64_array
@@ -79,17 +90,34 @@ class StoredFrameMethods(FrameMethods):
         from registry.samples.frames.rows import columns_of
         from registry.store.frames.stored import changed_columns, frame_columns
 
-        changed = changed_columns(
-            order=view.choices is not None, files=self._finish is not None, file=self._file
-        )
+        stored = self._reading(lambda file: file.select(rows))
+        ordered = self._ordered_choices(frame, stored, rows)
+        changed = changed_columns(stored, order=ordered is None, files=self._finish is not None)
         kept = [name for name in COLUMNS if name not in changed]
-        columns = self._reading(lambda file: frame_columns(file.select(rows), kept, kinds))
+        columns = frame_columns(stored, kept, frame.kinds) | (ordered or {})
         if self._auto_id:
             columns["id"] = int64_array(rows + 1).cast(pa.large_string())
         if changed:
-            columns |= columns_of(list(self._build(rows, start, view)), changed, first=start)
-        ordered = [columns[name] for name in COLUMNS]
-        return pa.RecordBatch.from_arrays(ordered, schema=frame_schema(kinds))
+            samples = list(self._build(rows, position, frame.view))
+            columns |= columns_of(samples, changed, first=position)
+        arrays = [columns[name] for name in COLUMNS]
+        return pa.RecordBatch.from_arrays(arrays, schema=frame_schema(frame.kinds))
+
+    def _ordered_choices(
+        self, frame: _Frame, stored: pa.RecordBatch, rows: NDArray[np.int64]
+    ) -> dict[str, pa.Array] | None:
+        """Return the columns that the order of choices changes; None if samples must say them."""
+        if frame.choice_starts is None or "choices" not in stored.schema.names:
+            return {}
+        import numpy as np
+
+        from registry.base.arrow import ranges
+        from registry.store.frames.choices import reordered
+
+        starts = frame.choice_starts[rows]
+        counts = frame.choice_starts[rows + 1] - starts
+        places = np.repeat(starts, counts) + ranges(counts)
+        return reordered(stored, self._select(frame.view.choices, places))
 
     def _frame_key(self, metadata: MetadataForm) -> str | None:
         from hashlib import sha256

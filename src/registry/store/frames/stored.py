@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import pyarrow as pa
 
 from registry.base.digest import from_json
@@ -22,20 +23,35 @@ if TYPE_CHECKING:
 
 __all__ = ["changed_columns", "frame_columns", "ids_of_file", "kinds_of_file"]
 
+_encode = msgspec.json.Encoder().encode
+_MEDIA = '"(image|audio|video|document)"'
 _ORDERED = ("choices", "target", "targets")
 """Columns that an order of choices changes."""
 
 
-def changed_columns(*, order: bool, files: bool, file: SampleFile) -> list[str]:
+def changed_columns(batch: pa.RecordBatch, *, order: bool, files: bool) -> list[str]:
     """Return the columns of a frame that differ from those of the file.
 
     Args:
+        batch: Rows of the file.
         order: Whether the choices have another order.
         files: Whether names of files are made absolute.
-        file: The samples.
     """
     names = (*(_ORDERED if order else ()), *(FILE_COLUMNS if files else ()))
-    return [name for name in names if name in file.columns]
+    return [
+        name
+        for name in names
+        if name in batch.schema.names and (name != "messages" or _has_media(batch.column(name)))
+    ]
+
+
+def _has_media(messages: pa.Array) -> bool:
+    """Return whether any conversation may have a part that names a file."""
+    import pyarrow.compute as pc  # slow to import, and few datasets have conversations
+
+    # The type of each part is written; inside of another string the quotes would be escaped.
+    found = pc.any(pc.match_substring_regex(messages, _MEDIA))
+    return bool(found.as_py())
 
 
 def ids_of_file(file: SampleFile) -> list[int | str | None]:
@@ -123,8 +139,25 @@ def _messages(batch: pa.RecordBatch) -> pa.Array | None:
 def _metadata_json(batch: pa.RecordBatch) -> pa.Array | None:
     if METADATA_VALUES not in batch.schema.names:
         return _stored(batch, "metadata")
-    values = {METADATA_VALUES: batch.column(METADATA_VALUES).to_pylist()}
-    return to_json_texts(metadata_of(values, len(batch), json_keys(batch.schema)))
+    column, as_json = batch.column(METADATA_VALUES), json_keys(batch.schema)
+    values = column.to_pylist()
+    if not _has_plain_members(column):
+        return to_json_texts(metadata_of({METADATA_VALUES: values}, len(batch), as_json))
+    for key in as_json:  # what is JSON already is written as it is
+        for value in values:
+            if value[key] is not None:
+                value[key] = msgspec.Raw(value[key].encode())
+    return pa.array(list(map(_encode, values)), pa.large_binary()).view(pa.large_string())
+
+
+def _has_plain_members(column: pa.StructArray) -> bool:
+    """Return whether no key and no number of a struct needs a tag in JSON."""
+    import pyarrow.compute as pc  # slow to import, and not every dataset has metadata
+
+    if any(child.name.startswith("$") for child in column.type):
+        return False
+    floats = [child for child in column.flatten() if pa.types.is_floating(child.type)]
+    return all(pc.all(pc.is_finite(child)).as_py() is not False for child in floats)
 
 
 def _metadata_struct(batch: pa.RecordBatch, kinds: Mapping[str, MetadataKind]) -> pa.Array:
