@@ -89,6 +89,7 @@ def _lines(draw: st.DrawFn) -> bytes:
 @example(b'{"q": "a\n"}\n{"q": "b"}\n')
 @example(b'{"\\u0071": "a", "q": "b"}\n')
 @example(b'{"q": "a" \\}\n')
+@example(b'{}\n[]\n{}\n{"q": "x"}\n')
 def test_columns_are_those_of_the_json_module_or_none(data: bytes) -> None:
     try:
         data.decode()
