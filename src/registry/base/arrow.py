@@ -172,11 +172,14 @@ def starts_with_visible_ascii(column: pa.Array) -> NDArray[np.bool_]:
     string, a null), the caller must check the whole string.
     """
     offsets = list_offsets(column)
-    first_bytes = np.zeros(len(column), np.uint8)
-    filled = np.diff(offsets) > 0
-    if filled.any():
-        data = np.frombuffer(column.buffers()[2], np.uint8)
-        first_bytes[filled] = data[offsets[:-1][filled]]
+    filled = offsets[1:] > offsets[:-1]
+    if filled.all() and len(column):
+        first_bytes = np.frombuffer(column.buffers()[2], np.uint8)[offsets[:-1]]
+    else:
+        first_bytes = np.zeros(len(column), np.uint8)
+        if filled.any():
+            data = np.frombuffer(column.buffers()[2], np.uint8)
+            first_bytes[filled] = data[offsets[:-1][filled]]
     return (first_bytes > ord(" ")) & (first_bytes < 127)
 
 

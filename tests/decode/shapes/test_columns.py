@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from registry.decode.shapes import columns
+from registry.decode.shapes import columns, shape
 from registry.decode.shapes.columns import ShapeReader, shaped_lines
 from tests.decode.exactly import loads_exactly
 
@@ -85,24 +85,27 @@ def _lines(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=400, deadline=None)
-@given(_lines())
-@example(b'{"q": "x", "n": 1,2}\n{"q": "x", "n": 1}\n')
-@example(b'{"n": [1], "q": ""}\n{"n": 1], "q": ""}\n{"n": [1, "q": ""}\n')
-@example(b'{"n": 1}\n{"n": 01}\n{"n": -1}\n')
-@example(b'{"q": "a"}\n{"q": "a"}{"q": "a"}\n{"q":"a"}')
-@example(b'{"q": "a", "q": "b"}\n')
-@example(b'{"q": "\\ud800"}\n')
-@example(b'{"more": "\\ud800", "q": "x"}\n')
-@example(b'{"q": "a"\n}\n{"q": "a"}\n')
-@example(b'{"q": "a\n"}\n{"q": "b"}\n')
-@example(b'{"\\u0071": "a", "q": "b"}\n')
-@example(b'{"q": "a" \\}\n')
-def test_columns_are_those_of_the_json_module_or_none(data: bytes) -> None:
+@given(_lines(), st.sampled_from([1, 2, 1 << 12]))
+@example(b'{"q": "x", "n": 1,2}\n{"q": "x", "n": 1}\n', 2)
+@example(b'{"n": [1], "q": ""}\n{"n": 1], "q": ""}\n{"n": [1, "q": ""}\n', 2)
+@example(b'{"n": 1}\n{"n": 01}\n{"n": -1}\n', 2)
+@example(b'{"q": "a"}\n{"q": "a"}{"q": "a"}\n{"q":"a"}', 2)
+@example(b'{"q": "a", "q": "b"}\n', 2)
+@example(b'{"q": "\\ud800"}\n', 2)
+@example(b'{"more": "\\ud800", "q": "x"}\n', 2)
+@example(b'{"q": "a"\n}\n{"q": "a"}\n', 2)
+@example(b'{"q": "a\n"}\n{"q": "b"}\n', 2)
+@example(b'{"\\u0071": "a", "q": "b"}\n', 2)
+@example(b'{"q": "a" \\}\n', 2)
+@example(b'{}\n[]\n{}\n{"q": "x"}\n', 2)
+def test_columns_are_those_of_the_json_module_or_none(data: bytes, part_lines: int) -> None:
     try:
         data.decode()
     except UnicodeDecodeError:
         return
-    found = read(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shape, "_PART_LINES", part_lines)
+        found = read(data)
     if found is None:
         return
     lines = data.removesuffix(b"\n").split(b"\n")
