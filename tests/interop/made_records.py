@@ -64,7 +64,11 @@ class _Maker:
 
     def pipe(self, start: Any, operations: list[Any], wanted: Any) -> None:
         if any(isinstance(one, dict) and "letter_in" in one for one in operations):
-            (labels,) = (one["letter_in"] for one in operations if isinstance(one, dict) and "letter_in" in one)
+            (labels,) = (
+                one["letter_in"]
+                for one in operations
+                if isinstance(one, dict) and "letter_in" in one
+            )
             self.visit(start, self.member(labels))
             return
         match operations[0]:
@@ -115,5 +119,9 @@ def made_records(fields: dict[str, Any], count: int, *, as_index: bool) -> list[
         maker.visit(choices, maker.items() if isinstance(choices, str) else None)
         maker.visit(fields.get("target"))
         maker.visit(fields["input"])
+        maker.visit(fields.get("id"))
+        metadata = fields.get("metadata")
+        for item in metadata.values() if isinstance(metadata, dict) else metadata or ():
+            maker.visit(item)
         records.append(maker.record)
     return records
