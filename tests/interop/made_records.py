@@ -119,5 +119,9 @@ def made_records(fields: dict[str, Any], count: int, *, as_index: bool) -> list[
         maker.visit(choices, maker.items() if isinstance(choices, str) else None)
         maker.visit(fields.get("target"))
         maker.visit(fields["input"])
+        maker.visit(fields.get("id"))
+        metadata = fields.get("metadata")
+        for item in metadata.values() if isinstance(metadata, dict) else metadata or ():
+            maker.visit(item)
         records.append(maker.record)
     return records

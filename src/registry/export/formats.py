@@ -34,7 +34,6 @@ class Format(Struct, frozen=True, kw_only=True):
     """Whether `registry://` serves it."""
     carries_provenance: bool = False
     """Whether the file itself has the provenance; otherwise a file beside it has it."""
-
     package: str = ""
     """A package whose version determines the bytes."""
 
@@ -113,6 +112,21 @@ _ROWS = (
         module="writers.fine_tuning",
         summary="chat fine-tuning: `messages` that end with the target",
         is_default=False,
+    ),
+    Format(
+        name="eval.yaml",
+        suffix="eval.yaml",
+        module="writers.eval_yaml",
+        summary="the tasks file of a repository on the Hub, which Inspect AI runs",
+    ),
+    Format(
+        name="lm-eval",
+        suffix="",
+        module="writers.lm_eval",
+        summary="a folder with a task of lm-evaluation-harness and its data",
+        is_default=False,
+        is_folder=True,
+        carries_provenance=True,
     ),
 )
 FORMATS = {row.name: row for row in _ROWS}

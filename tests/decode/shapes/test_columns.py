@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from registry.decode.shapes import columns, shape
-from registry.decode.shapes.columns import ShapeReader, shaped_batch
+from registry.decode.shapes.columns import ShapeReader, shaped_lines
 from tests.decode.exactly import loads_exactly
 
 TYPES = {
@@ -30,11 +30,19 @@ OTHERS += [b"\\u0041", b"\\ud800", b"NaN", b'", "q": "', b'"q": 1, ']
 
 
 def read(data: bytes, schema: pa.Schema = SCHEMA) -> list[dict[str, Any]] | None:
-    batch = shaped_batch(bytearray(data), schema)
-    if batch is None:
+    found = shaped_lines(bytearray(data), schema)
+    if found is None:
         return None
-    batch.validate(full=True)
-    rows: list[dict[str, Any]] = batch.to_pylist()
+    found.batch.validate(full=True)
+    rows: list[dict[str, Any]] = found.batch.to_pylist()
+    records = list(map(json.loads, data.decode().removesuffix("\n").split("\n")))
+    for name in schema.names:
+        assert (name in found.complete) == all(name in record for record in records)
+        if pa.types.is_struct(schema.field(name).type):
+            objects = [record.get(name) for record in records]
+            for child in schema.field(name).type:
+                has = all(type(one) is dict and child.name in one for one in objects)
+                assert (f"{name}.{child.name}" in found.complete) == has
     return rows
 
 
@@ -150,5 +158,5 @@ def test_file_whose_blocks_have_other_lines_is_not_tried_again(
     good, other = bytearray(dump({"q": "x"})), bytearray(dump({"q": 1}))
     assert reader.read(good) is not None
     assert [reader.read(other), reader.read(other)] == [None, None]
-    monkeypatch.setattr(columns, "shaped_batch", None)
+    monkeypatch.setattr(columns, "shaped_lines", None)
     assert reader.read(good) is None

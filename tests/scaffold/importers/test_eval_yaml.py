@@ -92,9 +92,11 @@ tasks:
         (("input: question", "inptu: question"), "unknown key 'inptu'"),
         (("    scorers: [{name: choice}]\n", ""), "tasks[0].scorers is not a list"),
         (("name: choice", "nam: choice"), "tasks[0].scorers is not a list"),
-        (("input: question", "input: {a: 1}"), "is neither a column nor a list"),
+        (("input: question", "input: {a: 1}"), "field_spec.input is no column"),
+        (("target: answer", "target: null"), "field_spec.target is no column"),
+        (("[topic]", "topic"), "field_spec.metadata is no list of columns"),
         (("tasks:", "task:"), "no list under `tasks`"),
-        (("- config", "- id: [1]\n    config"), ""),
+        (("- config", "- id: [1]\n    config"), "tasks[0].id is not a string"),
     ],
 )
 def test_what_inspect_refuses_is_refused(

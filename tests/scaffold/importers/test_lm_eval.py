@@ -72,6 +72,11 @@ def test_keys_of_a_file_come_before_those_that_it_includes(tmp_path: Path) -> No
         ("task: piqa", "", "no `task`"),
         ("baber/piqa", "/home/me/data", "a script or folder of its author"),
         ("baber/piqa", "json", "without data_files"),
+        (
+            "dataset_name: null",
+            "dataset_name: !function utils.n",
+            "dataset_name: it is made by code",
+        ),
         ("dataset_path: baber/piqa", "", "dataset_path: it is missing"),
         ("validation_split: validation", "", "neither it nor validation_split"),
         ("task: piqa", "task: piqa\nclass: !function task.T", "!function task.T is code"),
@@ -98,7 +103,8 @@ def test_an_answer_in_code_is_left_out(tmp_path: Path) -> None:
     [
         ({"t.yaml": "include: t.yaml\n"}, "leads back"),
         ({"t.yaml": "include: a.yaml\n", "a.yaml": "include: t.yaml\n"}, "leads back"),
-        ({"t.yaml": "include: [1]\n"}, "t.yaml:1: `include` takes the paths of files"),
+        ({"t.yaml": "include: [1]\n"}, "t.yaml:1: `include` takes relative paths"),
+        ({"t.yaml": "include: /etc/x.yaml\n"}, "t.yaml:1: `include` takes relative paths"),
         ({"t.yaml": "include: gone.yaml\n"}, "gone.yaml: can't read the file"),
         ({"t.yaml": "[1, 2]\n"}, "no mapping of keys"),
     ],

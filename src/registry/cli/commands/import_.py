@@ -22,7 +22,7 @@ from registry.scaffold.importers.manifest_text import imported_text, left_out_li
 from registry.scaffold.importers.models import Imported, ImportedDataset, ImportOptions, NotImported
 from registry.scaffold.importers.run import ImportedFile, import_files
 from registry.settings import builtin_root
-from registry.yamldoc.reader import parse_yaml
+from registry.yamldoc.reader import parse_bytes, parse_yaml
 
 __all__ = ["command"]
 
@@ -61,8 +61,8 @@ def command(
     """Write a manifest for datasets that files of other tools define.
 
     Kinds: the Hub's eval.yaml, tasks of lm-evaluation-harness, Croissant, README files of the Hub,
-    and catalogs of Kedro and Intake. Nothing in the files is executed. What the manifest can't say
-    is listed on stderr and as comments in the manifest.
+    catalogs of Kedro and Intake, and Python files with tasks of Inspect AI. Nothing in the files is
+    executed. What the manifest can't say is listed on stderr and as comments in the manifest.
     """
     if revision is not None and repository is None:
         raise click.UsageError("--revision goes with --repository")
@@ -76,6 +76,8 @@ def command(
     datasets = [one for file in files for one in file.imported.datasets]
     _check_names(datasets, name)
     text = imported_text(datasets, schema=schema) if datasets else ""
+    if text:
+        parse_bytes(text.encode(), file=out or "the manifest")  # all together may be too large
     if out is not None and text:
         _write(Path(out), text)
     if as_json:

@@ -11,5 +11,6 @@ KINDS = {
     "hub-readme": "hub_card",
     "kedro": "kedro",
     "intake": "intake",
+    "inspect": "inspect_task",
 }
 """Kind of file → the module that reads it, with a function `read(file, options) -> Imported`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from registry.scaffold.importers.tolerant_yaml import read_foreign_text, read_fo
 __all__ = ["detect_kind", "files_of"]
 
 MAX_FILES = 100_000
+_LOADER = re.compile(r"\b(?:hf|csv|json)_dataset\(")
 _SUFFIXES = (".yaml", ".yml", ".json", ".jsonld", ".md", ".py")
 
 
@@ -47,8 +49,7 @@ def detect_kind(file: Path) -> str | None:
     """
     name = file.name.lower()
     if name.endswith(".py"):
-        text = read_foreign_text(file)
-        return "inspect" if "_dataset(" in text and "inspect" in text else None
+        return "inspect" if _LOADER.search(read_foreign_text(file)) else None
     if name.endswith(".md"):
         return "hub-readme" if read_foreign_text(file).startswith("---") else None
     if name.endswith((".json", ".jsonld")):
@@ -64,7 +65,7 @@ def _text_or_nothing(file: Path) -> str:
 
 
 def _kind_of_yaml(file: Path) -> str | None:
-    value: Any = read_foreign_yaml(file).value
+    value: Any = read_foreign_yaml(file, has_tags=True).value
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("tasks"), list) and file.name.startswith("eval"):

@@ -25,6 +25,7 @@ _TASK = (
 )
 _FIELDS = ("input", "target", "choices", "metadata", "input_image", "description")
 _UNREAD = ("id", "sandbox", "files", "setup", "checkpoint")
+_KINDS = {"choices": "column or list of columns", "metadata": "list of columns"}
 _LITERAL = "literal:"
 
 
@@ -66,9 +67,8 @@ def _check(file: Path, document: ForeignYaml, index: int, task: Any, *, needs_id
     for key, value in fields.items():
         if key not in (*_FIELDS, *_UNREAD):
             raise problem_at(file, f"tasks[{index}].field_spec: unknown key '{key}'", line=where)
-        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if value is not None and not isinstance(value, str) and not is_list:
-            message = f"tasks[{index}].field_spec.{key} is neither a column nor a list of columns"
+        if not _is_valid_field(key, value):
+            message = f"tasks[{index}].field_spec.{key} is no {_KINDS.get(key, 'column')}"
             raise problem_at(file, message, line=where)
     for key in ("solvers", "scorers"):
         given = task.get(key)
@@ -81,6 +81,18 @@ def _check(file: Path, document: ForeignYaml, index: int, task: Any, *, needs_id
         raise problem_at(file, f"tasks[{index}].id is not a string", line=line)
     if needs_id and not isinstance(task.get("id"), str):
         raise problem_at(file, f"tasks[{index}] needs an `id`, as there are several", line=line)
+
+
+def _is_valid_field(key: str, value: Any) -> bool:
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    match key:
+        case "input" | "target":
+            return isinstance(value, str)
+        case "choices":
+            return value is None or isinstance(value, str) or is_list
+        case "metadata":
+            return value is None or is_list
+    return value is None or isinstance(value, str)
 
 
 def _is_call(value: Any) -> bool:

@@ -81,9 +81,10 @@ def _dataset(name: str, key: str, entry: dict[str, Any], line: int | None) -> Im
         source |= _load_args(source, entry.get("load_args"), left_out, line)
     for one in entry:
         if one not in _KNOWN:
-            about = "evaluation" if one in _ONLY_WRITING else "samples"
-            why = "how it is written" if about == "evaluation" else "credentials and options"
-            left_out.append(LeftOut(one, why, about, line))  # type: ignore[arg-type]
+            if one in _ONLY_WRITING:
+                left_out.append(LeftOut(one, "how it is written", "evaluation", line))
+            else:
+                left_out.append(LeftOut(str(one), "credentials and options", line=line))
     return unmapped_dataset(name, source, left_out=left_out)
 
 

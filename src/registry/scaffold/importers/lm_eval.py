@@ -79,16 +79,16 @@ def _config(file: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[st
     path = Path(file).resolve()
     if path in seen or len(seen) >= MAX_INCLUDES:
         raise problem_at(file, "`include` leads back to a file that includes it")
-    document = read_foreign_yaml(file)
+    document = read_foreign_yaml(file, has_tags=True)
     if not isinstance(document.value, dict):
         raise problem_at(file, "no mapping of keys: not a task of lm-evaluation-harness")
     own = dict(document.value)
     includes = own.pop("include", None) or []
     merged = dict[str, Any]()
     for include in includes if isinstance(includes, list) else [includes]:
-        if not isinstance(include, str):
+        if not isinstance(include, str) or Path(include).is_absolute():
             line = document.lines.get(("include",))
-            raise problem_at(file, "`include` takes the paths of files", line=line)
+            raise problem_at(file, "`include` takes relative paths of files", line=line)
         inner, _ = _config(file.parent / include, (*seen, path))
         inner.pop("task_list", None)
         merged |= inner
@@ -100,6 +100,9 @@ def _dataset(config: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut]]:
     for key in ("class", "custom_dataset"):
         if config.get(key) is not None:
             raise UntranslatableError(f"{key}: {_reason(config[key], _SAMPLES[key])}")
+    for key in ("dataset_path", "dataset_name", "dataset_kwargs"):
+        if _has_code(config.get(key)):
+            raise UntranslatableError(f"{key}: it is made by code")
     left_out: list[LeftOut] = []
     source = _source(config, left_out)
     fields: dict[str, Any] = {"input": _named("doc_to_text", input_of, config)}
@@ -179,6 +182,12 @@ def _rest(config: dict[str, Any]) -> Iterator[LeftOut]:
             yield LeftOut(key, _EVALUATION.get(key, "how it is run and scored"), "evaluation")
     if config.get("output_type") not in ("multiple_choice", "generate_until", None):
         yield LeftOut("output_type", f"{config['output_type']}: how it is scored", "evaluation")
+
+
+def _has_code(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_code, value.values()))
+    return any(map(_has_code, value)) if isinstance(value, list) else isinstance(value, Tagged)
 
 
 def _reason(value: Any, what: str) -> str:

@@ -68,16 +68,18 @@ def read_foreign_text(file: Path) -> str:
         raise problem_at(file, message, "save it as UTF-8", line=line) from error
 
 
-def read_foreign_yaml(file: Path) -> ForeignYaml:
-    """Parse a YAML file of another tool.
+def read_foreign_yaml(file: Path, *, has_tags: bool = False) -> ForeignYaml:
+    """Parse a YAML file of another tool; without `has_tags`, a tag is an error.
 
     Raises:
         ManifestError: it can't be read or parsed, or exceeds a limit.
     """
-    return parse_foreign_yaml(read_foreign_text(file), file)
+    return parse_foreign_yaml(read_foreign_text(file), file, has_tags=has_tags)
 
 
-def parse_foreign_yaml(text: str, file: Path, *, first_line: int = 1) -> ForeignYaml:
+def parse_foreign_yaml(
+    text: str, file: Path, *, first_line: int = 1, has_tags: bool = False
+) -> ForeignYaml:
     """Parse YAML text; `first_line` is the number of its first line in the file."""
     try:
         _check_limits(text, file, first_line)
@@ -85,7 +87,7 @@ def parse_foreign_yaml(text: str, file: Path, *, first_line: int = 1) -> Foreign
         if node is None:
             return ForeignYaml(None)
         _check_expanded(node, file)
-        value = _Constructor().construct_document(node)
+        value = (_TagConstructor if has_tags else _Constructor)().construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + first_line
@@ -139,7 +141,11 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
 
 
 class _Constructor(yaml.constructor.SafeConstructor):
-    """PyYAML's safe constructor, which gives a value with an unknown tag as `Tagged`."""
+    """PyYAML's safe constructor of plain data; a date is a str, and other tags are errors."""
+
+
+class _TagConstructor(_Constructor):
+    """Gives a value with a tag as `Tagged`."""
 
 
 def _tagged(_: Any, node: yaml.Node) -> Tagged:
@@ -147,7 +153,15 @@ def _tagged(_: Any, node: yaml.Node) -> Tagged:
     return Tagged(node.tag, text)
 
 
-_Constructor.add_constructor(None, _tagged)
+_YAML = "tag:yaml.org,2002:"
+_TagConstructor.add_constructor(None, _tagged)
+for _class in (_Constructor, _TagConstructor):
+    _class.add_constructor(f"{_YAML}timestamp", yaml.constructor.SafeConstructor.construct_yaml_str)
+for _name in ("binary", "omap", "pairs", "set"):
+    _Constructor.add_constructor(
+        f"{_YAML}{_name}", yaml.constructor.SafeConstructor.construct_undefined
+    )
+    _TagConstructor.add_constructor(f"{_YAML}{_name}", _tagged)
 
 
 def _lines(

@@ -82,7 +82,9 @@ def test_what_has_no_equivalent_is_refused(code: str) -> None:
         NAMES.expression(parse_code(code))
 
 
-@pytest.mark.parametrize("code", ["a b", "", "(" * 5000 + ")" * 5000, "a\0", "x" * 30_000])
+@pytest.mark.parametrize(
+    "code", ["a b", "", "(" * 5000 + ")" * 5000, "a\0", "x" * 30_000, "a" + ".b" * 5000]
+)
 def test_what_is_no_expression_is_refused(code: str) -> None:
     with pytest.raises(UntranslatableError):
         parse_code(code)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
     "Translator",
     "UntranslatableError",
+    "check_depth",
     "constant_of",
     "list_of_constants",
     "parse_code",
@@ -23,6 +24,10 @@ __all__ = [
 
 MAX_CODE = 20_000
 """Characters of an expression."""
+MAX_DEPTH = 150
+"""Levels of a syntax tree."""
+
+_Tree = TypeVar("_Tree", bound=ast.AST)
 
 # `str.strip` and `\s` agree on what whitespace is.
 _METHODS: dict[str, Any] = {
@@ -46,9 +51,19 @@ def parse_code(text: str) -> ast.expr:
     if len(text) > MAX_CODE:
         raise UntranslatableError(f"an expression of more than {MAX_CODE:,} characters")
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return check_depth(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UntranslatableError(f"`{_short(text)}` is not a simple expression") from error
+
+
+def check_depth(tree: _Tree) -> _Tree:
+    """Return a tree, or raise a RecursionError if it is too deep for functions that recurse."""
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return tree
+    raise RecursionError(f"nested more than {MAX_DEPTH} levels deep")
 
 
 def constant_of(node: ast.expr) -> Any:
