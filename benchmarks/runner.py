@@ -35,7 +35,7 @@ UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "%": 1e2}
 """How many of a unit make one of what runs return: a second, a byte, the whole."""
 
 _REPOSITORY = Path(__file__).parents[1]
-_GROUP = 24
+_GROUP = 48
 """How many mappings a pair of processes measures: few, so that none is slowed by what others leave,
 and enough to import inspect_evals, which takes 7 s, only some times."""
 _SAID = 2000

@@ -11,6 +11,7 @@ import pytest
 from registry.errors import RegistryError
 from registry.settings import (
     INDEX_NAME,
+    Remote,
     Settings,
     builtin_root,
     deadline_seconds,
@@ -19,6 +20,7 @@ from registry.settings import (
     lock_limit,
     most_jobs,
     read_timeout,
+    remote_cache,
 )
 
 BASE = {"REGISTRY_CACHE_DIR": "/cache"}
@@ -138,3 +140,49 @@ def test_times_of_the_network_are_settings() -> None:
         RegistryError, match="REGISTRY_READ_TIMEOUT is not a whole number from 1 to"
     ):
         read_timeout({"REGISTRY_READ_TIMEOUT": "0"})  # clients disagree on what it would mean
+
+
+KEY = "0123456789abcdef"
+
+
+def test_shared_cache_is_none_unless_it_is_named() -> None:
+    assert remote_cache({}) is None
+    assert remote_cache({"REGISTRY_REMOTE_CACHE": "", "REGISTRY_REMOTE_TRUST": "ci"}) is None
+    assert remote_cache({"REGISTRY_REMOTE_CACHE": "s3://b"}) == Remote(url="s3://b")
+
+
+def test_shared_cache_with_writers() -> None:
+    found = remote_cache(
+        {
+            "REGISTRY_REMOTE_CACHE": "/shared",
+            "REGISTRY_REMOTE_TRUST": "ci, nightly_2,anyone",
+            "REGISTRY_REMOTE_WRITER": "ci",
+            "REGISTRY_REMOTE_KEY_CI": KEY,
+            "REGISTRY_REMOTE_KEY_NIGHTLY_2": KEY[::-1],
+            "REGISTRY_REMOTE_TIMEOUT": "5",
+        }
+    )
+    assert found == Remote(
+        url="/shared",
+        keys=(("ci", KEY), ("nightly_2", KEY[::-1])),
+        trusts_all=True,
+        signs_as=("ci", KEY),
+        seconds=5,
+    )
+
+
+@pytest.mark.parametrize("setting", ["TRUST", "WRITER"])
+@pytest.mark.parametrize(
+    ("name", "key", "message"),
+    [
+        ("ci", "", "REGISTRY_REMOTE_KEY_CI has no key of at least 16 characters"),
+        ("ci", "short", "REGISTRY_REMOTE_KEY_CI has no key of at least 16 characters"),
+        ("CI", KEY, "has the name 'CI'"),
+        ("c-i", KEY, "has the name 'c-i'"),
+    ],
+)
+def test_writers_need_a_name_and_a_key(setting: str, name: str, key: str, message: str) -> None:
+    environ = {"REGISTRY_REMOTE_CACHE": "/s", f"REGISTRY_REMOTE_{setting}": name}
+    with pytest.raises(RegistryError, match=message) as raised:
+        remote_cache({**environ, "REGISTRY_REMOTE_KEY_CI": key})
+    assert not key or key not in str(raised.value)

@@ -449,8 +449,8 @@ def _check_cached(result: LoadResult, pin: Pin, cache: Cache) -> None:
     Samples that differ stay in the cache: they were built without this pin, and without it they
     are used.
     """
-    known = cache.recall(_pinned_key(result, pin), "pinned") if result.cached else None
-    if not known:
+    # Also for what another process made while this one waited for it.
+    if not cache.recall(_pinned_key(result, pin), "pinned"):
         _compare(result.dataset, pin)
         remember_pinned(result, pin, cache)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +22,7 @@ from registry.base.arrow import (
     starts_with_visible_ascii,
     string_hashes,
     string_scalar,
+    system_memory,
 )
 
 TEXT = pa.large_string()
@@ -160,3 +163,35 @@ def test_string_has_the_same_hash_in_another_column() -> None:
     strings = ["", "a", "b" * 8, "c" * 200]
     first, second = (pa.array(one, pa.large_string()) for one in (strings, ["x", *strings[::-1]]))
     assert string_hashes(first).tolist() == string_hashes(second).tolist()[:0:-1]
+
+
+@pytest.fixture
+def usual() -> Iterator[pa.MemoryPool]:
+    """The allocator of pyarrow's wheels, and afterwards the one of this process again."""
+    before, usual = pa.default_memory_pool(), pa.mimalloc_memory_pool()
+    pa.set_memory_pool(usual)
+    yield usual
+    pa.set_memory_pool(before)
+
+
+def test_memory_is_that_of_the_system_until_the_last_block_ends(
+    usual: pa.MemoryPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    with ThreadPoolExecutor(1) as other:
+        with system_memory():
+            entered = system_memory()
+            other.submit(entered.__enter__).result()
+        assert pa.default_memory_pool().backend_name == "system"
+        column = pa.array(["x" * 1000] * 1000)
+        other.submit(entered.__exit__, None, None, None).result()
+    assert pa.default_memory_pool().backend_name == usual.backend_name
+    assert column.to_pylist() == ["x" * 1000] * 1000
+
+
+def test_an_allocator_that_was_chosen_stays(
+    usual: pa.MemoryPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "mimalloc")
+    with system_memory():
+        assert pa.default_memory_pool().backend_name == "mimalloc"

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import fsspec
+import pyarrow.parquet as pq
 import pytest
 
 from registry import get_dataset, json_dataset
@@ -77,6 +78,28 @@ def test_file_that_nobody_closes_is_closed_without_a_warning(system: RegistryFil
     gc.collect()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(number)
+
+
+def test_files_beside_the_source_are_as_there_or_absolute(
+    system: RegistryFileSystem, catalog: Path
+) -> None:
+    index = catalog / "datasets.yaml"
+    manifest = (
+        "  pics: {source: {type: json, path: p.jsonl}, fields: {input: messages, target: a}}\n"
+    )
+    index.write_text(index.read_text(encoding="utf-8") + manifest, encoding="utf-8")
+    (catalog / "p.png").write_bytes(b"png")
+    content = '[{"type": "image", "image": "p.png"}]'
+    line = f'{{"messages": [{{"role": "user", "content": {content}}}], "a": "b"}}\n'
+    (catalog / "p.jsonl").write_text(line, encoding="utf-8")
+    assert b'"image":"p.png"' in system.cat_file("pics.jsonl")
+    absolute = system.info("absolute_files=true/pics.jsonl")
+    assert absolute["provenance"]["files"] == str(catalog / "p.jsonl")
+    image = str(catalog / "p.png")
+    assert f'"image":"{image}"'.encode() in system.cat_file(absolute["name"])
+    assert main(["export", "pics", "--to", "out.parquet", "--absolute-files"]) == 0
+    messages = pq.read_table("out.parquet")["messages"].to_pylist()
+    assert image in str(messages)
 
 
 def test_time_is_that_of_the_file_in_the_cache(system: RegistryFileSystem) -> None:

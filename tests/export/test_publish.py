@@ -9,6 +9,7 @@ from typing import BinaryIO
 import pytest
 
 from registry.errors import ExportError
+from registry.export.exported import Exported
 from registry.export.formats import find_format
 from registry.export.publish import provenance_path, publish, refuse_existing
 from tests.export.conftest import Opener
@@ -27,16 +28,19 @@ def test_file_and_provenance_are_written_and_nothing_else(opened: Opener, catalo
     assert json.loads(provenance_path(target).read_text()) == exported.provenance
 
 
-def test_failed_export_leaves_the_old_file(opened: Opener, catalog: Path) -> None:
+def test_failed_export_leaves_the_old_file(
+    opened: Opener, catalog: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = catalog / "out.jsonl"
     target.write_text("old")
 
-    def fail(file: BinaryIO) -> None:
+    def fail(exported: Exported, file: BinaryIO) -> None:
         file.write(b"half")
         raise OSError("the disk is full")
 
+    monkeypatch.setattr("registry.export.writers.jsonl.write", fail)
     with pytest.raises(ExportError, match=r"can't write .*out\.jsonl: the disk is full"):
-        publish(opened("mixed"), JSONL, target, fail)
+        publish(opened("mixed"), JSONL, target)
     assert target.read_text() == "old"
     assert [path.name for path in catalog.iterdir() if path.name.startswith(".out")] == []
 
@@ -49,6 +53,10 @@ def test_what_exists_is_refused(tmp_path: Path) -> None:
         refuse_existing(target, JSONL)
     with pytest.raises(ExportError, match="is a folder"):
         refuse_existing(tmp_path, JSONL)
+    target.rename(provenance_path(target))
+    with pytest.raises(ExportError, match=r"provenance\.json exists"):
+        refuse_existing(target, JSONL)
+    refuse_existing(target.with_suffix(".parquet"), find_format("parquet"))
 
 
 def test_folder_gets_all_files_and_keeps_others(opened: Opener, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.errors import ExportError
+from registry.export.formats import FORMATS, Format
 from registry.export.targets import targets_of
 
 
@@ -25,6 +26,15 @@ def test_place_of_each_dataset(
 ) -> None:
     _, found = targets_of(names, to, name)
     assert found == dict(zip(names, map(Path, expected), strict=True))
+
+
+def test_suffix_that_is_a_whole_name_gets_a_folder_per_dataset(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    named = Format(name="named", suffix="named.yaml", module="none", summary="")
+    monkeypatch.setitem(FORMATS, "named", named)
+    _, found = targets_of(["a", "b"], "out/", "named")
+    assert found == {"a": Path("out/a/named.yaml"), "b": Path("out/b/named.yaml")}
 
 
 def test_existing_folder_gets_a_file_per_dataset(tmp_path: Path) -> None:

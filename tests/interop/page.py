@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import importlib.util
 import re
 from dataclasses import dataclass
@@ -10,6 +11,15 @@ from dataclasses import dataclass
 from tests.conftest import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "interop.md"
+
+
+NOT_SERVED = "registry:// (this environment is older than its entry point: install it again)"
+
+
+def serves_registry() -> bool:
+    """Return whether fsspec knows `registry://` by the entry point of this package."""
+    points = importlib.metadata.entry_points(group="fsspec.specs")
+    return any(point.name == "registry" for point in points)
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,8 @@ class Section:
     def missing(self) -> list[str]:
         """Packages that the Python blocks import and that are not installed."""
         code = "\n".join(text for language, text in self.blocks if language == "python")
-        return [name for name in _imported(code) if importlib.util.find_spec(name) is None]
+        found = [name for name in _imported(code) if importlib.util.find_spec(name) is None]
+        return found if serves_registry() or "registry://" not in code else [*found, NOT_SERVED]
 
 
 def sections(text: str) -> list[Section]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import json
+import multiprocessing
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import fsspec
 import pytest
 
 from registry import get_dataset
+from tests.interop.page import NOT_SERVED, serves_registry
 
 DATASETS = ("demo-mcq", "demo-mcq-small", "demo-chat")
 
-if not any(
-    point.name == "registry" for point in importlib.metadata.entry_points(group="fsspec.specs")
-):
-    pytest.skip(
-        "this environment was installed before the entry point existed", allow_module_level=True
-    )
+pytestmark = pytest.mark.skipif(not serves_registry(), reason=f"not installed: {NOT_SERVED}")
 
 
 def rows_of(name: str, **view: Any) -> list[dict[str, Any]]:
@@ -129,3 +129,27 @@ def test_datasets_of_the_hub(name: str, tmp_path: Any) -> None:
         "parquet", data_files=f"registry://{name}.parquet", split="train", streaming=True
     )
     assert list(stream) == rows
+
+
+def test_inspect_finds_images_beside_the_source_by_their_absolute_names(tmp_path: Path) -> None:
+    dataset = pytest.importorskip("inspect_ai.dataset")
+    keys = "source: {type: json, path: d.jsonl}, fields: {input: messages, target: answer}"
+    (tmp_path / "datasets.yaml").write_text(
+        f"version: 1\ndatasets:\n  pictures: {{{keys}}}\n", encoding="utf-8"
+    )
+    parts = [{"type": "text", "text": "What is it?"}, {"type": "image", "image": "p.png"}]
+    record = {"messages": [{"role": "user", "content": parts}], "answer": "a dot"}
+    (tmp_path / "d.jsonl").write_text(f"{json.dumps(record)}\n", encoding="utf-8")
+    (tmp_path / "p.png").write_bytes(b"\x89PNG")
+    root = quote(str(tmp_path), safe="")
+    (theirs,) = dataset.json_dataset(f"registry://absolute_files=true&root={root}/pictures.jsonl")
+    (ours,) = get_dataset("pictures", root=tmp_path).to_inspect()
+    assert without_ids(theirs) == without_ids(ours)
+    assert theirs.input[0].content[1].image == str(tmp_path / "p.png")
+
+
+def test_file_system_and_its_files_reach_spawned_processes(files: Any) -> None:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        found = pool.submit(files.cat_file, "limit=2/demo-mcq.jsonl").result()
+    assert found == files.cat_file("limit=2/demo-mcq.jsonl")

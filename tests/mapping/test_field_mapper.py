@@ -201,17 +201,21 @@ def test_long_values_are_shortened_in_the_middle() -> None:
     [
         (["a", "b.c"], {"a": "a", "b.c": "b.c"}),
         ({"x": "a", "y": {"const": 1}}, {"x": "a", "y": {"const": 1}}),
-        ({"*": "a", "x": "b"}, {}),
+        ({"*": "a", "x": "b"}, {"x": "b"}),
+        ({"*": "*", "x": "b"}, {}),
         ("a", {}),
         ("*", {}),
         (None, {}),
     ],
 )
-def test_metadata_has_fixed_keys_where_no_column_is_spread(
+def test_metadata_has_fixed_keys_where_no_whole_record_is_spread(
     metadata: Any, keys: dict[str, Any]
 ) -> None:
     mapper = FieldMapper(FieldsSpec(metadata=metadata))
     assert mapper.metadata_keys == {key: parse_expression(raw) for key, raw in keys.items()}
+    assert mapper.spread == (
+        "a" if isinstance(metadata, dict) and metadata.get("*") == "a" else None
+    )
 
 
 # --- what can not be compiled ---

@@ -76,6 +76,21 @@ def test_every_byte_of_a_file_has_a_checksum(
     assert 0 < start < len(content)
 
 
+@pytest.mark.parametrize("size", [0, 1, 100, 1 << 20])
+def test_small_pieces_are_written_together_and_change_no_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    # The third batch has the first value of a column, so the file is written again.
+    parts = [batch([2]), batch([3, 4]), batch([0, 1, 5])]
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+    expected = written(tmp_path / "expected.arrow", parts)
+    monkeypatch.setattr(sample_writer, "_WRITE_BYTES", size)
+    found = written(tmp_path / "found.arrow", parts)
+    assert (tmp_path / "found.arrow").read_bytes() == (tmp_path / "expected.arrow").read_bytes()
+    assert (found.sha256, found.batches) == (expected.sha256, expected.batches)
+    assert found.sha256 == file_sha256(tmp_path / "found.arrow")
+
+
 @pytest.mark.parametrize("without", [0, 1, 3])
 def test_columns_with_late_first_values_are_in_all_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: int

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 import pytest
@@ -54,7 +54,7 @@ def file(https: Https, one_dataset: OneDataset, tmp_path: Path) -> Path:
     return path
 
 
-def taken(file: Path, tmp_path: Path, **options: int) -> Unbundled:
+def taken(file: Path, tmp_path: Path, **options: Any) -> Unbundled:
     cache = Cache(tmp_path / "second")
     return unbundle(file, tmp_path / "new", cache, report=lambda *_: None, **options)
 

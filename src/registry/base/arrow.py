@@ -6,7 +6,10 @@ everything else in opening a dataset. The functions here do not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -32,6 +35,7 @@ __all__ = [
     "starts_with_visible_ascii",
     "string_hashes",
     "string_scalar",
+    "system_memory",
     "to_numpy_int64",
 ]
 
@@ -168,11 +172,14 @@ def starts_with_visible_ascii(column: pa.Array) -> NDArray[np.bool_]:
     string, a null), the caller must check the whole string.
     """
     offsets = list_offsets(column)
-    first_bytes = np.zeros(len(column), np.uint8)
-    filled = np.diff(offsets) > 0
-    if filled.any():
-        data = np.frombuffer(column.buffers()[2], np.uint8)
-        first_bytes[filled] = data[offsets[:-1][filled]]
+    filled = offsets[1:] > offsets[:-1]
+    if filled.all() and len(column):
+        first_bytes = np.frombuffer(column.buffers()[2], np.uint8)[offsets[:-1]]
+    else:
+        first_bytes = np.zeros(len(column), np.uint8)
+        if filled.any():
+            data = np.frombuffer(column.buffers()[2], np.uint8)
+            first_bytes[filled] = data[offsets[:-1][filled]]
     return (first_bytes > ord(" ")) & (first_bytes < 127)
 
 
@@ -212,3 +219,34 @@ def byte_positions(character: str, data: bytes | bytearray) -> NDArray[np.int64]
         for start in range(0, len(codes), SCAN_BYTES)
     ]
     return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+_lock = threading.Lock()
+_users = 0
+"""Number of blocks, in all threads, that use the memory of the system."""
+_usual: pa.MemoryPool | None = None
+"""What the process used before the first of them."""
+
+
+@contextlib.contextmanager
+def system_memory() -> Iterator[None]:
+    """Let Arrow allocate by `malloc` until all such blocks end.
+
+    mimalloc keeps what one thread allocates and another frees, as in a build: 30 to 60 MB, of no
+    use to its time. An allocator that somebody has chosen stays.
+    """
+    global _users, _usual  # noqa: PLW0603 (the allocator is the state of the process too)
+    with _lock:
+        pool, is_chosen = pa.default_memory_pool(), "ARROW_DEFAULT_MEMORY_POOL" in os.environ
+        if _users == 0 and pool.backend_name == "mimalloc" and not is_chosen:
+            _usual = pool
+            pa.set_memory_pool(pa.system_memory_pool())
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0 and _usual is not None:
+                pa.set_memory_pool(_usual)
+                _usual = None

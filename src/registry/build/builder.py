@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.base.arrow import system_memory
 from registry.base.gc import gc_paused
 from registry.build.columnar_pipeline import columnar_pipeline
 from registry.build.deduplicate import DuplicateIdDetector, resolve_duplicates
@@ -95,7 +96,8 @@ def build(
     json_keys: JsonKeys = frozenset()
     while True:
         try:
-            return _build_once(spec, pins, context, folder, limit, json_keys)
+            with system_memory():
+                return _build_once(spec, pins, context, folder, limit, json_keys)
         except MetadataTypeMismatchError as error:
             # A later batch has metadata of a different type. Its key is stored as JSON in the next
             # attempt; a second mismatch means mixed data, and all metadata becomes JSON at once

@@ -73,6 +73,7 @@ def execute(
             entry = find_samples(context, fingerprint, verify=verify)
             if entry is None and decided.scope == "shared":
                 entry = _fetch(decided, holding)
+                checked = check is not None  # what is fetched is compared with the same pin
             elif entry is None:
                 entry = _build(decided, spec, holding, check)
                 checked = check is not None

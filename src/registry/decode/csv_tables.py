@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_csv_tables"]
 
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 21
 _HEADER_BYTES = 1 << 16
 _DELIMITERS = frozenset(",;\t|")
 
@@ -57,7 +57,8 @@ def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterat
                 if any(column[last].as_py() != end for column in batch.columns):
                     raise NotColumnarError("an unclosed quote")
                 batch = batch.slice(0, last)
-            yield Frame(_normalize_newlines(_drop_whitespace_rows(batch)))
+            batch = _drop_whitespace_rows(batch)
+            yield Frame(_normalize_newlines(batch) if stream.has_returns else batch)
 
 
 class _WithTail(io.RawIOBase):
@@ -68,6 +69,8 @@ class _WithTail(io.RawIOBase):
         self._data = data
         self.head = data.read(_BLOCK_BYTES)
         """The first bytes."""
+        self.has_returns = b"\r" in self.head
+        """Whether the bytes that were read so far have a CR."""
         self.tail = b""
         """Bytes to append; set once the number of columns is known."""
         self._first: bytes | None = self.head
@@ -80,6 +83,7 @@ class _WithTail(io.RawIOBase):
             first, self._first = self._first, None
             return first
         chunk = self._data.read(_BLOCK_BYTES)
+        self.has_returns = self.has_returns or b"\r" in chunk
         if not chunk:
             chunk, self.tail = self.tail, b""
         return chunk

@@ -56,6 +56,8 @@ class Frame:
     """Decodes the columns that have nulls to values, which tell a null from a missing key."""
     others: ValueFrame | None = None
     """Columns of the same records that have no Arrow type."""
+    complete: frozenset[str] = frozenset()
+    """Columns and paths that each record has, so that their nulls are values."""
 
     @property
     def count(self) -> int:
@@ -92,7 +94,7 @@ class Frame:
         if self.others is not None and name in self.others.names:
             return self.others.values(name)
         column = self.batch.column(name)
-        if not self.null_is_value and has_null(column):
+        if self._may_lack_key(name):
             if self.exact is None:
                 raise NotColumnarError("a null, or a missing key")
             return self.exact().values(name)
@@ -118,7 +120,22 @@ class Frame:
         exact = self.exact
         taken = None if exact is None else lambda: exact().take(indices)
         others = None if self.others is None else self.others.take(indices)
-        return Frame(batch, self.null_is_value, taken, others)
+        return Frame(batch, self.null_is_value, taken, others, self.complete)
+
+    def _may_lack_key(self, name: str) -> bool:
+        """Return whether a null of a column, or in its objects, may be a missing key."""
+        from pyarrow import types
+
+        column = self.batch.column(name)
+        if self.null_is_value or (name in self.complete and not types.is_struct(column.type)):
+            return False
+        return has_null(column)
+
+    def means_value(self, name: str) -> bool:
+        """Return whether a null in a column or at a path is a value, as every record has it."""
+        if self.null_is_value:
+            return name in self.batch.schema.names
+        return name in self.complete
 
 
 def has_null(column: pa.Array) -> bool:

@@ -183,23 +183,31 @@ def _parse(block: bytearray, columns: _Columns) -> AnyFrame:
     _refuse_invalid_text(block)
     is_readable = not _may_have_dotted_keys(block, columns.dotted)
     # Few shapes take half the time of pyarrow and of what shows that it is exact.
-    batch = columns.shapes.read(block) if is_readable and columns.shapes else None
-    if batch is None:
-        batch = _read_exactly(block, columns.schema if is_readable else None)
+    shaped = columns.shapes.read(block) if is_readable and columns.shapes else None
+    batch = (
+        _read_exactly(block, columns.schema if is_readable else None)
+        if shaped is None
+        else shaped.batch
+    )
     if batch is None:
         return _decode_values(block, _count_lines(block), ValueDecoder(columns.wanted))
     others = None
     if columns.others is not None:
         others = _decode_values(block, batch.num_rows, columns.others)
-    exact = cache(lambda: _decode_nulls(block, batch, columns.wanted or ()))
-    return Frame(batch, null_is_value=False, exact=exact, others=others)
+    complete = frozenset() if shaped is None else shaped.complete
+    exact = cache(lambda: _decode_nulls(block, batch, columns.wanted or (), complete))
+    return Frame(batch, null_is_value=False, exact=exact, others=others, complete=complete)
 
 
-def _decode_nulls(block: bytearray, batch: pa.RecordBatch, wanted: Iterable[str]) -> ValueFrame:
-    """Return the values of the columns that have nulls."""
-    names = [name for name in batch.schema.names if has_null(batch.column(name))]
-    found = frozenset(one for one in wanted if one.partition(".")[0] in names)
-    return _decode_values(block, batch.num_rows, ValueDecoder(found))
+def _decode_nulls(
+    block: bytearray, batch: pa.RecordBatch, wanted: Iterable[str], complete: frozenset[str]
+) -> ValueFrame:
+    """Return the values of the columns with nulls that may be missing keys."""
+    names = {name for name in batch.schema.names if has_null(batch.column(name))}
+    # Of an object, records may be asked for as a whole.
+    found = (one for one in wanted if one not in complete or "." in one)
+    kept = frozenset(one for one in found if one.partition(".")[0] in names)
+    return _decode_values(block, batch.num_rows, ValueDecoder(kept))
 
 
 def _count_lines(block: bytearray) -> int:

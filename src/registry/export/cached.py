@@ -54,11 +54,15 @@ def cached_export(exported: Exported, kind: Format, cache: Cache) -> tuple[str, 
 def _find(cache: Cache, key: str) -> CacheEntry | None:
     """Return an intact entry; a damaged one is moved to the quarantine."""
     entry = cache.find("exports", key)
-    if entry is None or _state_of(entry) in _verified:
-        return entry
-    if not cache.verify("exports", entry):
+    if entry is None:
         return None
-    _verified.add(_state_of(entry))
+    try:
+        state = _state_of(entry)
+    except FileNotFoundError:  # pruned just now
+        return None
+    if state not in _verified and not cache.verify("exports", entry):
+        return None
+    _verified.add(state)
     return entry
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.catalog.catalog import display_path
 from registry.export.provenance import provenance_of
 from registry.load import find_fingerprint, load
 from registry.lockfile.pin_cache import read_pin
 from registry.lockfile.pinned import pin_sources
 from registry.lockfile.spec_digest import spec_digest
-from registry.progress import Progress, silent
+from registry.progress import Progress, log_waits, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,9 +38,9 @@ class Exported(Struct, frozen=True, kw_only=True):
 
     spec: DatasetSpec
     dataset: ArrowDataset
-    """Its samples in the order of the view; names of files beside the source stay relative."""
+    """Its samples in the order of the view."""
     provenance: dict[str, Any]
-    """Where the samples come from, as JSON data; equal on every machine."""
+    """Where the samples come from, as JSON data; equal on every machine unless it has `files`."""
     entry: CacheEntry
     """The samples in the cache, which may be only the first ones."""
     report: Report = silent
@@ -60,6 +61,7 @@ def open_exported(
     settings: Settings,
     *,
     overrides: Mapping[str, Any] | None = None,
+    absolute_files: bool = False,
     report: Report | None = None,
 ) -> Exported:
     """Open a dataset for an export; it is built first if necessary.
@@ -70,6 +72,7 @@ def open_exported(
         cache: Where samples are stored.
         settings: Whether requests and new pins are allowed.
         overrides: Values that replace those of the view.
+        absolute_files: Give files beside a local source the absolute paths of this machine.
         report: Called with the progress of a build.
 
     Raises:
@@ -77,7 +80,9 @@ def open_exported(
     """
     unmodified = catalog.resolve(name)
     spec = catalog.resolve(name, overrides=overrides) if overrides else unmodified
-    pin = read_pin(settings.lock_file, name, settings.cache_dir)
+    pin = read_pin(
+        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
+    )
     lock = pin_sources(unmodified, pin, locked=settings.locked, frozen=settings.frozen)
     if lock is not None and spec != unmodified:
         lock = replace(lock, samples=None)
@@ -101,10 +106,14 @@ def open_exported(
             if not fingerprint:
                 result = open_samples(full=True)
                 fingerprint = result.entry.meta["fingerprint"]
+    provenance = provenance_of(spec, pin if is_used else None, fingerprint, len(result.dataset))
+    if absolute_files:
+        # The bytes then depend on the folder, and so must the key of the export.
+        provenance["files"] = spec.source.base_location
     return Exported(
         spec=spec,
-        dataset=result.dataset.as_stored(),
-        provenance=provenance_of(spec, pin if is_used else None, fingerprint, len(result.dataset)),
+        dataset=result.dataset if absolute_files else result.dataset.as_stored(),
+        provenance=provenance,
         entry=result.entry,
-        report=report or silent,
+        report=report or log_waits(name),
     )

@@ -172,7 +172,12 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         catalog, cache = self._catalog(location), Cache(settings.cache_dir)
         try:
             exported = open_exported(
-                location.name, catalog, cache, settings, overrides=location.view
+                location.name,
+                catalog,
+                cache,
+                settings,
+                overrides=location.view,
+                absolute_files=location.absolute_files,
             )
         except DatasetNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, str(error), path) from error

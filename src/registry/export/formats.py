@@ -34,7 +34,6 @@ class Format(Struct, frozen=True, kw_only=True):
     """Whether `registry://` serves it."""
     carries_provenance: bool = False
     """Whether the file itself has the provenance; otherwise a file beside it has it."""
-
     package: str = ""
     """A package whose version determines the bytes."""
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from registry.base.fs import write_atomic
 from registry.errors import ExportError
@@ -34,25 +33,21 @@ def refuse_existing(target: Path, kind: Format) -> None:
     if kind.is_folder:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise ExportError(f"{target} exists and is not an empty folder (--force replaces)")
-    elif target.is_dir():
+        return
+    if target.is_dir():
         raise ExportError(f"{target} is a folder (name a file in it)")
-    elif target.exists():
-        raise ExportError(f"{target} exists (--force replaces it)")
+    for path in (target, *(() if kind.carries_provenance else (provenance_path(target),))):
+        if path.exists():
+            raise ExportError(f"{path} exists (--force replaces it)")
 
 
-def publish(
-    exported: Exported,
-    kind: Format,
-    target: Path,
-    write: Callable[[BinaryIO], object] | None = None,
-) -> list[Path]:
+def publish(exported: Exported, kind: Format, target: Path) -> list[Path]:
     """Write an export and return its files; a reader sees each of them complete or not at all.
 
     Args:
         exported: The dataset.
         kind: The format.
         target: The file, or for some formats the folder.
-        write: Writes the bytes of a file, if they are known already.
 
     Raises:
         ExportError: the place can't be written to.
@@ -60,7 +55,7 @@ def publish(
     try:
         if kind.is_folder:
             return _publish_folder(exported, kind, target)
-        write_atomic(target, write or partial(kind.write, exported))
+        write_atomic(target, partial(kind.write, exported))
         if kind.carries_provenance:
             return [target]
         # Last: what it describes is there.

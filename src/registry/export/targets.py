@@ -37,11 +37,16 @@ def targets_of(
         return kind, {name: Path(to.replace(NAME, name)) for name in names}
     is_folder = to.endswith(("/", os.sep)) or (not kind.is_folder and Path(to).is_dir())
     if is_folder or (len(names) > 1 and (kind.is_folder or not _is_file_of(to, kind))):
-        suffix = f".{kind.suffix.removeprefix('.')}" if kind.suffix else ""
-        return kind, {name: Path(to) / f"{name}{suffix}" for name in names}
+        return kind, {name: Path(to) / _file_of(name, kind) for name in names}
     if len(names) > 1:
         raise ExportError(f"{len(names)} datasets can't be one file {to} (use {NAME} in the path)")
     return kind, {names[0]: Path(to)}
+
+
+def _file_of(name: str, kind: Format) -> str:
+    # The suffix of some formats is the whole name of the file, such as `eval.yaml`.
+    is_name = kind.suffix and not kind.suffix.startswith(".")
+    return f"{name}/{kind.suffix}" if is_name else f"{name}{kind.suffix}"
 
 
 def _is_file_of(to: str, kind: Format) -> bool:

@@ -15,7 +15,7 @@ from registry.export.formats import FORMATS, Format, format_of_path
 
 __all__ = ["OPTIONS", "Location", "has_query", "parse_path"]
 
-OPTIONS = ("auto_id", "limit", "root", "seed", "shuffle", "shuffle_choices")
+OPTIONS = ("absolute_files", "auto_id", "limit", "root", "seed", "shuffle", "shuffle_choices")
 _SWITCHES = {"true": True, "false": False}
 
 
@@ -30,6 +30,8 @@ class Location(Struct, frozen=True, kw_only=True):
     """The catalog; None for the default."""
     view: dict[str, Any]
     """Values that replace those of the view."""
+    absolute_files: bool
+    """Whether files beside a local source get absolute paths."""
     prefix: str
     """The options that come before the name, with their slash."""
 
@@ -43,7 +45,7 @@ def parse_path(path: str) -> Location:
     """Return what a path without its protocol names.
 
     Raises:
-        ExportError: it has an unknown option, an unknown suffix or too many folders.
+        ExportError: it has an unknown option, or a suffix that is not served.
     """
     before, _, query = path.partition("?") if has_query(path) else (path, "", "")
     folder, slash, file = before.rpartition("/")
@@ -58,6 +60,7 @@ def parse_path(path: str) -> Location:
         name="" if kind is None else file.removesuffix(kind.suffix),
         kind=kind,
         root=options.pop("root", None),
+        absolute_files=_is_on(options.pop("absolute_files", False), path),
         view=options,
         prefix=f"{folder}/" if folder else "",
     )
@@ -74,6 +77,12 @@ def _options(folder: str, query: str, path: str) -> dict[str, Any]:
             raise ExportError(f"registry://{path}: no option '{key}' ({hint})")
         found[key] = unquote(value) if key == "root" else _value(value)
     return found
+
+
+def _is_on(value: Any, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise ExportError(f"registry://{path}: absolute_files is true or false, not '{value}'")
+    return value
 
 
 def _value(text: str) -> Any:

@@ -77,12 +77,16 @@ class FieldMapper:
         self.metadata = _compile_metadata(fields.metadata)
         """The evaluator of the metadata."""
         self.metadata_keys: dict[str, Expression] = {}
-        """Key → expression, where the metadata of every sample has the same keys."""
+        """Key → expression, where all samples have these keys, and maybe those of `spread`."""
+        self.spread: str | None = None
+        """Column whose dicts have the first keys of the metadata."""
         raw = fields.metadata
         if isinstance(raw, list | tuple):
             self.metadata_keys = {name: Column(name) for name in raw}
-        elif isinstance(raw, Mapping) and "*" not in raw:
-            self.metadata_keys = {key: parse_expression(item) for key, item in raw.items()}
+        elif isinstance(raw, Mapping) and raw.get("*") != "*":
+            self.spread = raw.get("*")
+            keys = [key for key in raw if key != "*"]
+            self.metadata_keys = {key: parse_expression(raw[key]) for key in keys}
 
     def __call__(self, record: DatasetRecord) -> Sample:
         """Map a record as if it were the first of its source."""

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
@@ -21,6 +23,7 @@ __all__ = ["QualityCounter", "unused_columns"]
 
 _SHOWN = 3
 _MAX_VALUE = 80
+_LONG_LABEL = 8
 _PART_ROWS = 1 << 12
 _COMPARED = 8
 """Choices that are compared with each other; more are sorted."""
@@ -46,7 +49,7 @@ class QualityCounter:
         found = {
             "blank_inputs": blank_strings(batch.column("input")),
             "blank_targets": blank,
-            "targets_outside_choices": _targets_outside_choices(batch, blank),
+            "targets_outside_choices": _targets_outside_choices(batch, blank, lengths),
             "missing_ids": _missing_ids(batch),
             "missing_choices": np.flatnonzero(lengths == 0),
             "few_choices": np.flatnonzero(lengths == 1),
@@ -108,17 +111,17 @@ def _blank_targets(batch: pa.RecordBatch) -> Rows:
     return np.union1d(single, rows[bad])
 
 
-def _targets_outside_choices(batch: pa.RecordBatch, blank: Rows) -> Rows:
+def _targets_outside_choices(batch: pa.RecordBatch, blank: Rows, counts: Rows) -> Rows:
     """Return the rows with choices whose target is neither a letter nor the text of one.
 
-    Rows with a blank target are not repeated here.
+    Rows with a blank target are not repeated here. `counts` are those of the choices.
     """
     choices = batch.column("choices")
     if choices.null_count == len(choices):
         return _NONE
-    is_unclear = np.ones(batch.num_rows, bool)
-    is_unclear[_choice_counts(batch) == 0] = False
-    is_unclear[_capitals_of_choices(batch)] = False
+    is_unclear = counts > 0
+    is_unclear[_capitals_of_choices(batch, counts)] = False
+    is_unclear[_lists_of_capitals(batch, counts)] = False
     is_unclear[blank] = False
     unclear = np.flatnonzero(is_unclear)
     if not len(unclear):
@@ -148,27 +151,54 @@ def _equals_a_choice(batch: pa.RecordBatch, rows: Rows) -> NDArray[np.bool_]:
 
 
 def _is_among(target: str, choices: list[str]) -> bool:
-    if target in choices:
-        return True
+    # There are few labels, and a text with as many characters as this is none, or an odd one.
+    position = _position(target) if len(target) < _LONG_LABEL else _position.__wrapped__(target)
+    return position < len(choices) or target in choices
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _position(target: str) -> float:
+    """Return the index of the choice with a label; infinite for what is no label."""
     try:
-        return index_of(target) < len(choices)
+        return index_of(target)
     except ValueError:
-        return False
+        return math.inf
 
 
-def _capitals_of_choices(batch: pa.RecordBatch) -> Rows:
+def _capitals_of_choices(batch: pa.RecordBatch, counts: Rows) -> Rows:
     """Return the rows whose target is a single capital letter of their choices."""
     # Reads only bytes and offsets, and decides nearly every row of a multiple-choice dataset.
     target = batch.column("target")
-    counts = np.diff(list_offsets(batch.column("choices")))
-    starts = list_offsets(target)
-    valid = _valid(target)
-    single = valid[np.diff(starts)[valid] == 1]
-    if not len(single):
+    if target.null_count == len(target):
         return _NONE
-    data = np.frombuffer(target.buffers()[2], np.uint8)
-    letters = data[starts[single]].astype(np.int64) - ord("A")
-    found: Rows = single[(letters >= 0) & (letters < np.minimum(counts[single], 26))]
+    rows = _valid(target)
+    return rows[_are_capitals(target, counts)[rows]]
+
+
+def _lists_of_capitals(batch: pa.RecordBatch, counts: Rows) -> Rows:
+    """Return the rows with several targets, each a single capital letter of their choices."""
+    targets = batch.column("targets")
+    if targets.null_count == len(targets):
+        return _NONE
+    offsets = list_offsets(targets)
+    first, last = int(offsets[0]), int(offsets[-1])
+    items = targets.values.slice(first, last - first)
+    of_row = np.repeat(np.arange(len(targets)), np.diff(offsets))
+    is_other = np.zeros(len(targets), bool)
+    is_other[of_row[~_are_capitals(items, counts[of_row])]] = True
+    rows = _valid(targets)
+    return rows[~is_other[rows]]
+
+
+def _are_capitals(texts: pa.Array, counts: Rows) -> NDArray[np.bool_]:
+    """Return which strings are one of the first capital letters; of a null it may be wrong."""
+    starts = list_offsets(texts)
+    found: NDArray[np.bool_] = np.diff(starts) == 1
+    single = np.flatnonzero(found)
+    if len(single):
+        data = np.frombuffer(texts.buffers()[2], np.uint8)
+        letters = data[starts[single]].astype(np.int64) - ord("A")
+        found[single] = (letters >= 0) & (letters < np.minimum(counts[single], 26))
     return found
 
 
@@ -228,7 +258,8 @@ def _has_equal_columns(table: NDArray[np.uint64]) -> NDArray[np.bool_]:
     found = np.zeros(table.shape[1], bool)
     if len(table) > _COMPARED:
         ordered = np.sort(table, axis=0)
-        return np.any(ordered[1:] == ordered[:-1], axis=0)
+        found |= np.any(ordered[1:] == ordered[:-1], axis=0)
+        return found
     for row in range(1, len(table)):  # faster than to sort few values
         for other in range(row):
             found |= table[row] == table[other]

@@ -23,22 +23,56 @@ __all__ = ["SampleWriter"]
 # A reader opens whole batches, so larger ones make access to a single sample slower.
 _BATCH_ROWS = 1 << 13
 _BATCH_BYTES = 1 << 21
+_WRITE_BYTES = 1 << 16
 
 
 class _ChecksummedFile(HashedFile):
-    """A new file that also computes the checksum of each of its parts."""
+    """A new file that also computes the checksum of each of its parts.
+
+    Arrow writes a batch in many small pieces; they are written and hashed together.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._part = xxh3_64()
+        self._small = bytearray()
 
     def write(self, data: Any, /) -> int:
-        """Write all of the bytes."""
+        """Take all of the bytes; they are written at the end of the part at the latest."""
+        size = memoryview(data).nbytes
+        if len(self._small) + size > _WRITE_BYTES:
+            self._flush()
+        if size > _WRITE_BYTES:
+            self._write(data)
+        else:
+            self._small += data
+        return size
+
+    def _write(self, data: Any) -> None:
         self._part.update(data)
-        return super().write(data)
+        super().write(data)
+
+    def _flush(self) -> None:
+        if self._small:
+            small, self._small = self._small, bytearray()
+            self._write(small)
+
+    def tell(self) -> int:
+        """Return the number of bytes taken so far."""
+        return super().tell() + len(self._small)
+
+    def close(self) -> None:
+        """Write what is left, and close the file."""
+        try:
+            # Python also closes an object whose `__init__` failed.
+            if hasattr(self, "_small"):
+                self._flush()
+        finally:
+            super().close()
 
     def end_part(self) -> int:
         """Return the checksum of what was written since the last part ended."""
+        self._flush()
         checksum = self._part.intdigest()
         self._part.reset()
         return checksum

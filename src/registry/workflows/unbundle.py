@@ -58,7 +58,13 @@ class Unbundled:
 
 
 def unbundle(
-    file: Path, root: Path, cache: Cache, *, most: int | None = None, report: ReportNamed
+    file: Path,
+    root: Path,
+    cache: Cache,
+    *,
+    digest: str | None = None,
+    most: int | None = None,
+    report: ReportNamed,
 ) -> Unbundled:
     """Write the catalog of a bundle to a folder, and its samples to the cache.
 
@@ -66,6 +72,7 @@ def unbundle(
         file: The bundle.
         root: Folder of the catalog; a file that is there must have the same content.
         cache: The cache.
+        digest: The sha256 that the file must have.
         most: The bytes that it may have uncompressed; None for what fits on the disk.
         report: Called with the progress.
 
@@ -73,6 +80,8 @@ def unbundle(
         BundleError: it is cut, altered, of a newer format, too large, or not what it says; nothing
             of it was written then, except in a temporary folder, which is gone.
     """
+    if digest is not None:
+        _check_digest(file, digest)
     # All of it once without writing a byte: most of what can be wrong ends here.
     contents = read_bundle(file, lambda _: None, _counter(file, report))
     _check_size(file, contents, cache, most)
@@ -97,6 +106,15 @@ def unbundle(
         written=written,
         entries=len(entries),
     )
+
+
+def _check_digest(file: Path, digest: str) -> None:
+    try:
+        found = file_sha256(file)
+    except OSError as error:
+        raise BundleError(f"{file}: can't be read: {error}") from error
+    if found != digest.lower().removeprefix("sha256:"):
+        raise BundleError(f"{file}: its sha256 is {found}, not {digest}")
 
 
 def _counter(file: Path, report: ReportNamed) -> Any:

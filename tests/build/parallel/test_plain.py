@@ -49,6 +49,23 @@ def test_large_samples_make_small_chunks(
     assert rows.CHUNK_BYTES > 1000
 
 
+@pytest.mark.parametrize("chunk", [1000, 1 << 25])
+def test_many_large_samples_are_left_to_the_row_pipeline(
+    builds: MakeBuilds, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    large = builds(b'{"q": "x", "times": 700}\n' * 50, code=CODE)
+    monkeypatch.setattr(plain, "CHUNK_BYTES", chunk)
+    assert mapped(large) is not None
+    monkeypatch.setattr(plain, "MOST_BYTES", 20_000)
+    assert mapped(large) is None
+
+
+def test_first_records_determine_the_types_as_in_the_row_pipeline(builds: MakeBuilds) -> None:
+    late = [f'{{"q": "q{number}", "x": {number}}}\n' for number in range(600, 610)]
+    built = builds("".join([*LINES[:600], *late]).encode(), code=CODE)
+    assert built.result(1) == built.result(0)
+
+
 @pytest.mark.parametrize("line", ['{"q": "x", "listed": 1}\n', '{"q": "x", "times": 2000}\n'])
 def test_other_results_are_left_to_the_row_pipeline(builds: MakeBuilds, line: str) -> None:
     built = builds("".join([*LINES[:3], line]).encode(), code=CODE)

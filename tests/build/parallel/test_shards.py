@@ -178,10 +178,18 @@ def test_what_a_killed_worker_had_is_mapped_here(
     assert "was killed by signal 9; the process of the build maps its records" in record.message
 
 
+ONE_EACH = """
+from registry import Sample
+
+def f(record):
+    return Sample(input=record["q"])
+"""
+
+
 def test_a_mapper_that_can_not_be_imported_elsewhere_is_run_here(
     builds: MakeBuilds, caplog: pytest.LogCaptureFixture
 ) -> None:
-    code = f"import os\nassert os.getpid() == {os.getpid()}\n{PLACES}"
+    code = f"import os\nassert os.getpid() == {os.getpid()}\n{ONE_EACH}"
     rows = builds(lines(), code=code).result(2, left_to_workers=True)
     assert not isinstance(rows, str)
     assert len(rows) == 400

@@ -32,8 +32,8 @@ def test_the_datasets_open_from_the_new_folder(run: Run, file: Path, tmp_path: P
 def test_only_the_expected_file_is_taken(run: Run, file: Path, tmp_path: Path, prefix: str) -> None:
     digest = run("bundle", "qa", "-o", str(file), "--json").json["sha256"]
     root = ("--root", str(tmp_path / "new"))
-    assert run("unbundle", str(file), *root, "--sha256", f"{prefix}{digest}").code == 0
-    refused = run("unbundle", str(file), *root, "--sha256", f"{prefix}{'0' * 64}")
+    assert run("unbundle", str(file), *root, "--digest", f"{prefix}{digest}").code == 0
+    refused = run("unbundle", str(file), *root, "--digest", f"{prefix}{'0' * 64}")
     assert refused.code == 1
     assert f"its sha256 is {digest}, not" in refused.err
 
@@ -51,3 +51,10 @@ def test_a_limit_of_the_size_is_kept(run: Run, file: Path, tmp_path: Path) -> No
     result = run("unbundle", str(file), "--root", str(tmp_path / "new"), "--max-size", "1kB")
     assert result.code == 1
     assert "1,000 are allowed" in result.err
+
+
+def test_a_missing_file_is_an_error_in_one_line(run: Run, tmp_path: Path) -> None:
+    for options in ((), ("--digest", "0" * 64)):
+        result = run("unbundle", str(tmp_path / "missing"), *options)
+        assert result.code == 1
+        assert result.err.startswith(f"error: {tmp_path / 'missing'}: can't be read")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from registry.decode.shapes import columns
-from registry.decode.shapes.columns import ShapeReader, shaped_batch
+from registry.decode.shapes import columns, shape
+from registry.decode.shapes.columns import ShapeReader, shaped_lines
 from tests.decode.exactly import loads_exactly
 
 TYPES = {
@@ -30,11 +30,19 @@ OTHERS += [b"\\u0041", b"\\ud800", b"NaN", b'", "q": "', b'"q": 1, ']
 
 
 def read(data: bytes, schema: pa.Schema = SCHEMA) -> list[dict[str, Any]] | None:
-    batch = shaped_batch(bytearray(data), schema)
-    if batch is None:
+    found = shaped_lines(bytearray(data), schema)
+    if found is None:
         return None
-    batch.validate(full=True)
-    rows: list[dict[str, Any]] = batch.to_pylist()
+    found.batch.validate(full=True)
+    rows: list[dict[str, Any]] = found.batch.to_pylist()
+    records = list(map(json.loads, data.decode().removesuffix("\n").split("\n")))
+    for name in schema.names:
+        assert (name in found.complete) == all(name in record for record in records)
+        if pa.types.is_struct(schema.field(name).type):
+            objects = [record.get(name) for record in records]
+            for child in schema.field(name).type:
+                has = all(type(one) is dict and child.name in one for one in objects)
+                assert (f"{name}.{child.name}" in found.complete) == has
     return rows
 
 
@@ -77,24 +85,27 @@ def _lines(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=400, deadline=None)
-@given(_lines())
-@example(b'{"q": "x", "n": 1,2}\n{"q": "x", "n": 1}\n')
-@example(b'{"n": [1], "q": ""}\n{"n": 1], "q": ""}\n{"n": [1, "q": ""}\n')
-@example(b'{"n": 1}\n{"n": 01}\n{"n": -1}\n')
-@example(b'{"q": "a"}\n{"q": "a"}{"q": "a"}\n{"q":"a"}')
-@example(b'{"q": "a", "q": "b"}\n')
-@example(b'{"q": "\\ud800"}\n')
-@example(b'{"more": "\\ud800", "q": "x"}\n')
-@example(b'{"q": "a"\n}\n{"q": "a"}\n')
-@example(b'{"q": "a\n"}\n{"q": "b"}\n')
-@example(b'{"\\u0071": "a", "q": "b"}\n')
-@example(b'{"q": "a" \\}\n')
-def test_columns_are_those_of_the_json_module_or_none(data: bytes) -> None:
+@given(_lines(), st.sampled_from([1, 2, 1 << 12]))
+@example(b'{"q": "x", "n": 1,2}\n{"q": "x", "n": 1}\n', 2)
+@example(b'{"n": [1], "q": ""}\n{"n": 1], "q": ""}\n{"n": [1, "q": ""}\n', 2)
+@example(b'{"n": 1}\n{"n": 01}\n{"n": -1}\n', 2)
+@example(b'{"q": "a"}\n{"q": "a"}{"q": "a"}\n{"q":"a"}', 2)
+@example(b'{"q": "a", "q": "b"}\n', 2)
+@example(b'{"q": "\\ud800"}\n', 2)
+@example(b'{"more": "\\ud800", "q": "x"}\n', 2)
+@example(b'{"q": "a"\n}\n{"q": "a"}\n', 2)
+@example(b'{"q": "a\n"}\n{"q": "b"}\n', 2)
+@example(b'{"\\u0071": "a", "q": "b"}\n', 2)
+@example(b'{"q": "a" \\}\n', 2)
+@example(b'{}\n[]\n{}\n{"q": "x"}\n', 2)
+def test_columns_are_those_of_the_json_module_or_none(data: bytes, part_lines: int) -> None:
     try:
         data.decode()
     except UnicodeDecodeError:
         return
-    found = read(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shape, "_PART_LINES", part_lines)
+        found = read(data)
     if found is None:
         return
     lines = data.removesuffix(b"\n").split(b"\n")
@@ -147,5 +158,5 @@ def test_file_whose_blocks_have_other_lines_is_not_tried_again(
     good, other = bytearray(dump({"q": "x"})), bytearray(dump({"q": 1}))
     assert reader.read(good) is not None
     assert [reader.read(other), reader.read(other)] == [None, None]
-    monkeypatch.setattr(columns, "shaped_batch", None)
+    monkeypatch.setattr(columns, "shaped_lines", None)
     assert reader.read(good) is None

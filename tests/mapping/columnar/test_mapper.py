@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.decode.frame import Frame, NotColumnarError
+from registry.decode.frame import Frame, NotColumnarError, ValueFrame
 from registry.errors import MappingError
 from registry.manifest.models import FieldsSpec
 from registry.mapping.columnar import mapper as columnar
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.store.reader import SampleFile
 from registry.store.rows import metadata_of
@@ -243,3 +244,31 @@ def test_samples_file_written_from_columns_is_readable(tmp_path: Path) -> None:
         {"a": "A", "f": 0.5, "o": None},
         {"a": "B", "f": 1.5, "o": None},
     ]
+
+
+@pytest.mark.parametrize(
+    "dicts",
+    [
+        [{"x": 1, "y": "a"}, {"x": 2, "y": "b"}],
+        [{"y": None, "x": [1]}, {"y": None, "x": []}],
+        [{"x": 1}, {"y": 1}],
+        [{"x": 1}, None],
+        ['{"x": 1}', {"x": 2}],
+        [{}, {}],
+    ],
+)
+@pytest.mark.parametrize("added", [{}, {"z": {"template": "{q}!"}}, {"x": "q", "w": "m.x"}])
+def test_keys_may_be_added_to_the_dicts_of_a_column(dicts: list[Any], added: Any) -> None:
+    records = [{"q": f"q{number}", "m": one} for number, one in enumerate(dicts)]
+    fields = FieldsSpec(input="q", metadata={"*": "m", **added})
+    mapper, numbers = FieldMapper(fields), np.arange(1, len(records) + 1)
+    view = RecordBatchView(ValueFrame(len(records), {}, records), {}, numbers)
+    wanted = [mapper.values(Row(record))["metadata"] for record in records]
+    batch = mapped({"input": "q", "metadata": {"*": "m", **added}}, view)
+    columns = {
+        name: batch.column(name).to_pylist()
+        for name in ("metadata", "metadata_values")
+        if name in batch.schema.names
+    }
+    found = metadata_of(columns, len(records), json_keys(batch.schema))
+    assert list(map(repr, found)) == list(map(repr, wanted))

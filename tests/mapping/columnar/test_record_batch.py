@@ -170,6 +170,8 @@ def test_values_and_columns_of_json_lines_are_those_of_the_records(
     for name in sorted(wanted):
         expected = [get_column(record, name) for record in records]
         assert list(map(repr, view.values(name))) == list(map(repr, expected))
+        rows = RecordBatchView(frame, {}, view.numbers).rows({name})
+        assert [repr(get_column(row.record, name)) for row in rows] == list(map(repr, expected))
         column = view.column(name)
         if column is not None:
             nulls = [None if value is MISSING else value for value in expected]

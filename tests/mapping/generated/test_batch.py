@@ -238,7 +238,7 @@ def test_no_warning_is_left_by_compiling(recwarn: pytest.WarningsRecorder) -> No
 def test_lines_of_a_forgotten_function_are_forgotten() -> None:
     function = compile_batch(parse_expression("q"))
     assert function is not None
-    name = function.function.__code__.co_filename  # type: ignore[attr-defined]
+    name = function.function.__code__.co_filename
     assert "".join(linecache.getlines(name)) == function.source
     batch._code.cache_clear()
     assert name not in linecache.cache

@@ -24,6 +24,7 @@ from registry.mapping.generated.runtime import (
 )
 from registry.mapping.generated.source import AsideError
 from registry.mapping.row import MISSING, Row
+from registry.mapping.sizes import size_of
 from registry.samples.letters import letter_of
 
 
@@ -138,3 +139,16 @@ def test_a_text_is_parsed_once_until_the_values_are_cleared() -> None:
     texts.clear()
     assert texts.of(parse)["x"] == "X"
     assert parsed == ["x", "y", "x"]
+
+
+@pytest.mark.parametrize(
+    "value", [[], {}, "é", 1, None, ["a", "bc"], {"k": ["a", {"x": 0.5}, True]}]
+)
+def test_size_of_plain_values_is_that_of_all_values(value: Any) -> None:
+    assert runtime._plain_size(value) == size_of(value)
+
+
+@pytest.mark.parametrize("value", [(), b"x", {1: "x"}, ["a", ("b",)], {"k": {"x": b""}}])
+def test_values_that_json_lacks_have_no_size(value: Any) -> None:
+    with pytest.raises(AsideError):
+        runtime._plain_size(value)

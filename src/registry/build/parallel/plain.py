@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
 
-__all__ = ["is_plain", "map_plainly"]
+__all__ = ["MOST_BYTES", "is_plain", "map_plainly"]
+
+
+MOST_BYTES = 1 << 26
+"""Rows of a block, which are in memory together: `explode`, or a mapper, can make any number."""
+_LATER_ROWS = 1 << 12
+"""Rows of a batch once the types of the metadata are known, which its first rows determine."""
 
 
 def is_plain(spec: DatasetSpec, pipeline: Pipeline) -> bool:
     """Return whether a mapper is all that makes samples of records."""
     is_changed = spec.where or spec.join or spec.explode or pipeline.resolve
     return spec.mapper is not None and not is_changed
-
-
-_LATER_ROWS = 1 << 12
-"""Rows of a batch once the types of the metadata are known, which its first rows determine."""
 
 
 def map_plainly(
@@ -60,11 +62,13 @@ def map_plainly(
                 if size > CHUNK_BYTES:
                     batches.append(batch_of_chunk(chunk, pipeline, state))
                     chunk, size = [], 0
+                    if sum(batch.nbytes for batch in batches) > MOST_BYTES:
+                        return None
             state.next_record += len(decoded)
             if chunk:
                 batches.append(batch_of_chunk(chunk, pipeline, state))
                 chunk, size = [], 0
-    return batches
+    return batches if sum(batch.nbytes for batch in batches) <= MOST_BYTES else None
 
 
 def _rows_of_batch(pipeline: Pipeline, state: PipelineState) -> int:

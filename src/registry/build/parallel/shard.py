@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from registry.build.parallel.plain import is_plain, map_plainly
+from registry.build.parallel.plain import MOST_BYTES, is_plain, map_plainly
 from registry.build.pipeline import JsonKeys, Pipeline, PipelineState, compile_pipeline
 from registry.build.row_pipeline import row_pipeline
 from registry.cache.cache import Cache
@@ -62,10 +62,6 @@ class Mapped(NamedTuple):
     """Columns with a value of those that `UnreadColumns` looks for."""
 
 
-# The rows of a block are in memory together, and `explode` can make any number of them.
-_MOST_BYTES = 1 << 26
-
-
 def map_lines(
     lines: Lines, source: Source, spec: DatasetSpec, pipeline: Pipeline, state: PipelineState
 ) -> Mapped | None:
@@ -81,7 +77,7 @@ def map_lines(
             own, batches = _state_of(lines, state), []
             for batch in row_pipeline(file, source, pipeline, own):
                 batches.append(batch)
-                if sum(one.nbytes for one in batches) > _MOST_BYTES:
+                if sum(one.nbytes for one in batches) > MOST_BYTES:
                     return None
     except (RegistryError, MetadataTypeMismatchError):
         return None

@@ -56,6 +56,11 @@ registry export demo-mcq --to - --format jsonl
     metavar="FORMAT",
     help="One of the formats below. Default: that of the suffix of PATH.",
 )
+@click.option(
+    "--absolute-files",
+    is_flag=True,
+    help="Give files beside a local source, such as images, their absolute paths on this machine.",
+)
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @options.offline
 @options.locked
@@ -66,6 +71,7 @@ def command(
     names: tuple[str, ...],
     to: str,
     format_name: str | None,
+    absolute_files: bool,
     force: bool,
     offline: bool | None,
     locked: bool | None,
@@ -78,7 +84,7 @@ def command(
     Samples, their order and their choices are those of get_dataset. The bytes are the same on
     every machine. Where they come from (fingerprint, pin, licence, digest of the manifest) is in
     the metadata of the file, or beside it in a file that ends with `.provenance.json`. Names of
-    files beside a local source stay as in the source.
+    files beside a local source stay as in the source, unless `--absolute-files` is given.
     """
     catalog, cache, settings = options.open_catalog(
         root, offline=offline, locked=locked, frozen=frozen
@@ -92,7 +98,12 @@ def command(
         for name in chosen:
             try:
                 exported = open_exported(
-                    name, catalog, cache, settings, report=partial(report, name)
+                    name,
+                    catalog,
+                    cache,
+                    settings,
+                    absolute_files=absolute_files,
+                    report=partial(report, name),
                 )
                 if targets:
                     results.append(_export(exported, kind, targets[name]))
@@ -146,7 +157,8 @@ def _print(results: list[dict[str, Any]]) -> None:
             print_error(name, result["error"])
             continue
         samples = count_text(result["samples"], "sample")
-        for file in result["files"]:
-            print_line(f"{file['path']}: {samples}, {size_text(file['bytes'])}")
+        size = size_text(sum(file["bytes"] for file in result["files"]))
+        paths = ", ".join(file["path"] for file in result["files"])
+        print_line(f"{name}: {samples}, {size}: {paths}")
         for warning in result["warnings"]:
             print_line(f"warning: {name}: {warning['message']} [{warning['kind']}]", err=True)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from registry.base.fs import file_sha256
 from registry.cache.cache import Cache
 from registry.cli import CLEAN, options
 from registry.cli.output import print_json, print_line
 from registry.cli.progress_bars import bars
 from registry.cli.units import size
-from registry.errors import BundleError, count_text, list_names
+from registry.errors import count_text, list_names
 from registry.workflows.unbundle import unbundle
 
 __all__ = ["command"]
@@ -23,7 +22,7 @@ __all__ = ["command"]
     epilog="\b\nExample: registry unbundle demo.tar.zst --root datasets\n"
     "REGISTRY_ROOT=datasets registry preview demo-mcq --offline",
 )
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--root",
     default=Path(),
@@ -32,9 +31,8 @@ __all__ = ["command"]
     help="Folder for the catalog, which is created. Default: the working directory.",
 )
 @click.option(
-    "--sha256",
-    "expected",
-    metavar="DIGEST",
+    "--digest",
+    metavar="SHA256",
     help="Refuse any other file; `registry bundle` prints its digest.",
 )
 @click.option(
@@ -44,20 +42,16 @@ __all__ = ["command"]
     help="Refuse a bundle that has more bytes uncompressed. Default: what is free on the disk.",
 )
 @options.as_json
-def command(
-    file: Path, root: Path, expected: str | None, max_size: int | None, as_json: bool
-) -> int:
+def command(file: Path, root: Path, digest: str | None, max_size: int | None, as_json: bool) -> int:
     """Write the catalog of a bundle to a folder, and its samples to the cache.
 
     Everything is verified before anything is written: the format, the digest of each member, that
     the samples are those that its datasets.lock pins, and that each dataset opens offline. Files
     that are there with another content are never replaced.
     """
-    if expected is not None and file_sha256(file) != expected.removeprefix("sha256:").lower():
-        raise BundleError(f"{file}: its sha256 is {file_sha256(file)}, not {expected}")
     cache = Cache(options.settings_of(None).cache_dir)
     with bars(as_json=as_json) as report:
-        done = unbundle(file, root.absolute(), cache, most=max_size, report=report)
+        done = unbundle(file, root.absolute(), cache, digest=digest, most=max_size, report=report)
     if as_json:
         print_json(done.to_dict())
         return CLEAN

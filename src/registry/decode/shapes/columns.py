@@ -7,10 +7,10 @@ and scalars that are checked to be such.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Span = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-__all__ = ["ShapeReader", "shaped_batch"]
+__all__ = ["ShapeReader", "ShapedLines", "shaped_lines"]
 
 _MOST_COMPARED = 4
 """How often a line may be compared with a shape, on average, before that takes too long."""
@@ -61,6 +61,15 @@ _Present = tuple[_Group, Place]
 """Lines that have a key, and where its value is."""
 
 
+class ShapedLines(NamedTuple):
+    """Lines that have few shapes."""
+
+    batch: pa.RecordBatch
+    """Their columns."""
+    complete: frozenset[str]
+    """Keys and paths that each line has, so that their nulls are values."""
+
+
 class ShapeReader:
     """Reads the blocks of a file, until two of them have other lines."""
 
@@ -69,19 +78,19 @@ class ShapeReader:
         self._schema = schema
         self._failed = 0
 
-    def read(self, block: bytearray) -> pa.RecordBatch | None:
-        """Return what `shaped_batch` returns, or None without trying."""
+    def read(self, block: bytearray) -> ShapedLines | None:
+        """Return what `shaped_lines` returns, or None without trying."""
         if self._failed >= _MOST_FAILED:
             return None
-        batch = shaped_batch(block, self._schema)
-        self._failed += batch is None
-        return batch
+        lines = shaped_lines(block, self._schema)
+        self._failed += lines is None
+        return lines
 
 
-def shaped_batch(block: bytearray, schema: pa.Schema) -> pa.RecordBatch | None:
+def shaped_lines(block: bytearray, schema: pa.Schema) -> ShapedLines | None:
     """Return the columns of lines of JSON; None if a parser has to read them.
 
-    A null may mean that the line does not have the key. Strings are `large_string`.
+    Strings are `large_string`.
 
     Args:
         block: The lines; valid UTF-8.
@@ -97,7 +106,18 @@ def shaped_batch(block: bytearray, schema: pa.Schema) -> pa.RecordBatch | None:
         columns = _children(schema, literals, records)
     except UnsureError:
         return None
-    return pa.RecordBatch.from_arrays(columns, schema.names)
+    batch = pa.RecordBatch.from_arrays(columns, schema.names)
+    return ShapedLines(batch, frozenset(_complete(schema, [place for _, place in records])))
+
+
+def _complete(fields: Iterable[pa.Field], objects: Sequence[Place]) -> Iterator[str]:
+    """Yield the keys and paths of objects that all of them have."""
+    for one in fields:
+        inner = [place.children[one.name] for place in objects if one.name in place.children]
+        if len(inner) == len(objects):
+            yield one.name
+            if pa.types.is_struct(one.type):
+                yield from (f"{one.name}.{path}" for path in _complete(one.type, inner))
 
 
 def _is_readable(kind: pa.DataType) -> bool:

@@ -158,8 +158,7 @@ def match(
     parts = [lines[start : start + _PART_LINES] for start in range(0, len(lines), _PART_LINES)]
     found, starts, ends = zip(*map(compare.lines, parts), strict=True)
     is_same = np.concatenate(found)
-    # There may be no word of eight bytes where the block starts; the first line has its own shape.
-    is_same[0] = True
+    is_same[0] = True  # it may be too short to be compared, but has its own shape
     spans = zip(np.concatenate(starts, axis=1), np.concatenate(ends, axis=1), strict=True)
     return is_same, list(spans)
 
@@ -201,8 +200,10 @@ class _Comparison:
         found &= (places[self._ends] - places[self._starts] == self._sizes).all(axis=0)
         of_words = places[self._anchors]
         of_words += self._offsets
-        # Where a line has other lengths, its places may be none of the block's.
+        # Where a line has other lengths, or the block starts with a few bytes, there is no word at
+        # some of its places.
         if of_words[:, 0].min() < 0 or of_words[:, -1].max() >= len(words):
+            found &= ((of_words >= 0) & (of_words < len(words))).all(axis=0)
             of_words.clip(0, len(words) - 1, out=of_words)
         read = words[of_words]
         read >>= self._shifts

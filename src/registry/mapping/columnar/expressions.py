@@ -148,7 +148,7 @@ def _may_be_missing(expression: Expression, view: RecordBatchView) -> bool:
         case Column(name) if view.holds_values(name):
             return MISSING in view.values(name)
         case Column(name) if isinstance(view.frame, Frame):
-            return not view.frame.null_is_value or name not in view.frame.names
+            return not view.frame.means_value(name)
         case If(_, then, otherwise):
             return _may_be_missing(then, view) or _may_be_missing(otherwise, view)
         case _:

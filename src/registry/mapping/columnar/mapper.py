@@ -16,7 +16,7 @@ import pyarrow as pa
 from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
-from registry.manifest.expressions import Column, Expression, parse_condition
+from registry.manifest.expressions import Expression, parse_condition
 from registry.mapping.coerce import to_metadata
 from registry.mapping.columnar.expressions import NoKernelError, evaluate, indices_where
 from registry.mapping.columnar.fields import (
@@ -26,6 +26,7 @@ from registry.mapping.columnar.fields import (
 )
 from registry.mapping.columnar.inputs import input_columns
 from registry.mapping.columnar.memoize import evaluate_values
+from registry.mapping.columnar.plain import is_plain
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import (
@@ -144,9 +145,8 @@ class ColumnarMapper:
         metadata_types: Mapping[str, MetadataType] | None,
     ) -> tuple[pa.RecordBatch, Mapping[str, MetadataType]]:
         in_columns = self._as_json is not None and metadata_types != {}
-        if in_columns and self._mapper.metadata_keys:
-            values = {key: self._metadata_values(key, view) for key in self._mapper.metadata_keys}
-        else:
+        values = self._values_of_keys(view) if in_columns else None
+        if values is None:
             raw, whole = self._mapper.fields.metadata, None
             # A column of nulls, usually a missing `metadata`, gives no metadata and needs no rows.
             if raw is not None and not (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
@@ -170,11 +170,24 @@ class ColumnarMapper:
             part = None if isinstance(column, list) else cast_to_metadata_type(column, types[key])
             if part is None:
                 items = column if isinstance(column, list) else column.to_pylist()
-                plain = _is_json(self._mapper.metadata_keys.get(key), view)
+                expression = self._mapper.metadata_keys.get(key)
+                plain = expression is not None and is_plain(expression, view)
                 part = metadata_column(key, types[key], items, view.numbers, plain=plain)
             parts.append(part)
         columns[METADATA_VALUES] = struct_of(parts, types)
         return batch_from(columns, view.count, types), types
+
+    def _values_of_keys(self, view: RecordBatchView) -> dict[str, pa.Array | list[Any]] | None:
+        """Return the values of each key of the metadata; None if only samples tell their keys."""
+        values: dict[str, pa.Array | list[Any]] = {}
+        if self._mapper.spread is not None:
+            dicts = self._whole_metadata(self._mapper.spread, view)
+            values = {key: [item[key] for item in dicts if item] for key in common_keys(dicts)}
+            if not values:
+                return None
+        return (
+            values | {key: self._metadata_values(key, view) for key in self._mapper.metadata_keys}
+        ) or None
 
     def _whole_metadata(self, raw: Any, view: RecordBatchView) -> list[dict[str, Any] | None]:
         """Return the metadata of each record, where its keys are not those of the manifest."""
@@ -197,15 +210,6 @@ class ColumnarMapper:
             return column
         values = evaluate_values(expression, view)
         return [None if value is MISSING else value for value in values]
-
-
-def _is_json(expression: Expression | None, view: RecordBatchView) -> bool:
-    """Return whether the values of an expression are surely those of a JSON file, unchanged."""
-    return (
-        isinstance(expression, Column)
-        and view.holds_values(expression.name)
-        and not view.constants  # which may be dates of the manifest
-    )
 
 
 def _metadata_type(values: pa.Array | list[Any]) -> MetadataType:

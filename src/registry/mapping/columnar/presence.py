@@ -19,14 +19,13 @@ def see_columns(unseen: UnseenColumns, view: RecordBatchView) -> None:
     if not unseen.uses or view.count == 0:
         return
     frame = view.frame
-    names = set(frame.names)
 
     def exists(name: str) -> bool:
         if name in view.constants:
             return True
         if view.holds_values(name):
             return any(value is not MISSING for value in view.values(name))
-        if name in names and isinstance(frame, Frame) and frame.null_is_value:
+        if isinstance(frame, Frame) and frame.means_value(name):
             return True
         column = view.column(name)
         return column is not None and column.null_count < len(column)

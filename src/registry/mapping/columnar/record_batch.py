@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from registry.base.arrow import array_of
 from registry.boundary.boundary import Boundary
-from registry.decode.frame import MISSING, AnyFrame, has_null, python_values
+from registry.decode.frame import MISSING, AnyFrame, Frame, has_null, python_values
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columns_used import ColumnDependencies
 from registry.mapping.row import Row, get_column, get_columns
@@ -112,7 +112,7 @@ class RecordBatchView:
             if heads[0] not in self.constants and not self.frame.holds_values(heads[0]):
                 column = self._nested_column(heads[0], name)
                 # A null may be that of an object around it, which lacks the key.
-                if column is not None and not has_null(column):
+                if column is not None and self._has_values(column, name):
                     return python_values(column)
             return get_columns(self.values(heads[0]), rest)
         names = [*heads, name] if name in self.frame.names else heads
@@ -120,6 +120,11 @@ class RecordBatchView:
             self.values(one) if one in self.constants else self._frame_values(one) for one in names
         ]
         return [get_column(_present(names, values), name) for values in zip(*columns, strict=True)]
+
+    def _has_values(self, column: pa.Array, name: str) -> bool:
+        """Return whether each null in a nested column is a value of the path."""
+        is_complete = isinstance(self.frame, Frame) and name in self.frame.complete
+        return not has_null(column) or (is_complete and not pa.types.is_struct(column.type))
 
     def is_null(self, name: str) -> bool:
         """Return whether a column is null or missing in every record."""

@@ -98,7 +98,7 @@ def split(values: pa.Array, argument: str) -> pa.Array:
     # All strings at once: the parts are what remains of their bytes without the separators.
     ends = list_offsets(text)
     buffer = text.buffers()[2]
-    data = buffer.to_pybytes()[ends[0] : ends[-1]] if buffer is not None else b""
+    data = buffer[int(ends[0]) : int(ends[-1])].to_pybytes() if buffer is not None else b""
     ends = ends - ends[0]
     places = byte_positions(argument, data)
     before = np.searchsorted(places, ends)
