@@ -154,13 +154,12 @@ def _tagged(_: Any, node: yaml.Node) -> Tagged:
 
 
 _YAML = "tag:yaml.org,2002:"
+_SAFE: Any = yaml.constructor.SafeConstructor
 _TagConstructor.add_constructor(None, _tagged)
 for _class in (_Constructor, _TagConstructor):
-    _class.add_constructor(f"{_YAML}timestamp", yaml.constructor.SafeConstructor.construct_yaml_str)
+    _class.add_constructor(f"{_YAML}timestamp", _SAFE.construct_yaml_str)
 for _name in ("binary", "omap", "pairs", "set"):
-    _Constructor.add_constructor(
-        f"{_YAML}{_name}", yaml.constructor.SafeConstructor.construct_undefined
-    )
+    _Constructor.add_constructor(f"{_YAML}{_name}", _SAFE.construct_undefined)
     _TagConstructor.add_constructor(f"{_YAML}{_name}", _tagged)
 
 
