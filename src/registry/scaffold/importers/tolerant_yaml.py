@@ -161,19 +161,18 @@ def _number(loader: Any, node: yaml.ScalarNode) -> Any:
         message = f"a number of more than {MAX_NUMBER} characters"
         raise yaml.constructor.ConstructorError(problem=message, problem_mark=node.start_mark)
     kind = node.tag.removeprefix(_YAML)
-    return getattr(yaml.constructor.SafeConstructor, f"construct_yaml_{kind}")(loader, node)
+    return getattr(_SAFE, f"construct_yaml_{kind}")(loader, node)
 
 
 _YAML = "tag:yaml.org,2002:"
+_SAFE: Any = yaml.constructor.SafeConstructor
 _TagConstructor.add_constructor(None, _tagged)
 for _class in (_Constructor, _TagConstructor):
-    _class.add_constructor(f"{_YAML}timestamp", yaml.constructor.SafeConstructor.construct_yaml_str)
+    _class.add_constructor(f"{_YAML}timestamp", _SAFE.construct_yaml_str)
     for _name in ("int", "float"):
         _class.add_constructor(f"{_YAML}{_name}", _number)
 for _name in ("binary", "omap", "pairs", "set"):
-    _Constructor.add_constructor(
-        f"{_YAML}{_name}", yaml.constructor.SafeConstructor.construct_undefined
-    )
+    _Constructor.add_constructor(f"{_YAML}{_name}", _SAFE.construct_undefined)
     _TagConstructor.add_constructor(f"{_YAML}{_name}", _tagged)
 
 
