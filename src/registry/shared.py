@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from registry.build.execute import check_unpublished
+from registry.build.expectations import check_samples
 from registry.build.open import Opening
 from registry.cache.remote.lookup import SharedSamples
 from registry.cache.remote.record import SAMPLES, Writer
@@ -72,10 +73,13 @@ def check_shared(
     Raises:
         CacheError: they are no samples, or not those that their metadata describes.
         LockError: they are not those that the lockfile pins, also for a trusted writer's.
+        ExpectationError: they would fail what the manifest expects.
     """
     check_received(entry.folder / SAMPLES, entry.meta)
     if reviewed is not None:
         spec, pin = reviewed
+        # Nothing proves the counts of questionable samples, but those of a pin fail no expectation.
+        check_samples(spec, entry.meta)
         check_unpublished(entry, Opening.of(spec, boundary), cache, partial(_compare, pin=pin))
 
 

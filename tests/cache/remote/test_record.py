@@ -42,6 +42,7 @@ CHANGES = [
     {"signature": "0" * 64},
     {"signature": None},
     {"signature": "é"},
+    {"signature": "\ud800"},
     {"fingerprint": "sha256:" + "2" * 64},
 ]
 

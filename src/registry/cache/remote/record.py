@@ -80,7 +80,9 @@ class Record(Struct, frozen=True):
         writer = writers.get(self.writer or "")
         if writer is None or self.signature is None:
             return False
-        return hmac.compare_digest(writer.signature(self._signed).encode(), self.signature.encode())
+        # Anyone may have written it: a lone surrogate is in no signature, and has no UTF-8.
+        given = self.signature.encode("utf-8", "replace")
+        return hmac.compare_digest(writer.signature(self._signed).encode(), given)
 
 
 class _Text(Struct):
