@@ -53,6 +53,8 @@ class Bundled:
     members: int
     needs: tuple[str, ...]
     """What must be on the other machine: packages with mappers or with files."""
+    without_samples: tuple[str, ...]
+    """Other datasets of the manifests that are in it: they can't be opened offline."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -147,6 +149,17 @@ def bundle(
         datasets=tuple(found),
         members=len(contents.members),
         needs=tuple(sorted(needs)),
+        without_samples=_others(catalog, names, parts),
+    )
+
+
+def _others(catalog: Catalog, names: Sequence[str], parts: _Parts) -> tuple[str, ...]:
+    """Return the other datasets of the manifests, such as parents."""
+    files = {*parts.files.values()}
+    return tuple(
+        name
+        for name, entry in sorted(catalog.entries.items())
+        if name not in names and Path(entry.document.file).absolute() in files
     )
 
 
