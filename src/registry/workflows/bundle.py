@@ -14,7 +14,7 @@ from registry.base.cache_format import CACHE_FORMAT
 from registry.base.fs import file_sha256, write_atomic
 from registry.base.locations import archive_of, is_local, is_package, local_path
 from registry.build.file_references import local_resolver, resolve_files
-from registry.cache.remote.record import SAMPLES, record_of, record_text
+from registry.cache.remote.record import ENTRY, SAMPLES, record_of, record_text
 from registry.errors import BundleError
 from registry.load import load
 from registry.lockfile.models import Lock, lock_text
@@ -226,7 +226,7 @@ def _named_files(spec: DatasetSpec, catalog: Catalog, opened: LoadResult) -> Ite
 def _add_samples(parts: _Parts, opened: LoadResult, name: str) -> Dataset:
     record = record_of(opened.entry.meta["fingerprint"], opened.entry.meta)
     folder = f"samples/{record.fingerprint.removeprefix('sha256:')}"
-    parts.texts[f"{folder}/entry.json"] = record_text(record)
+    parts.texts[f"{folder}/{ENTRY}"] = record_text(record)
     parts.files[f"{folder}/{SAMPLES}"] = opened.entry.folder / SAMPLES
     parts.digests[f"{folder}/{SAMPLES}"] = record.sha256
     return Dataset(name, record.fingerprint, opened.entry.meta["samples"])

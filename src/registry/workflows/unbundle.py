@@ -17,7 +17,7 @@ from registry.build.execute import check_unpublished
 from registry.build.open import Opening
 from registry.build.plan import plan
 from registry.cache.cache import Cache, CacheEntry
-from registry.cache.remote.record import SAMPLES, Record, parse_record
+from registry.cache.remote.record import ENTRY, MAX_RECORD_BYTES, SAMPLES, Record, parse_record
 from registry.catalog.catalog import Catalog
 from registry.errors import BundleError, CacheError, RegistryError, list_names
 from registry.lockfile.models import Lock, read_lock
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = ["Unbundled", "unbundle"]
-
-_RECORD = "entry.json"
-_MAX_TEXT = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,17 +184,17 @@ def _stage_entries(file: Path, contents: Contents, folder: Path, staged: Cache) 
     entries = []
     for fingerprint in sorted({one.fingerprint for one in contents.datasets}):
         name = f"samples/{fingerprint.removeprefix('sha256:')}"
-        if not {f"{name}/{_RECORD}", f"{name}/{SAMPLES}"} <= listed:
+        if not {f"{name}/{ENTRY}", f"{name}/{SAMPLES}"} <= listed:
             raise BundleError(f"{file}: it lacks {name}")
         try:
-            record = _record(folder / name / _RECORD, fingerprint)
+            record = _record(folder / name / ENTRY, fingerprint)
             path = folder / name / SAMPLES
             if (path.stat().st_size, file_sha256(path)) != (record.size, record.sha256):
                 raise CacheError("its samples don't have the digest of its entry.json")
             check_received(path, record.meta)
         except CacheError as error:
             raise BundleError(f"{file}: {name}: {error}") from error
-        (folder / name / _RECORD).unlink()
+        (folder / name / ENTRY).unlink()
         digests = {SAMPLES: record.sha256}
         entries.append(
             staged.publish(folder / name, "samples", fingerprint, record.meta, digests=digests)
@@ -206,9 +203,8 @@ def _stage_entries(file: Path, contents: Contents, folder: Path, staged: Cache) 
 
 
 def _record(path: Path, fingerprint: str) -> Record:
-    if path.stat().st_size > _MAX_TEXT:
-        raise CacheError("its entry.json is too large")
-    return parse_record(path.read_bytes(), fingerprint)
+    with path.open("rb") as file:
+        return parse_record(file.read(MAX_RECORD_BYTES + 1), fingerprint)
 
 
 def _check_datasets(file: Path, contents: Contents, root: Path, staged: Cache) -> None:

@@ -85,10 +85,10 @@ class FolderStore:
                 temporary.replace(target)
         return True
 
-    def objects(self, prefix: str) -> Iterator[StoredObject]:
-        """Yield the files under a folder."""
+    def objects(self) -> Iterator[StoredObject]:
+        """Yield all files under the folder."""
         self._check_root()
-        for folder, _, names in os.walk(self._root / prefix):
+        for folder, _, names in os.walk(self._root):
             for name in sorted(names):
                 path = Path(folder, name)
                 with contextlib.suppress(FileNotFoundError):  # another process removed it
