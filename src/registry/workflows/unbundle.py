@@ -20,13 +20,13 @@ from registry.cache.cache import Cache, CacheEntry
 from registry.cache.remote.record import ENTRY, MAX_RECORD_BYTES, SAMPLES, Record, parse_record
 from registry.catalog.catalog import Catalog
 from registry.errors import BundleError, CacheError, RegistryError, list_names
+from registry.load import samples_digest
 from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pinned import pin_sources
 from registry.progress import Progress
 from registry.sources.pins import SourceContext
-from registry.store.digest import digest_samples
 from registry.store.received import check_received
-from registry.workflows.bundle_file import Contents, Member, read_bundle
+from registry.workflows.bundle_file import Contents, Member, Moved, read_bundle
 
 if TYPE_CHECKING:
     from registry.base.threads import ReportNamed
@@ -82,11 +82,9 @@ def unbundle(
     # All of it once without writing a byte: most of what can be wrong ends here.
     contents = read_bundle(file, lambda _: None, _counter(file, report))
     _check_size(file, contents, cache, most)
-    conflicts = _conflicts(contents.members, root)
-    if conflicts:
-        raise BundleError(
-            f"{file}: {root} has another {list_names(conflicts, 3)} (choose another --root)"
-        )
+    if conflicts := _conflicts(contents.members, root):
+        names = list_names(conflicts, 3)
+        raise BundleError(f"{file}: {root} already has a different {names} (choose another --root)")
     with cache.temporary() as folder:
         _extract(file, contents, folder, report)
         staged = Cache(folder / "cache")
@@ -114,7 +112,7 @@ def _check_digest(file: Path, digest: str) -> None:
         raise BundleError(f"{file}: its sha256 is {found}, not {digest}")
 
 
-def _counter(file: Path, report: ReportNamed) -> Any:
+def _counter(file: Path, report: ReportNamed) -> Moved:
     done = 0
 
     def moved(count: int) -> None:
@@ -238,8 +236,7 @@ def _check_dataset(
 
 
 def _compare(dataset: ArrowDataset, *, name: str, pin: Pin) -> None:
-    digest = digest_samples(dataset.as_stored())
-    if (digest.samples, digest.ordered) != (pin.samples, pin.ordered):
+    if samples_digest(dataset) != (pin.samples, pin.ordered):
         raise BundleError(f"{name}: the samples in it are not those that its datasets.lock pins")
 
 

@@ -111,7 +111,7 @@ class FolderStore:
     def _check_root(self) -> None:
         """Tell an empty cache from a file system that is not mounted."""
         if not self._root.is_dir():
-            raise CacheError("there is no such folder")
+            raise CacheError("there is no such folder (create it, or mount its file system)")
 
     @contextlib.contextmanager
     def _temporary(self, name: str) -> Iterator[tuple[BinaryIO, Path]]:
