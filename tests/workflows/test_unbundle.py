@@ -176,9 +176,14 @@ def other_record(files: Files) -> None:
     files[name] = files[name].replace(b'"limit": null', b'"limit":    1')
 
 
+def code(files: Files) -> None:
+    files |= {"catalog/conftest.py": b"import evil\n", "catalog/.envrc": b""}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (code, "none of its datasets needs"),
         (other_target, "its samples don't have the digest of its entry.json"),
         (no_samples, "it lacks samples/"),
         (no_lock, "datasets.lock does not pin it"),
