@@ -15,7 +15,7 @@ from registry.manifest.expressions import Column, Condition, Expression
 from registry.mapping.columnar.kernels.arrays import LARGEST_COLUMN
 from registry.mapping.columnar.programs import Program
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.sizes import size_of
+from registry.mapping.sizes import size_of, sizes_of
 
 __all__ = ["evaluate_values"]
 
@@ -84,7 +84,7 @@ def _are_surely_small(program: Program, view: RecordBatchView) -> bool:
 
 def _check_size(values: Sequence[Any], size: int) -> int:
     """Return the bytes of values and of earlier ones, if they are few enough."""
-    size += sum(len(value) if type(value) is str else size_of(value) for value in values)
+    size += sizes_of(values)
     if size > LARGEST_COLUMN:
         raise NotColumnarError("values that are too large to map many at a time")
     return size
