@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.fs import file_sha256, write_atomic
-from registry.cache.remote.record import SAMPLES, record_of, record_text
+from registry.cache.remote.record import ENTRY, SAMPLES, record_of, record_text
 from registry.errors import BundleError
 from registry.load import load
 from registry.lockfile.models import Lock, lock_text
@@ -48,6 +48,8 @@ class Bundled:
     members: int
     needs: tuple[str, ...]
     """What must be on the other machine: packages with mappers or with files."""
+    without_samples: tuple[str, ...]
+    """Other datasets of the manifests that are in it: they can't be opened offline."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -144,6 +146,17 @@ def bundle(
         datasets=tuple(found),
         members=len(contents.members),
         needs=tuple(sorted(needs)),
+        without_samples=_others(catalog, names, parts),
+    )
+
+
+def _others(catalog: Catalog, names: Sequence[str], parts: _Parts) -> tuple[str, ...]:
+    """Return the other datasets of the manifests, such as parents."""
+    files = {*parts.files.values()}
+    return tuple(
+        name
+        for name, entry in sorted(catalog.entries.items())
+        if name not in names and Path(entry.document.file).absolute() in files
     )
 
 
@@ -165,7 +178,7 @@ def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -
 def _add_samples(parts: _Parts, opened: LoadResult, name: str) -> Dataset:
     record = record_of(opened.entry.meta["fingerprint"], opened.entry.meta)
     folder = f"samples/{record.fingerprint.removeprefix('sha256:')}"
-    parts.texts[f"{folder}/entry.json"] = record_text(record)
+    parts.texts[f"{folder}/{ENTRY}"] = record_text(record)
     parts.files[f"{folder}/{SAMPLES}"] = opened.entry.folder / SAMPLES
     parts.digests[f"{folder}/{SAMPLES}"] = record.sha256
     return Dataset(name, record.fingerprint, opened.entry.meta["samples"])

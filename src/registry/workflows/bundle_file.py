@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tarfile
 import unicodedata
@@ -160,8 +161,11 @@ def read_bundle(
             # Whatever comes after the end would be read by nothing, and checked by nothing.
             if _exactly(stream, 2 * _BLOCK).strip(b"\0") or stream.read(1):
                 raise BundleError("something follows its last member")
+    except (FileNotFoundError, PermissionError) as error:
+        # Arrow's message names the path and the number of the error twice.
+        raise BundleError(f"{path}: can't be read: {os.strerror(error.errno)}") from error
     except (pa.ArrowException, OSError, EOFError) as error:
-        raise BundleError(f"{path}: can't be read, or is cut or altered: {error}") from error
+        raise BundleError(f"{path}: no bundle, or it is cut or altered: {error}") from error
     except BundleError as error:
         raise BundleError(f"{path}: {error}") from error.__cause__
     return contents

@@ -17,16 +17,16 @@ from registry.build.execute import check_unpublished
 from registry.build.open import Opening
 from registry.build.plan import plan
 from registry.cache.cache import Cache, CacheEntry
-from registry.cache.remote.record import SAMPLES, Record, parse_record
+from registry.cache.remote.record import ENTRY, MAX_RECORD_BYTES, SAMPLES, Record, parse_record
 from registry.catalog.catalog import Catalog
 from registry.errors import BundleError, CacheError, RegistryError, list_names
+from registry.load import samples_digest
 from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pinned import pin_sources
 from registry.progress import Progress
 from registry.sources.pins import SourceContext
-from registry.store.digest import digest_samples
 from registry.store.received import check_received
-from registry.workflows.bundle_file import Contents, Member, read_bundle
+from registry.workflows.bundle_file import Contents, Member, Moved, read_bundle
 from registry.workflows.bundled_files import files_of, listed_files
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = ["Unbundled", "unbundle"]
-
-_RECORD = "entry.json"
-_MAX_TEXT = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +83,9 @@ def unbundle(
     # All of it once without writing a byte: most of what can be wrong ends here.
     check = partial(_check_size, cache=cache, most=most)
     contents = read_bundle(file, lambda _: None, _counter(file, report), check=check)
-    conflicts = _conflicts(contents.members, root)
-    if conflicts:
-        raise BundleError(
-            f"{file}: {root} has another {list_names(conflicts, 3)} (choose another --root)"
-        )
+    if conflicts := _conflicts(contents.members, root):
+        names = list_names(conflicts, 3)
+        raise BundleError(f"{file}: {root} already has a different {names} (choose another --root)")
     with cache.temporary() as folder:
         _extract(file, contents, folder, report)
         staged = Cache(folder / "cache")
@@ -118,7 +113,7 @@ def _check_digest(file: Path, digest: str) -> None:
         raise BundleError(f"{file}: its sha256 is {found}, not {digest}")
 
 
-def _counter(file: Path, report: ReportNamed) -> Any:
+def _counter(file: Path, report: ReportNamed) -> Moved:
     done = 0
 
     def moved(count: int) -> None:
@@ -188,17 +183,17 @@ def _stage_entries(file: Path, contents: Contents, folder: Path, staged: Cache) 
     entries = []
     for fingerprint in sorted({one.fingerprint for one in contents.datasets}):
         name = f"samples/{fingerprint.removeprefix('sha256:')}"
-        if not {f"{name}/{_RECORD}", f"{name}/{SAMPLES}"} <= listed:
+        if not {f"{name}/{ENTRY}", f"{name}/{SAMPLES}"} <= listed:
             raise BundleError(f"{file}: it lacks {name}")
         try:
-            record = _record(folder / name / _RECORD, fingerprint)
+            record = _record(folder / name / ENTRY, fingerprint)
             path = folder / name / SAMPLES
             if (path.stat().st_size, file_sha256(path)) != (record.size, record.sha256):
                 raise CacheError("its samples don't have the digest of its entry.json")
             check_received(path, record.meta)
         except CacheError as error:
             raise BundleError(f"{file}: {name}: {error}") from error
-        (folder / name / _RECORD).unlink()
+        (folder / name / ENTRY).unlink()
         digests = {SAMPLES: record.sha256}
         entries.append(
             staged.publish(folder / name, "samples", fingerprint, record.meta, digests=digests)
@@ -207,9 +202,8 @@ def _stage_entries(file: Path, contents: Contents, folder: Path, staged: Cache) 
 
 
 def _record(path: Path, fingerprint: str) -> Record:
-    if path.stat().st_size > _MAX_TEXT:
-        raise CacheError("its entry.json is too large")
-    return parse_record(path.read_bytes(), fingerprint)
+    with path.open("rb") as file:
+        return parse_record(file.read(MAX_RECORD_BYTES + 1), fingerprint)
 
 
 def _check_datasets(file: Path, contents: Contents, root: Path, staged: Cache) -> None:
@@ -256,8 +250,7 @@ def _check_dataset(
 
 
 def _compare(dataset: ArrowDataset, *, name: str, pin: Pin) -> None:
-    digest = digest_samples(dataset.as_stored())
-    if (digest.samples, digest.ordered) != (pin.samples, pin.ordered):
+    if samples_digest(dataset) != (pin.samples, pin.ordered):
         raise BundleError(f"{name}: the samples in it are not those that its datasets.lock pins")
 
 
