@@ -17,7 +17,7 @@ from registry.cli.streams import unescaped
 from registry.errors import ExportError, RegistryError, count_text
 from registry.export.exported import open_exported
 from registry.export.formats import FORMATS, find_format
-from registry.export.publish import publish, refuse_existing
+from registry.export.publish import publish, refuse_existing, refuse_special
 from registry.export.targets import targets_of
 from registry.load import sample_warnings
 
@@ -91,8 +91,10 @@ def command(
     )
     chosen = options.choose(catalog, names, ())
     kind, targets = _places(chosen, to, format_name)
-    for target in targets.values() if not force else ():
-        refuse_existing(target, kind)  # now, as nothing is built yet
+    for target in targets.values():  # now, as nothing is built yet
+        refuse_special(target)
+        if not force:
+            refuse_existing(target, kind)
     results: list[dict[str, Any]] = []
     with bars(as_json=as_json) as report:
         for name in chosen:
