@@ -82,7 +82,7 @@ def command(
     """Write datasets to files of other tools' formats; what is not cached is built first.
 
     Samples, their order and their choices are those of get_dataset. The bytes are the same on
-    every machine. Where they come from (fingerprint, pin, licence, digest of the manifest) is in
+    every machine. Where they come from (fingerprint, pin, license, digest of the manifest) is in
     the metadata of the file, or beside it in a file that ends with `.provenance.json`. Names of
     files beside a local source stay as in the source, unless `--absolute-files` is given.
     """
