@@ -109,8 +109,8 @@ def _checked(file: ImportedFile, schema: str) -> ImportedFile:
     empty = Catalog(builtin_root(), boundary=UNBOUNDED)
     datasets, refused = [], list(file.imported.refused)
     for one in file.imported.datasets:
-        document = parse_yaml(imported_text([one], schema=schema), file=str(file.file))
         try:
+            document = parse_yaml(imported_text([one], schema=schema), file=str(file.file))
             _ = empty.with_manifest(document)[one.name]
             datasets.append(one)
         except ManifestError as error:
