@@ -90,6 +90,8 @@ def command(
         root, offline=offline, locked=locked, frozen=frozen
     )
     chosen = options.choose(catalog, names, ())
+    if as_json and to == _STDOUT:
+        raise click.UsageError("--json and `--to -` both take stdout")
     kind, targets = _places(chosen, to, format_name)
     for target in targets.values() if not force else ():
         refuse_existing(target, kind)  # now, as nothing is built yet
@@ -111,7 +113,7 @@ def command(
                     kind.write(exported, unescaped(sys.stdout).buffer)
             except RegistryError as error:
                 results.append({"dataset": name, "error": str(error)})
-    if as_json and targets:
+    if as_json:
         print_json(results)
     else:
         _print(results)
@@ -122,7 +124,7 @@ def _places(names: list[str], to: str, format_name: str | None) -> tuple[Format,
     """Return the format and the place of each dataset, none for stdout.
 
     Raises:
-        click.UsageError: they are not possible together.
+        click.UsageError: the options contradict each other, or no format is known.
     """
     try:
         if to != _STDOUT:

@@ -39,13 +39,13 @@ registry import conf/catalog.yml --from kedro --json
 @click.option(
     "--from", "kind", type=click.Choice(list(KINDS)), help="Kind of the files. Default: detected."
 )
-@click.option("--name", metavar="N", help="Name of the dataset, if there is only one.")
+@click.option("--name", metavar="NAME", help="Name of the dataset, if there is only one.")
 @click.option(
     "--repository",
-    metavar="R",
+    metavar="REPO",
     help="Repository, or local folder, that an eval.yaml or README belongs to.",
 )
-@click.option("--revision", metavar="C", help="Commit of the repository.")
+@click.option("--revision", metavar="COMMIT", help="Commit of the repository.")
 @click.option("--out", metavar="FILE", help="Write the manifest to a new file, not to stdout.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything was left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the manifest as a string.")
