@@ -71,7 +71,7 @@ def int64_array(numbers: NDArray[Any]) -> pa.Array:
 
 def to_numpy_int64(column: pa.Array) -> NDArray[np.int64]:
     """Return an integer column without nulls as int64; int64 columns are shared, not copied."""
-    values = column.cast(pa.int64())
+    values = column if column.type == pa.int64() else column.cast(pa.int64())
     return np.frombuffer(values.buffers()[1], np.int64, len(values), 8 * values.offset)
 
 

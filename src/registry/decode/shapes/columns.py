@@ -186,6 +186,8 @@ def _decode_scalars(texts: Sequence[bytes]) -> list[Any]:
 
 def _column(kind: pa.DataType, literals: Literals, present: Sequence[_Present]) -> pa.Array:
     """Return the column of a key, by the groups whose lines have it."""
+    if not present and pa.types.is_null(kind):
+        return pa.nulls(len(literals.line_ends))
     values, indices = _scalar_values(literals, present)
     if not set(map(type, values)) - {NoneType} <= _SCALARS.get(kind, set()):
         raise UnsureError
