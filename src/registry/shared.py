@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from registry.build.execute import check_unpublished
 from registry.build.open import Opening
-from registry.cache.remote.lookup import SharedSamples
 from registry.cache.remote.record import SAMPLES, Writer
 from registry.cache.remote.shared_cache import RemoteSettings, SharedCache
+from registry.cache.remote.shared_samples import SharedSamples
 from registry.errors import LockError
 from registry.store.digest import digest_samples
 from registry.store.received import check_received

@@ -177,7 +177,7 @@ def test_damaged_objects_are_not_used_and_the_next_push_replaces_them(
     machine("first")
     assert push() == 0
     store = options.shared_cache()._store
-    (name,) = (one.name for one in store.objects("") if one.name.endswith(suffix))
+    (name,) = (one.name for one in store.objects() if one.name.endswith(suffix))
     store.write(name, change(store.read(name, 1 << 30) or b""))
     machine("second")
 

@@ -95,3 +95,15 @@ def test_errors(
     found = run("import", *arguments)
     assert found.code == code
     assert message in found.err
+
+
+def test_one_dataset_that_can_not_be_written_does_not_stop_the_others(
+    folder: Path, run: Run
+) -> None:
+    (folder / "t.py").write_text(
+        'hf_dataset("a", "test", limit=0xffffffffffffffffff)\nhf_dataset("b", "test")\n'
+    )
+    found = run("import", "t.py")
+    assert found.code == 0
+    assert "not imported: t: the number needs more than 64 bits" in found.err
+    assert "path: b\n" in found.out

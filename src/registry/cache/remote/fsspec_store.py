@@ -105,14 +105,14 @@ class FsspecStore:
             return False
         return True
 
-    def objects(self, prefix: str) -> Iterator[StoredObject]:
-        """Yield the objects whose names start with a folder's.
+    def objects(self) -> Iterator[StoredObject]:
+        """Yield all objects.
 
         Raises:
             CacheError: the file system does not tell when they were written.
         """
         try:
-            found = self._fs.find(self._path(prefix), detail=True)
+            found = self._fs.find(self._path(""), detail=True)
         except FileNotFoundError as error:
             _check_bucket(error)
             return

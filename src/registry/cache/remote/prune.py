@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from registry.cache.remote.shared_cache import ENTRY
+from registry.cache.remote.record import ENTRY
 
 if TYPE_CHECKING:
     from registry.cache.remote.objects import StoredObject

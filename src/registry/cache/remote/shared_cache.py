@@ -24,6 +24,7 @@ from registry.base.fs import file_sha256
 from registry.base.locations import is_local, public_location
 from registry.cache.cache import Cache, CacheEntry
 from registry.cache.remote.record import (
+    ENTRY,
     MAX_RECORD_BYTES,
     SAMPLES,
     Record,
@@ -40,15 +41,13 @@ from registry.progress import Progress, Report
 if TYPE_CHECKING:
     from registry.cache.remote.objects import Store, StoredObject
 
-__all__ = ["ENTRY", "Check", "Pushed", "RemoteSettings", "SharedCache", "entry_folder"]
+__all__ = ["Check", "Pushed", "RemoteSettings", "SharedCache", "entry_folder"]
 
 _Result = TypeVar("_Result")
 Check = Callable[[CacheEntry], None]
 """Raises a RegistryError for samples that are invalid, or not those of the lockfile."""
 Pushed = Literal["pushed", "present"]
 
-ENTRY = "entry.json"
-"""Name of the record of an entry."""
 _PAUSE_SECONDS = 300.0
 """How long it is not asked after it gave no answer."""
 _UPLOAD_FACTOR = 10
@@ -126,11 +125,7 @@ class SharedCache:
     def _read_record(self, fingerprint: str) -> Record | None:
         name = f"{entry_folder(fingerprint)}/{ENTRY}"
         data = self._ask(lambda _: self._store.read(name, MAX_RECORD_BYTES + 1))
-        if data is None:
-            return None
-        if len(data) > MAX_RECORD_BYTES:
-            raise CacheError("its entry.json is too large")
-        return parse_record(data, fingerprint)
+        return None if data is None else parse_record(data, fingerprint)
 
     def fetch(
         self, cache: Cache, record: Record, *, limit: int | None, check: Check, report: Report
@@ -232,7 +227,7 @@ class SharedCache:
             CacheError: they can't be listed.
         """
         try:
-            return self._ask(lambda _: list(self._store.objects("")), factor=_UPLOAD_FACTOR)
+            return self._ask(lambda _: list(self._store.objects()), factor=_UPLOAD_FACTOR)
         except _NoAnswerError as error:
             raise CacheError(f"can't list the shared cache {self.shown}: {error}") from error
 

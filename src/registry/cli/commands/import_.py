@@ -14,6 +14,7 @@ from registry.base.names import name_fault
 from registry.boundary.boundary import UNBOUNDED
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS
+from registry.cli.new_file import write_new
 from registry.cli.output import print_json, print_line
 from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes.schema_comment import schema_reference
@@ -79,7 +80,7 @@ def command(
     if text:
         parse_bytes(text.encode(), file=out or "the manifest")  # all together may be too large
     if out is not None and text:
-        _write(Path(out), text)
+        write_new(Path(out), text)
     if as_json:
         print_json({"manifest": text, "out": out, "files": [_report(file) for file in files]})
     else:
@@ -108,23 +109,13 @@ def _checked(file: ImportedFile, schema: str) -> ImportedFile:
     empty = Catalog(builtin_root(), boundary=UNBOUNDED)
     datasets, refused = [], list(file.imported.refused)
     for one in file.imported.datasets:
-        document = parse_yaml(imported_text([one], schema=schema), file=str(file.file))
         try:
+            document = parse_yaml(imported_text([one], schema=schema), file=str(file.file))
             _ = empty.with_manifest(document)[one.name]
             datasets.append(one)
         except ManifestError as error:
             refused.append(NotImported(one.name, "; ".join(one.text for one in error.problems)))
     return replace(file, imported=Imported(tuple(datasets), tuple(refused)))
-
-
-def _write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with file.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError as error:
-        message = f"{file} already exists and is not overwritten"
-        raise ManifestError([Problem(message=message, path="")]) from error
 
 
 def _report(file: ImportedFile) -> dict[str, Any]:

@@ -144,9 +144,11 @@ def _indexed(index: ast.expr) -> Any:
 
 
 def _constant_target(text: str, choices: Any) -> Any:
-    if _is_digits(text):
-        return {"const": _letter(int(text))}
-    return pipe({"const": text}, {"letter_in": choices})
+    if not _is_digits(text):
+        return pipe({"const": text}, {"letter_in": choices})
+    if len(text) > 9:  # Python refuses to convert thousands of digits
+        raise UntranslatableError(f"{text[:9]}… is not the number of a choice")
+    return {"const": _letter(int(text))}
 
 
 def _letter(index: int) -> str:
@@ -156,7 +158,8 @@ def _letter(index: int) -> str:
 
 
 def _is_digits(value: Any) -> bool:
-    return isinstance(value, str) and value.isdigit()
+    # `²` is a digit too, and no number.
+    return isinstance(value, str) and value.isascii() and value.isdigit()
 
 
 def _parts(raw: Any) -> list[Any]:
