@@ -52,6 +52,11 @@ def peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+def stopped_runs() -> int:
+    """Return how many runs this worker was told to end."""
+    return len(dask_worker._stopped)
+
+
 def test_killed_workers_change_nothing(
     make_catalog: MakeCatalog, tmp_path: Path, cluster: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,6 +172,7 @@ def test_interrupt_ends_the_tasks(make_catalog: MakeCatalog, tmp_path: Path, clu
         while any(client.processing().values()) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not any(client.processing().values())
+        assert all(client.run(stopped_runs).values())
     assert not list((tmp_path / "dask").rglob("samples.arrow"))
 
 
