@@ -19,7 +19,7 @@ QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/lo
 	tests/mapping tests/samples tests/store tests/yamldoc tests/test_import.py tests/test_load.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick lowest parity interop inspect upstream fuzz faults bench audit lint check format docs clean
+.PHONY: help demo test quick lowest parity interop inspect upstream fuzz faults cluster bench audit lint check format docs clean
 .PHONY: inspect-new inspect-old
 
 help:  ## list the targets
@@ -111,6 +111,10 @@ fuzz: $(VENV)/.fuzz  ## feed changed inputs to every reader of files for 5 minut
 faults: $(VENV)/.dev  ## produce every fault of docs/reliability.md, at every point (30 minutes)
 	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/faults \
 		$(shell grep --recursive --files-with-matches THOROUGH --include 'test_*.py' tests)
+
+cluster: $(VENV)/.dev  ## build 200 files with 20 million records on a Dask cluster, whose workers are killed (20 minutes)
+	REGISTRY_CLUSTER_RECORDS=20000000 REGISTRY_CLUSTER_KILL=2 \
+		$(BIN)/python -m pytest --numprocesses 0 tests/workflows/engines/test_dask.py
 
 bench: $(VENV)/.dev $(PARITY)/.done  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
 	$(BIN)/python -m benchmarks --parity $(PARITY)/bin/python --work build/bench \

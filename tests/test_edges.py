@@ -42,7 +42,7 @@ EDGES = {
     "inspect": "errors samples manifest catalog load",
     "loaders": "progress settings base samples cache boundary manifest store decode sources mapping build",
     "diff": "errors settings base samples yamldoc cache boundary manifest catalog lockfile load",
-    "workflows": "errors progress base cache boundary manifest store catalog lockfile sources build load",
+    "workflows": "errors progress settings base cache boundary manifest store catalog lockfile sources build load shared",
 }
 ANYTHING = {"cli", "docgen", "registry", "__main__"}
 """The command line, the pages that are made of tables, and the public names."""

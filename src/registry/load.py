@@ -42,6 +42,7 @@ from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from registry.sources.source_type import reader_of, records_of
 
 if TYPE_CHECKING:
+    from registry.base.processes.elsewhere import Elsewhere
     from registry.base.processes.pool import Workers
     from registry.build.execute import LoadResult
     from registry.build.expectations import QualityWarning
@@ -176,6 +177,7 @@ def load(
     lock: PinnedSources | None = None,
     report: Report | None = None,
     workers: Workers | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> LoadResult:
     """Open a resolved dataset from the cache; build it first if necessary.
 
@@ -195,6 +197,7 @@ def load(
             without it, waits of more than a second are logged.
         workers: Processes that do large builds, and the only ones; without them, a build that is
             bound by Python starts its own.
+        elsewhere: Where files of a source are mapped, if it has several.
 
     Raises:
         LockError: the samples differ from those the lockfile pins. Other errors as `get_dataset`.
@@ -213,11 +216,12 @@ def load(
         report=_counting(report or log_waits(spec.name), deadline),
         deadline=deadline,
         workers=workers,
+        elsewhere=elsewhere,
         shared=functools.cache(
             partial(_shared_samples, cache, lock, boundary=boundary, offline=offline)
         ),
     )
-    if workers is not None:
+    if workers is not None or elsewhere is not None:
         context = replace(context, jobs=1)
     pin = None if lock is None else lock.samples
     result = _open(spec, context, pin, verify=verify, full=full)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from functools import partial
 from typing import Any, TypeVar
@@ -38,7 +38,7 @@ def run_jobs(
     jobs: int,
     report: ReportNamed,
     stop: Callable[[], None] = lambda: None,
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Do the work for each name, `jobs` at a time; yield each result as soon as it is ready.
 
     When the caller stops early (an interrupt), jobs that have not started are dropped and running

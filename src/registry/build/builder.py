@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.arrow import system_memory
 from registry.base.gc import gc_paused
-from registry.build.columnar_pipeline import columnar_pipeline
 from registry.build.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.build.diagnosis import check_columns
+from registry.build.parallel.files import map_source
 from registry.build.pipeline import (
     JsonKeys,
     Pipeline,
@@ -30,13 +30,10 @@ from registry.build.pipeline import (
     compile_pipeline,
     keep_pipeline,
 )
-from registry.build.row_pipeline import row_pipeline
 from registry.build.subsample import select
-from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError, MappingError, SourceError
 from registry.mapping.missing_columns import UnseenColumns
 from registry.progress import Progress, Report
-from registry.sources.source_type import reader_of
 from registry.store.quality import QualityCounter, unused_columns
 from registry.store.reader import SampleFile
 from registry.store.schema import MetadataTypeMismatchError
@@ -209,19 +206,9 @@ def _mapped_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all samples in source order."""
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
-        for file in reader_of(source).fetch(pinned, context, rows=limit):
-            start = state.next_record
-            state.files.append((start, file.location))
-            try:
-                if shards is not None and shards.takes(file, source):
-                    yield from shards.map(file, source, state)
-                else:
-                    yield from columnar_pipeline(file, source, pipeline, state)
-            except (NotColumnarError, DecodeError):
-                # The row pipeline maps the rest, or raises the precise error.
-                skip = state.next_record - start
-                yield from row_pipeline(file, source, pipeline, state, skip=skip)
-            state.check(file)
+        yield from map_source(
+            spec, source, pinned, context, pipeline, state, limit=limit, shards=shards
+        )
 
 
 def _first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from registry.settings import deadline_seconds, most_jobs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from registry.base.processes.elsewhere import Elsewhere
     from registry.base.processes.pool import Workers
     from registry.cache.cache import Cache
     from registry.cache.meta import EntryKind
@@ -114,6 +115,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     """Processes that a build may use, this one included."""
     workers: Workers | None = None
     """Processes that do whole builds, where several datasets are built at once."""
+    elsewhere: Elsewhere | None = None
+    """Where the files of a source can be mapped, each by itself."""
     shared: Callable[[], SharedSamples | None] = _not_shared
     """Returns what the shared cache has of the dataset; called if the local cache lacks it."""
     lookups: dict[str, Any] = field(default_factory=dict)

@@ -54,6 +54,12 @@ def test_refresh_builds_again(run: Run, own: Path) -> None:
     assert statuses(run("sync", "qa", "--refresh")) == {"qa": "built"}
 
 
+def test_engine_is_chosen_and_its_options_are_checked(run: Run, own: Path) -> None:
+    assert statuses(run("sync", "qa", "--engine", "processes")) == {"qa": "built"}
+    result = run("sync", "--scheduler", "tcp://127.0.0.1:1")
+    assert (result.code, "--scheduler needs --engine dask" in result.err) == (2, True)
+
+
 def test_json_output_is_nothing_but_json(run: Run, own: Path) -> None:
     write(own, "gone", MISSING_FILE)
     result = run("sync", "--json", "--jobs", "1")

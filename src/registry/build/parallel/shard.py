@@ -34,7 +34,17 @@ if TYPE_CHECKING:
     from registry.manifest.source import Source
     from registry.store.schema import MetadataType
 
-__all__ = ["Lines", "Mapped", "Setup", "answer", "map_lines", "prepare", "trial_of", "unpacked"]
+__all__ = [
+    "Lines",
+    "Mapped",
+    "Setup",
+    "answer",
+    "map_lines",
+    "packed",
+    "prepare",
+    "trial_of",
+    "unpacked",
+]
 
 _TRIAL_RECORDS = 64
 
@@ -141,7 +151,7 @@ def answer(
     mapped = map_lines(lines, setup.spec.sources[source], setup.spec, pipeline, state)
     if mapped is None or (setup.names_files and _has_files(mapped.rows)):
         return None
-    rows = b"" if mapped.rows is None else _packed(mapped.rows)
+    rows = b"" if mapped.rows is None else packed(mapped.rows)
     return rows, mapped.records, mapped.found
 
 
@@ -151,7 +161,7 @@ def _has_files(rows: pa.RecordBatch | None) -> bool:
     )
 
 
-def _packed(rows: pa.RecordBatch) -> bytes:
+def packed(rows: pa.RecordBatch) -> bytes:
     """Return rows as Arrow IPC, without columns of nulls, which take space too."""
     names = [name for name in rows.schema.names if rows.column(name).null_count < len(rows)]
     sink = pa.BufferOutputStream()

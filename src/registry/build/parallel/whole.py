@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from registry.base.processes.worker import WorkerLostError
 from registry.build.builder import BuildResult, build
+from registry.build.parallel.files import may_spread
 from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ def build_by_worker(
     """
     size = sum(file.size for pinned in pins.sources for file in pinned.files)
     if context.workers is None or not context.workers.most or size < _LEAST_BYTES:
+        return None
+    pairs = zip(spec.sources, pins.sources, strict=True)
+    if context.elsewhere is not None and any(may_spread(spec, *pair) for pair in pairs):
         return None
     sent = {name: getattr(context, name) for name in _SENT}
     # What it depends on is noted here.

@@ -27,6 +27,7 @@ from registry.diff.review.state import ReviewedSide, read_state, side_of
 from registry.errors import ManifestError, count_text
 from registry.lockfile.models import Lock, read_lock
 from registry.settings import Settings, most_jobs
+from registry.workflows.engines.engine import ENGINES, engine_of
 from registry.workflows.sync import SyncResult, sync
 from registry.yamldoc.reader import read_yaml
 
@@ -52,6 +53,19 @@ _PUSHED = ("pushed", "present", "failed")
     is_flag=True,
     help="Store the samples in the shared cache, REGISTRY_REMOTE_CACHE, too.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(tuple(ENGINES)),
+    default="local",
+    show_default=True,
+    help="Where datasets are built: by threads, which give large builds to processes; by processes,"
+    " the files of a source each by one; or by a Dask cluster (docs/scale.md).",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="The scheduler of the Dask cluster, tcp://HOST:PORT. Default: workers of this machine.",
+)
 @click.option("--refresh", is_flag=True, help="Look up the sources again and rebuild.")
 @click.option(
     "--reviewed",
@@ -69,6 +83,8 @@ def command(
     locked: bool | None,
     frozen: bool | None,
     push: bool,
+    engine: str,
+    scheduler: str | None,
     refresh: bool,
     reviewed: Path | None,
     as_json: bool,
@@ -80,6 +96,9 @@ def command(
     there. One that fails does not stop the others, but the exit code is then 1. Questionable
     samples, such as blank targets, are reported as warnings.
     """
+    if scheduler is not None and engine != "dask":
+        raise click.UsageError("--scheduler needs --engine dask")
+    builder = engine_of(engine, scheduler)
     push_to = options.shared_cache() if push else None
     catalog, cache, settings = options.open_catalog(
         root, offline=offline, locked=locked, frozen=frozen
@@ -102,6 +121,7 @@ def command(
             refresh=refresh,
             expected=_expected(state),
             push_to=push_to,
+            engine=builder,
             report=report,
         )
         results = []

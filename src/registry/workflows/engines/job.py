@@ -1,0 +1,138 @@
+"""One dataset of `sync`: what is to be done, doing it, and the outcome."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from registry.build.expectations import QualityWarning, quality_warnings
+from registry.errors import CacheError, RegistryError, ReviewError
+from registry.load import load, samples_digest
+
+if TYPE_CHECKING:
+    from registry.base.processes.elsewhere import Elsewhere
+    from registry.base.processes.pool import Workers
+    from registry.boundary.boundary import Boundary
+    from registry.cache.cache import Cache, CacheEntry
+    from registry.cache.remote.shared_cache import SharedCache
+    from registry.lockfile.pinned import PinnedSources
+    from registry.manifest.models import DatasetSpec
+    from registry.progress import Report
+    from registry.store.arrow_dataset import ArrowDataset
+
+__all__ = ["Job", "SyncResult", "run_job"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyncResult:
+    """The outcome of building one dataset."""
+
+    name: str
+    status: str
+    """built, fetched (from the shared cache), cached or failed."""
+    samples: int | None = None
+    """Number of samples in the dataset, after its limit."""
+    bytes: int | None = None
+    """Size of its samples in the cache."""
+    seconds: float = 0.0
+    error: RegistryError | None = None
+    """Why the build failed."""
+    warnings: tuple[QualityWarning, ...] = ()
+    """What is questionable in the samples."""
+    pushed: str = ""
+    """pushed, present (it was there) or failed; empty if that was not asked for."""
+    push_error: str = ""
+    """Why the samples, which are cached here, are not in the shared cache."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON data."""
+        error = self.error
+        data = error and {"type": type(error).__name__, "message": str(error)}
+        warnings = [warning.to_dict() for warning in self.warnings]
+        seconds = round(self.seconds, 3)
+        return {**vars(self), "seconds": seconds, "error": data, "warnings": warnings}
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """A dataset to build, for any process: of secrets it has the names of variables only."""
+
+    spec: DatasetSpec
+    boundary: Boundary
+    lock: PinnedSources | None
+    """What the lockfile pins."""
+    offline: bool
+    refresh: bool
+    expected: tuple[int, str] | None = None
+    """Number and digest that its samples must have, as `samples_digest` returns them."""
+
+
+def run_job(
+    job: Job,
+    cache: Cache,
+    *,
+    push_to: SharedCache | None,
+    report: Report,
+    workers: Workers | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> SyncResult:
+    """Build a dataset unless it is cached; an error is a result too."""
+    start = time.perf_counter()
+    own = replace(cache, used=set())
+    spec = job.spec
+    try:
+        # A cache is often filled for others: `verify` finds damage now, not in their runs.
+        opened = load(
+            spec,
+            own,
+            boundary=job.boundary,
+            offline=job.offline,
+            refresh=job.refresh,
+            verify=True,
+            lock=job.lock,
+            report=report,
+            workers=workers,
+            elsewhere=elsewhere,
+        )
+        if job.expected is not None:
+            _check_samples(spec.name, opened.dataset, job.expected)
+        # What is reported as cached stays so, even if the power fails now.
+        own.make_durable()
+    except RegistryError as error:
+        seconds = time.perf_counter() - start
+        return SyncResult(name=spec.name, status="failed", seconds=seconds, error=error)
+    pushed, push_error = _push(opened.entry, push_to, replace=job.refresh)
+    return SyncResult(
+        name=spec.name,
+        status="cached" if opened.cached else "fetched" if opened.fetched else "built",
+        samples=len(opened.dataset),
+        # As published: another process may have removed the entry by now.
+        bytes=sum(file["size"] for file in opened.entry.meta["files"].values()),
+        seconds=time.perf_counter() - start,
+        warnings=tuple(quality_warnings(spec, opened.entry.meta)),
+        pushed=pushed,
+        push_error=push_error,
+    )
+
+
+def _push(entry: CacheEntry, shared: SharedCache | None, *, replace: bool) -> tuple[str, str]:
+    """Store samples in the shared cache; return the outcome and the reason of a failure."""
+    if shared is None:
+        return "", ""
+    try:
+        return shared.push(entry, replace=replace), ""
+    except CacheError as error:
+        return "failed", str(error)
+
+
+def _check_samples(name: str, dataset: ArrowDataset, expected: tuple[int, str]) -> None:
+    found = samples_digest(dataset)
+    if found != expected:
+        raise ReviewError(
+            f"{name}: its samples are not the reviewed ones: reviewed {expected[0]:,},"
+            f" {expected[1]}, found {found[0]:,}, {found[1]} (its source or its mapping code has"
+            f" changed since; `registry lock {name}` before a review pins them)"
+        )

@@ -1,0 +1,58 @@
+"""A catalog whose dataset has many files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog
+from registry.load import open_cached, samples_digest
+from registry.workflows.engines.engine import Engine, engine_of
+from registry.workflows.sync import SyncResult, sync
+from tests.conftest import CatalogRoot
+
+MANY = (
+    "{source: {type: json, path: '../../p*.jsonl'}, fields: {input: q, target: a, metadata: [n]}}"
+)
+BAD = "{source: {type: json, path: '../../none*.jsonl'}, fields: {input: q, target: a}}"
+MakeCatalog = Callable[..., Catalog]
+
+
+@pytest.fixture
+def make_catalog(catalog_root: CatalogRoot, tmp_path: Path) -> MakeCatalog:
+    """Return a catalog of `many`, of some files, and other datasets."""
+
+    def make(files: int = 5, records: int = 20, **others: str) -> Catalog:
+        for number in range(files):
+            with (tmp_path / f"p{number:04}.jsonl").open("w", encoding="utf-8") as file:
+                for n in range(records):
+                    record = {"q": f"question {n} of file {number}?", "a": "x", "n": n}
+                    file.write(json.dumps(record) + "\n")
+        many = MANY.replace("../..", str(tmp_path))
+        values = {"many": many, **others}
+        lines = [f"  {name}: {value}" for name, value in values.items()]
+        return Catalog.open(catalog_root({"all": "\n".join(["datasets:", *lines]) + "\n"}))
+
+    return make
+
+
+def run(
+    catalog: Catalog, folder: Path, engine: Engine | str, **options: Any
+) -> dict[str, SyncResult]:
+    """Return the result of each dataset."""
+    chosen = engine_of(engine) if isinstance(engine, str) else engine
+    keywords = {"jobs": 2, "processes": 2, "report": lambda name, progress: None, **options}
+    results = sync(list(catalog), catalog, Cache(folder), engine=chosen, **keywords)
+    return {result.name: result for result in results}
+
+
+def digest_in(catalog: Catalog, folder: Path, name: str = "many") -> tuple[int, str]:
+    """Return the digest of the samples that are in a cache."""
+    opened = open_cached(catalog[name], Cache(folder), boundary=catalog.boundary)
+    assert opened is not None
+    return samples_digest(opened)

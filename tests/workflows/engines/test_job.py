@@ -1,0 +1,40 @@
+"""One dataset: an error is a result, and what may leave the process has no secret."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+from registry.cache.cache import Cache
+from registry.progress import silent
+from registry.workflows.engines.job import Job, run_job
+from tests.workflows.engines.conftest import MakeCatalog
+
+
+def job_of(make_catalog: MakeCatalog, expected: tuple[int, str] | None = None) -> Job:
+    catalog = make_catalog()
+    return Job(
+        spec=catalog["many"],
+        boundary=catalog.boundary,
+        lock=None,
+        offline=False,
+        refresh=False,
+        expected=expected,
+    )
+
+
+def test_job_and_result_survive_a_pickle(make_catalog: MakeCatalog, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    sent = pickle.loads(pickle.dumps(job_of(make_catalog)))
+    found = run_job(sent, cache, push_to=None, report=silent)
+    assert (found.status, found.samples) == ("built", 100)
+    again = pickle.loads(pickle.dumps(run_job(sent, cache, push_to=None, report=silent)))
+    assert (again.status, again.to_dict()["error"]) == ("cached", None)
+
+
+def test_unexpected_samples_are_an_error(make_catalog: MakeCatalog, tmp_path: Path) -> None:
+    job = job_of(make_catalog, expected=(1, "sha256:0"))
+    found = run_job(job, Cache(tmp_path / "cache"), push_to=None, report=silent)
+    assert found.status == "failed"
+    assert "its samples are not the reviewed ones" in str(found.error)
+    assert found.to_dict()["error"]["type"] == "ReviewError"

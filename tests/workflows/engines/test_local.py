@@ -1,0 +1,67 @@
+"""The engines of one machine build the same samples, and report the same errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.base.processes.worker import Worker
+from registry.build.parallel import files
+from registry.progress import Progress
+from tests.workflows.engines.conftest import BAD, MakeCatalog, digest_in, run
+
+
+def test_processes_give_what_threads_give(
+    make_catalog: MakeCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = make_catalog(bad=BAD)
+    here = run(catalog, tmp_path / "local", "local")
+    asked: list[int] = []
+    task_of = files._Tasks.of
+
+    def of(self: Any, number: int, state: Any) -> Any:
+        asked.append(number)
+        return task_of(self, number, state)
+
+    monkeypatch.setattr(files._Tasks, "of", of)
+    there = run(catalog, tmp_path / "processes", "processes")
+    assert {name: one.status for name, one in there.items()} == {"bad": "failed", "many": "built"}
+    assert str(there["bad"].error) == str(here["bad"].error)
+    assert "all.yaml:3" in str(there["bad"].error)
+    assert asked == [0, 1, 2, 3, 4]
+    found = [digest_in(catalog, tmp_path / name) for name in ("local", "processes")]
+    assert found[0] == found[1]
+    assert found[0][0] == 100
+
+
+def test_lost_process_changes_nothing(
+    make_catalog: MakeCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = make_catalog(files=12)
+    run(catalog, tmp_path / "local", "local")
+    killed: list[int] = []
+    receive = Worker.receive
+
+    def receive_of_a_dead_one(self: Worker, *arguments: Any) -> Any:
+        if not killed:
+            killed.append(self.process_id)
+            os.kill(self.process_id, signal.SIGKILL)
+        return receive(self, *arguments)
+
+    monkeypatch.setattr(Worker, "receive", receive_of_a_dead_one)
+    found = run(catalog, tmp_path / "processes", "processes")
+    assert found["many"].status == "built"
+    assert killed
+    assert digest_in(catalog, tmp_path / "processes") == digest_in(catalog, tmp_path / "local")
+
+
+def test_interrupt_stops_the_build(make_catalog: MakeCatalog, tmp_path: Path) -> None:
+    def interrupt(name: str, progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(make_catalog(), tmp_path / "cache", "processes", report=interrupt)
