@@ -163,7 +163,7 @@ def read_bundle(
                 raise BundleError("something follows its last member")
     except (FileNotFoundError, PermissionError) as error:
         # Arrow's message names the path and the number of the error twice.
-        raise BundleError(f"{path}: can't be read: {os.strerror(error.errno)}") from error
+        raise BundleError(f"{path}: can't be read: {os.strerror(error.errno or 0)}") from error
     except (pa.ArrowException, OSError, EOFError) as error:
         raise BundleError(f"{path}: no bundle, or it is cut or altered: {error}") from error
     except BundleError as error:

@@ -89,7 +89,7 @@ class Record(Struct, frozen=True):
         return hmac.compare_digest(writer.signature(self._signed).encode(), given)
 
 
-class _Text(Record, kw_only=True):
+class _Text(Record, frozen=True, kw_only=True):
     """Contents of `entry.json`."""
 
     remote: int
