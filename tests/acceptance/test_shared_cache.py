@@ -17,6 +17,7 @@ from registry.cache.cache import Cache
 from registry.cache.checksum import seal, unseal
 from registry.cache.remote.record import SAMPLES, record_of, record_text
 from registry.cache.remote.shared_cache import entry_folder
+from registry.cache.remote.stores import open_store
 from registry.catalog.catalog import Catalog
 from registry.cli import main, options
 from registry.shared import open_shared
@@ -125,10 +126,10 @@ def altered_entry(tmp_path: Path, root: Path, https: Https, machine: Callable[[s
     get_dataset("data")
     (honest,) = Cache(tmp_path / "honest").entries("samples")
     record = record_of(honest.meta["fingerprint"], entry.meta)
-    shared = options.shared_cache()
+    store = open_store(options.shared_cache().settings.url)
     folder = entry_folder(record.fingerprint)
-    shared._store.upload(entry.folder / SAMPLES, f"{folder}/{record.sha256}.arrow", lambda _: None)
-    shared._store.write(f"{folder}/entry.json", record_text(record))
+    store.upload(entry.folder / SAMPLES, f"{folder}/{record.sha256}.arrow", lambda _: None)
+    store.write(f"{folder}/entry.json", record_text(record))
 
 
 def test_samples_that_the_lockfile_does_not_pin_are_never_used(
@@ -178,7 +179,7 @@ def test_damaged_objects_are_not_used_and_the_next_push_replaces_them(
 ) -> None:
     machine("first")
     assert push() == 0
-    store = options.shared_cache()._store
+    store = open_store(options.shared_cache().settings.url)
     (name,) = (one.name for one in store.objects() if one.name.endswith(suffix))
     store.write(name, change(store.read(name, 1 << 30) or b""))
     machine("second")

@@ -233,6 +233,8 @@ def _repeated_choices(batch: pa.RecordBatch) -> Rows:
         for start in range(0, len(choices), _PART_ROWS)
     ]
     rows = np.concatenate(candidates)
+    if not len(rows):
+        return rows
     texts = choices.take(int64_array(rows)).to_pylist()
     repeated: Rows = rows[np.array([len(set(one)) < len(one) for one in texts], bool)]
     return repeated

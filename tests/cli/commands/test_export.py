@@ -62,6 +62,8 @@ def test_existing_file_is_only_replaced_by_force(run: Run, own: Path) -> None:
         (("qa", "--to", "x", "--format", "jsnl"), 2, "did you mean 'jsonl'?"),
         (("qa", "qa-one", "--to", "x.jsonl"), 2, "can't be one file x.jsonl"),
         (("qa", "qa-one", "--to", "-", "--format", "jsonl"), 2, "takes one dataset"),
+        (("qa", "--to", "-", "--format", "csv", "--json"), 2, "both take stdout"),
+        (("qa", "--to", "x.jsnl"), 2, "suffixes: .jsonl, .parquet, .arrow, .csv, eval.yaml"),
         (("qq", "--to", "x.jsonl"), 1, "similar names: qa"),
     ],
 )

@@ -148,6 +148,14 @@ def test_size_of_plain_values_is_that_of_all_values(value: Any) -> None:
     assert runtime._plain_size(value) == size_of(value)
 
 
+def test_lists_that_share_items_are_left_to_another_way() -> None:
+    value: list[Any] = ["x"]
+    for _ in range(40):
+        value = [value, value]
+    with pytest.raises(AsideError):
+        runtime._plain_size(value)
+
+
 @pytest.mark.parametrize("value", [(), b"x", {1: "x"}, ["a", ("b",)], {"k": {"x": b""}}])
 def test_values_that_json_lacks_have_no_size(value: Any) -> None:
     with pytest.raises(AsideError):

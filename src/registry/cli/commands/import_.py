@@ -39,13 +39,13 @@ registry import conf/catalog.yml --from kedro --json
 @click.option(
     "--from", "kind", type=click.Choice(list(KINDS)), help="Kind of the files. Default: detected."
 )
-@click.option("--name", metavar="N", help="Name of the dataset, if there is only one.")
+@click.option("--name", metavar="NAME", help="Name of the dataset, if there is only one.")
 @click.option(
     "--repository",
-    metavar="R",
+    metavar="REPO",
     help="Repository, or local folder, that an eval.yaml or README belongs to.",
 )
-@click.option("--revision", metavar="C", help="Commit of the repository.")
+@click.option("--revision", metavar="COMMIT", help="Commit of the repository.")
 @click.option("--out", metavar="FILE", help="Write the manifest to a new file, not to stdout.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything was left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the manifest as a string.")
@@ -84,7 +84,7 @@ def command(
     if as_json:
         print_json({"manifest": text, "out": out, "files": [_report(file) for file in files]})
     else:
-        _print(files, text if out is None else "")
+        _print(files, text, out)
     refused = sum(len(file.imported.refused) for file in files)
     left_out = sum(len(one.left_out) for one in datasets)
     return PROBLEMS if not datasets or (strict and (refused or left_out)) else CLEAN
@@ -136,8 +136,9 @@ def _report(file: ImportedFile) -> dict[str, Any]:
     }
 
 
-def _print(files: list[ImportedFile], text: str) -> None:
-    sys.stdout.write(text)
+def _print(files: list[ImportedFile], text: str, out: str | None) -> None:
+    if out is None:
+        sys.stdout.write(text)
     for file in files:
         for one in file.imported.datasets:
             for line in left_out_lines(one.left_out):
@@ -147,4 +148,5 @@ def _print(files: list[ImportedFile], text: str) -> None:
     datasets = sum(len(file.imported.datasets) for file in files)
     refused_count = sum(len(file.imported.refused) for file in files)
     summary = f"{count_text(datasets, 'dataset')} imported, {refused_count} not"
-    print_line(f"{summary}: review the manifest, and add descriptions and licenses", err=True)
+    todo = f": review {out or 'the manifest'}, and add descriptions and licenses"
+    print_line(f"{summary}{todo if datasets else ''}", err=True)

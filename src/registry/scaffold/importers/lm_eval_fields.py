@@ -189,15 +189,15 @@ def _before_prefix(start: list[Any], middle: list[Any], end: list[Any], delimite
     The delimiter stands between question and prefix unless there is whitespace, or no question.
     """
     together = template_of([*start, *middle, *end])
-    parted = template_of([*start, *middle, delimiter, *end])
+    separated = template_of([*start, *middle, delimiter, *end])
     if not isinstance(end[0], str):
         raise UntranslatableError("gen_prefix: whether it starts with a space is not known")
     if end[0][0].isspace() or not middle:
         return together
     if isinstance(middle[-1], str):
-        return together if middle[-1][-1].isspace() else parted
+        return together if middle[-1][-1].isspace() else separated
     ends_with_space = {"value": template_of(middle), "regex": r"\A\Z|\s\Z"}
-    return {"if": ends_with_space, "then": together, "else": parted}
+    return {"if": ends_with_space, "then": together, "else": separated}
 
 
 def _is_column(raw: str) -> bool:
