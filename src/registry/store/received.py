@@ -106,9 +106,10 @@ def _check_quality(meta: Mapping[str, Any]) -> None:
     """Check what messages take for granted; that the numbers are right nothing proves."""
     for kind, counted in meta["quality"].items():
         is_column = kind == "unused_columns"
-        found = convert(counted["first"], list[_Column] if is_column else list[_Example])
-        most = len(found) if is_column else meta["samples"]
-        if (not is_column and kind not in KINDS) or not len(found) <= counted["count"] <= most:
+        convert(counted["first"], list[_Column] if is_column else list[_Example])
+        least = len(counted["first"])
+        most = least if is_column else meta["samples"]
+        if (not is_column and kind not in KINDS) or not least <= counted["count"] <= most:
             raise ValueError(f"its number of samples with {kind}")
 
 
