@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator
 from contextlib import closing
-from typing import cast
 
 import pytest
 
@@ -100,7 +98,7 @@ def test_running_jobs_end_at_their_next_report_when_the_caller_stops() -> None:
     results = run_jobs(
         ["long", "quick", "never"], work, jobs=2, report=lambda name, _: reports.append(name)
     )
-    with closing(cast("Generator[str]", results)):
+    with closing(results):
         assert next(results) == "quick"
     assert stopped.is_set()
     assert len(reports) < 1000
@@ -116,7 +114,7 @@ def test_job_that_reports_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch
         return name
 
     results = run_jobs(["silent", "quick", "later"], work, jobs=2, report=ignore)
-    with closing(cast("Generator[str]", results)):
+    with closing(results):
         assert next(results) == "quick"
     assert are_jobs_left()
     answer.set()
@@ -136,5 +134,5 @@ def test_stop_is_called_at_the_end_before_jobs_are_awaited() -> None:
 
     results = run_jobs(["quick", "waits"], work, jobs=2, report=ignore, stop=stopped.set)
     assert next(results) == "quick"
-    cast("Generator[str]", results).close()
+    results.close()
     assert not are_jobs_left()

@@ -41,8 +41,8 @@ def test_the_message_says_what_to_add_and_that_works(catalog: Path) -> None:
     assert codes[:-2:2] == [1] * 4  # `show` reads no data
     assert codes[1::2] == [0] * 5
     (catalog / "datasets.yaml").write_text(f"version: 1\n{line[1]}\n{DATASET}")
-    commands = (["validate"], ["preview", "qa"], ["lock", "--check"], ["diff", ".", "."])
-    for arguments, done in zip(commands, run_audited_each(commands, folder=catalog), strict=True):
+    checks = (["validate"], ["preview", "qa"], ["lock", "--check"], ["diff", ".", "."])
+    for arguments, done in zip(checks, run_audited_each(checks, folder=catalog), strict=True):
         assert done.code == 0, (arguments, done.text)
 
 
