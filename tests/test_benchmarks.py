@@ -156,6 +156,14 @@ def test_order_of_programs_alternates_between_rounds(
 # ---------------------------------------------------------------- equal work
 
 
+@pytest.fixture(scope="module")
+def small_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Return a place with small files of every format, each written by a process."""
+    place = Place(tmp_path_factory.mktemp("small"), replace(QUICK, tiny=40))
+    prepare(place, [])
+    return place
+
+
 @pytest.mark.parametrize(
     ("name", "suffix", "mapping"),
     [
@@ -168,13 +176,11 @@ def test_order_of_programs_alternates_between_rounds(
     ],
 )
 def test_registry_and_peer_produce_the_same_samples(
-    name: str, suffix: str, mapping: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, suffix: str, mapping: str, small_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Place(tmp_path, replace(QUICK, tiny=40))
-    prepare(place, [])
-    monkeypatch.setenv("XDG_CACHE_HOME", str(place.peer_cache))
-    ours = get_dataset(f"{name}-tiny", root=place.catalog)
-    theirs = peer.read(str(place.data(40, suffix)), mapping)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(small_place.peer_cache))
+    ours = get_dataset(f"{name}-tiny", root=small_place.catalog)
+    theirs = peer.read(str(small_place.data(40, suffix)), mapping)
     kept = ("input", "choices", "target", "id", "metadata")
     made = [{field: getattr(sample, field) for field in kept} for sample in ours]
     assert made == [{field: getattr(sample, field) for field in kept} for sample in theirs]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from registry.build.execute import LoadResult
     from registry.build.expectations import QualityWarning
     from registry.build.open import Opening
-    from registry.cache.remote.lookup import SharedSamples
+    from registry.cache.remote.shared_samples import SharedSamples
     from registry.samples.dataset import Dataset
     from registry.samples.sample import DatasetRecord, Sample
     from registry.store.arrow_dataset import ArrowDataset

@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from registry.build.execute import check_unpublished
+from registry.build.expectations import check_samples
 from registry.build.open import Opening
-from registry.cache.remote.lookup import SharedSamples
 from registry.cache.remote.record import SAMPLES, Writer
 from registry.cache.remote.shared_cache import RemoteSettings, SharedCache
+from registry.cache.remote.shared_samples import SharedSamples
 from registry.errors import LockError
 from registry.store.digest import digest_samples
 from registry.store.received import check_received
@@ -72,10 +73,13 @@ def check_shared(
     Raises:
         CacheError: they are no samples, or not those that their metadata describes.
         LockError: they are not those that the lockfile pins, also for a trusted writer's.
+        ExpectationError: they would fail what the manifest expects.
     """
     check_received(entry.folder / SAMPLES, entry.meta)
     if reviewed is not None:
         spec, pin = reviewed
+        # Nothing proves the counts of questionable samples, but those of a pin fail no expectation.
+        check_samples(spec, entry.meta)
         check_unpublished(entry, Opening.of(spec, boundary), cache, partial(_compare, pin=pin))
 
 

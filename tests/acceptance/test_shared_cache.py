@@ -7,14 +7,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from s3fs import S3FileSystem
 
 from registry import get_dataset
 from registry.cache.cache import Cache
+from registry.cache.checksum import seal, unseal
 from registry.cache.remote.record import SAMPLES, record_of, record_text
 from registry.cache.remote.shared_cache import entry_folder
+from registry.cache.remote.stores import open_store
 from registry.catalog.catalog import Catalog
 from registry.cli import main, options
 from registry.shared import open_shared
@@ -123,10 +126,10 @@ def altered_entry(tmp_path: Path, root: Path, https: Https, machine: Callable[[s
     get_dataset("data")
     (honest,) = Cache(tmp_path / "honest").entries("samples")
     record = record_of(honest.meta["fingerprint"], entry.meta)
-    shared = options.shared_cache()
+    store = open_store(options.shared_cache().settings.url)
     folder = entry_folder(record.fingerprint)
-    shared._store.upload(entry.folder / SAMPLES, f"{folder}/{record.sha256}.arrow", lambda _: None)
-    shared._store.write(f"{folder}/entry.json", record_text(record))
+    store.upload(entry.folder / SAMPLES, f"{folder}/{record.sha256}.arrow", lambda _: None)
+    store.write(f"{folder}/entry.json", record_text(record))
 
 
 def test_samples_that_the_lockfile_does_not_pin_are_never_used(
@@ -176,8 +179,8 @@ def test_damaged_objects_are_not_used_and_the_next_push_replaces_them(
 ) -> None:
     machine("first")
     assert push() == 0
-    store = options.shared_cache()._store
-    (name,) = (one.name for one in store.objects("") if one.name.endswith(suffix))
+    store = open_store(options.shared_cache().settings.url)
+    (name,) = (one.name for one in store.objects() if one.name.endswith(suffix))
     store.write(name, change(store.read(name, 1 << 30) or b""))
     machine("second")
 
@@ -190,6 +193,36 @@ def test_damaged_objects_are_not_used_and_the_next_push_replaces_them(
     https.requests.clear()
     assert len(get_dataset("data")) == 2000
     assert https.requests == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "example"), [("other", {}), ("blank_inputs", {"record": 1}), ("blank_inputs", None)]
+)
+def test_counts_that_nobody_can_have_made_are_not_used(
+    one_dataset: OneDataset,
+    tmp_path: Path,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    example: Any,
+) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    root = one_dataset({"type": "csv", "path": "d.csv"}, expect={"nonempty_inputs": True})
+    (root / "d.csv").write_bytes(ROWS)
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", str(folder))
+    monkeypatch.setenv("REGISTRY_ROOT", str(root))
+    machine("first")
+    assert main(["lock", "data"]) == 0
+    assert push() == 0
+    (entry,) = folder.rglob("entry.json")
+    record = unseal(entry.read_bytes())
+    first = [] if example is None else [example]
+    record["meta"]["quality"] = {kind: {"count": 1, "first": first}}
+    entry.write_bytes(seal(record))
+    machine("second")
+    assert len(get_dataset("data", locked=True)) == 2000
+    assert main(["sync", "data", "--locked"]) == 0
 
 
 def test_without_a_lockfile_only_trusted_writers_count(

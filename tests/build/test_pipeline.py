@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from registry.boundary.boundary import Boundary
 from registry.boundary.limits import UNLIMITED
-from registry.build.pipeline import PipelineState, compile_pipeline
+from registry.build.pipeline import PipelineState, compile_pipeline, keep_pipeline
 from registry.errors import ManifestError
 from tests.build.conftest import Prepare
 
@@ -52,20 +52,21 @@ def test_a_local_source_needs_no_resolver_while_it_is_built(prepare: Prepare) ->
         ({"explode": {"column": "a", "number": "n"}}, False),
     ],
 )
-def test_a_mapping_without_a_state_is_compiled_once(
+def test_a_mapping_without_a_state_is_used_by_the_next_build(
     prepare: Prepare, keys: dict[str, Any], again: bool
 ) -> None:
     made = prepare([{"input": "a", "a": [1]}], **keys)
     spec, pins, context = made.spec, made.pins, made.context
     first = compile_pipeline(spec, pins, context)
+    # Another build at the same time has its own.
+    assert compile_pipeline(spec, pins, context) is not first
+    keep_pipeline(spec, first)
+    for options in ({"json_keys": frozenset({"key"})}, {"limit": 1}):
+        assert compile_pipeline(spec, pins, context, **options) is not first
     assert (compile_pipeline(spec, pins, context) is first) == again
-    for other in (
-        compile_pipeline(spec, pins, context, json_keys=frozenset({"key"})),
-        compile_pipeline(spec, pins, context, limit=1),
-        compile_pipeline(spec, pins, replace(context, boundary=Boundary(folders=("/x",)))),
-    ):
-        assert other is not first
-    assert other.boundary.folders == ("/x",)
+    keep_pipeline(spec, first)
+    elsewhere = replace(context, boundary=Boundary(folders=("/x",)))
+    assert compile_pipeline(spec, pins, elsewhere).boundary.folders == ("/x",)
 
 
 def test_the_state_of_a_build_is_its_own(prepare: Prepare) -> None:

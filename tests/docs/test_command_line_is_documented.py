@@ -30,6 +30,7 @@ OPTIONS_OF_OTHER_PROGRAMS = {
     "--editable": "pip",
     "--exit-code": "git diff",
     "--epochs": "inspect eval",
+    "--include": "lm_eval",
     "--limit": "inspect eval",
     "--model": "inspect eval",
     "--numprocesses": "pytest",
@@ -38,6 +39,7 @@ OPTIONS_OF_OTHER_PROGRAMS = {
     "--rounds": "benchmarks",
     "--sample-id": "inspect eval",
     "--sample-shuffle": "inspect eval",
+    "--tasks": "lm_eval",
     "--write-docs": "benchmarks",
 }
 VARIABLES_OF_LIBRARIES = {"HF_TOKEN": "huggingface_hub"}

@@ -48,5 +48,7 @@ def test_bytes_do_not_depend_on_the_folder_or_the_cache(
 def test_unknown_format_and_suffix_suggest_known_ones() -> None:
     with pytest.raises(ExportError, match=r"no format 'jsnl' \(did you mean 'jsonl'\?\)"):
         find_format("jsnl")
-    with pytest.raises(ExportError, match=r"no format has the suffix of 'x\.xls' .*formats: jsonl"):
+    with pytest.raises(
+        ExportError, match=r"no format has the suffix of 'x\.xls' .*suffixes: \.jsonl"
+    ):
         format_of_path("x.xls")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,7 +12,7 @@ import pytest
 from registry.errors import ExportError
 from registry.export.exported import Exported
 from registry.export.formats import find_format
-from registry.export.publish import provenance_path, publish, refuse_existing
+from registry.export.publish import provenance_path, publish, refuse_existing, refuse_special
 from tests.export.conftest import Opener
 
 JSONL = find_format("jsonl")
@@ -70,3 +71,25 @@ def test_folder_gets_all_files_and_keeps_others(opened: Opener, tmp_path: Path) 
     publish(opened("mixed"), kind, folder)
     assert (folder / "mine.txt").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_are_refused_also_behind_a_link(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(ExportError, match=f"{name} is a device or a pipe"):
+            refuse_special(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, "file/inner"])
+def test_what_is_no_path_is_an_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("x", "utf-8")
+    with pytest.raises(ExportError, match="can't write"):
+        refuse_special(tmp_path / name)
+
+
+def test_files_and_folders_and_what_is_not_there_are_not_special(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", "utf-8")
+    for name in ("file", "gone", "."):
+        refuse_special(tmp_path / name)

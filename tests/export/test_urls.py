@@ -55,6 +55,10 @@ def test_folders_have_no_name(path: str, prefix: str) -> None:
         ("a/qa.jsonl", r"no option 'a' \(options: absolute_files, auto_id, limit, root"),
         ("qa.jsonl?absolute_files=1", "absolute_files is true or false, not '1'"),
         ("qa.xls", "no format has the suffix"),
+        ("qa.jsonl?limit=1&limit=2", "the option 'limit' twice"),
+        ("root=a/qa.jsonl?root=b", "the option 'root' twice"),
+        ("qa.jsonl?root=", "root is no path"),
+        ("qa.jsonl?root=a%00b", "root is no path"),
     ],
 )
 def test_what_is_invalid_says_why(path: str, message: str) -> None:
@@ -65,3 +69,8 @@ def test_what_is_invalid_says_why(path: str, message: str) -> None:
 def test_question_mark_alone_is_a_pattern() -> None:
     assert not has_query("q?.jsonl")
     assert has_query("qa.jsonl?limit=1")
+
+
+def test_a_number_of_any_length_is_left_to_the_schema() -> None:
+    digits = "9" * 5000
+    assert parse_path(f"qa.jsonl?limit={digits}").view == {"limit": digits}

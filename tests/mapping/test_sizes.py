@@ -6,6 +6,8 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
@@ -82,3 +84,28 @@ def test_size_of_a_sample_is_that_of_its_fields() -> None:
     expected = sum(sizes.size_of(value) for value in fields.values() if value is not None)
     assert sizes.sample_size(fields) == expected
     assert sizes.size_of(["a", "bc", ["d"]]) == 1 + 2 + (1 + 8) + 8
+
+
+_DATA = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=3), st.binary(max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.one_of(st.text(max_size=2), st.integers()), inner, max_size=3),
+        st.tuples(inner),
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(_DATA, max_size=4))
+def test_sizes_of_values_are_the_sum_of_each(values: list[Any]) -> None:
+    assert sizes.sizes_of(values) == sum(map(sizes.size_of, values))
+
+
+def test_lists_that_share_items_are_not_copied() -> None:
+    shared: list[Any] = ["ab"] * 2000
+    tracemalloc.start()
+    assert sizes.sizes_of([[shared] * 1000]) == 8 + 1000 * (8 + 2 * 2000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 20

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from registry.decode.shapes import columns
 from tests.roads.arrow_files import arrow_cases
 from tests.roads.csv_files import csv_cases
 from tests.roads.json_files import json_cases
@@ -34,7 +35,9 @@ def by_both(case: Case) -> tuple[Outcome, int]:
     [(json_cases, CASES // 12), (csv_cases, CASES // 12), (arrow_cases, CASES // 7)],
     ids=["json", "csv", "arrow"],
 )
-def test_both_pipelines_return_the_same_samples_or_the_same_error(cases: Any, least: int) -> None:
+def test_both_pipelines_return_the_same_samples_or_the_same_error(
+    cases: Any, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ends: list[bool] = []
 
     @settings(
@@ -42,8 +45,9 @@ def test_both_pipelines_return_the_same_samples_or_the_same_error(cases: Any, le
         max_examples=CASES,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
-    @given(cases())
-    def compare(case: Case) -> None:
+    @given(cases(), st.sampled_from([0, 1 << 20]))
+    def compare(case: Case, least_bytes: int) -> None:
+        monkeypatch.setattr(columns, "_LEAST_BYTES", least_bytes)  # by shape, or by a parser
         outcome, rows = by_both(case)
         ends.append(rows > 0 and outcome.error is None)
 

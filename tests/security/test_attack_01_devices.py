@@ -10,7 +10,7 @@ import pytest
 
 from registry.boundary.boundary import Boundary
 from registry.errors import ReachError
-from tests.security.audit import run_audited
+from tests.security.audit import run_audited, run_audited_each
 
 SPECIAL = "it is a device, pipe or socket, not a file"
 
@@ -33,8 +33,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_pipe_as_data_is_refused_at_once(folder: Path) -> None:
-    for arguments in (["validate"], ["sync"], ["lock"], ["diff", ".", "."], ["lock", "--check"]):
-        done = run_audited(arguments, folder=folder, timeout=30)
+    commands = (["validate"], ["sync"], ["lock"], ["diff", ".", "."], ["lock", "--check"])
+    runs = run_audited_each(commands, folder=folder, timeout=30)
+    for arguments, done in zip(commands, runs, strict=True):
         assert done.code in (0, 1, 4), (arguments, done.text)
         assert "Traceback" not in done.text
     done = run_audited(["sync"], folder=folder, timeout=30)
@@ -45,8 +46,10 @@ def test_a_pipe_as_data_is_refused_at_once(folder: Path) -> None:
 def test_a_pipe_in_place_of_a_file_of_the_catalog_is_reported(folder: Path, name: str) -> None:
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
-    for arguments in (["validate"], ["validate", name], ["sync"], ["lock"], ["lock", "--check"]):
-        done = run_audited([*arguments, "--root", "."], folder=folder, timeout=30)
+    commands = (["validate"], ["validate", name], ["sync"], ["lock"], ["lock", "--check"])
+    given = [[*arguments, "--root", "."] for arguments in commands]
+    runs = run_audited_each(given, folder=folder, timeout=30)
+    for arguments, done in zip(commands, runs, strict=True):
         assert done.code == 1, (arguments, done.text)
         if arguments != ["lock", "--check"]:  # it compares the datasets that it can read
             assert "device, pipe or socket" in done.text, (arguments, done.text)

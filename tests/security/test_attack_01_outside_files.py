@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.git_repository import git
-from tests.security.audit import Audited, run_audited
+from tests.security.audit import Audited, run_audited, run_audited_each
 
 SECRET = "hunter2-of-the-runner"
 CSV = 'delimiter: "\\x01", fieldnames: [a]'
@@ -67,13 +67,28 @@ class Runner:
 
     def run(self, *arguments: str) -> Audited:
         """Run a command of the review in the checkout; it reaches nothing outside."""
-        environment = {"HOME": str(self.home), "RUNNER_TOKEN": SECRET, "HF_HUB_OFFLINE": "1"}
-        done = run_audited(arguments, folder=self.checkout, environment=environment)
+        done = run_audited(arguments, folder=self.checkout, environment=self._environment)
+        self._check(arguments, done)
+        return done
+
+    def run_each(self, *commands: Sequence[str]) -> list[Audited]:
+        """Run commands of the review in one process; none reaches anything outside."""
+        runs = run_audited_each(
+            commands, folder=self.checkout, environment=self._environment, timeout=240
+        )
+        for arguments, done in zip(commands, runs, strict=True):
+            self._check(arguments, done)
+        return runs
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {"HOME": str(self.home), "RUNNER_TOKEN": SECRET, "HF_HUB_OFFLINE": "1"}
+
+    def _check(self, arguments: Sequence[str], done: Audited) -> None:
         assert SECRET not in done.text, (arguments, done.text)
         assert self._outside(done) == set(), (arguments, done.text)
         assert done.code in (0, 1, 4), (arguments, done.text)
         assert "Traceback" not in done.text, (arguments, done.text)
-        return done
 
     def _outside(self, done: Audited) -> set[str]:
         """Return the runner's files that a command opened, and its folders that it listed."""
@@ -91,8 +106,7 @@ class Runner:
 
     def review(self) -> None:
         """Run all commands of a review."""
-        for arguments in VERBS:
-            self.run(*arguments)
+        self.run_each(*VERBS)
 
 
 @pytest.fixture
@@ -267,8 +281,9 @@ def test_a_file_of_the_catalog_is_no_link_out_of_it(runner: Runner, name: str, k
     else:
         path.symlink_to("/proc/self/environ" if kind == "environment" else runner.home / ".netrc")
         runner.change({})
-    for arguments in (["validate"], ["validate", name], ["diff", "main"], ["lock"], ["list"]):
-        runner.run(*arguments, *(["--root", "."] if name == "datasets.yaml" else []))
+    root = ["--root", "."] if name == "datasets.yaml" else []
+    commands = (["validate"], ["validate", name], ["diff", "main"], ["lock"], ["list"])
+    runner.run_each(*([*arguments, *root] for arguments in commands))
     assert runner.run("validate", "--root", ".").code == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from registry import get_dataset
 from registry.errors import ManifestError
-from tests.security.audit import run_audited
+from tests.security.audit import run_audited, run_audited_each
 
 ROWS = "input,target\nquestion,answer\n"
 DATASET = "datasets:\n  qa: {source: {type: csv, path: data/x.csv}}\n"
@@ -35,22 +35,25 @@ def test_the_message_says_what_to_add_and_that_works(catalog: Path) -> None:
     option = re.search(r"or pass (--allow-path) (\S+);", done.out)
     assert line
     assert option
-    for arguments in (["validate"], ["preview", "qa"], ["sync"], ["lock"], ["show", "qa"]):
-        assert run_audited(arguments, folder=catalog).code == 1 or arguments[0] == "show"
-        assert run_audited([*arguments, *option.groups()], folder=catalog).code == 0
+    commands = (["validate"], ["preview", "qa"], ["sync"], ["lock"], ["show", "qa"])
+    pairs = [given for one in commands for given in (one, [*one, *option.groups()])]
+    codes = [done.code for done in run_audited_each(pairs, folder=catalog)]
+    assert codes[:-2:2] == [1] * 4  # `show` reads no data
+    assert codes[1::2] == [0] * 5
     (catalog / "datasets.yaml").write_text(f"version: 1\n{line[1]}\n{DATASET}")
-    for arguments in (["validate"], ["preview", "qa"], ["lock", "--check"], ["diff", ".", "."]):
-        done = run_audited(arguments, folder=catalog)
+    commands = (["validate"], ["preview", "qa"], ["lock", "--check"], ["diff", ".", "."])
+    for arguments, done in zip(commands, run_audited_each(commands, folder=catalog), strict=True):
         assert done.code == 0, (arguments, done.text)
 
 
 @pytest.mark.parametrize("allowed", ["../disk", "../disk/x.csv", "data"])
 def test_an_option_allows_a_folder_or_file(catalog: Path, allowed: str) -> None:
-    assert run_audited(["preview", "qa", "--allow-path", allowed], folder=catalog).code == 0
+    commands = [["preview", "qa", "--allow-path", path] for path in (allowed, "../dis")]
+    done, other = run_audited_each(commands, folder=catalog)
+    assert done.code == 0, done.text
+    assert (other.code, "outside the catalog's folder" in other.text) == (1, True)
     environment = {"REGISTRY_ALLOW_PATHS": f"/nowhere:{catalog / allowed}"}
     assert run_audited(["preview", "qa"], folder=catalog, environment=environment).code == 0
-    other = run_audited(["preview", "qa", "--allow-path", "../dis"], folder=catalog)
-    assert (other.code, "outside the catalog's folder" in other.text) == (1, True)
 
 
 def test_an_include_may_be_allowed_too(catalog: Path) -> None:

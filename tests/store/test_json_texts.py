@@ -112,3 +112,9 @@ def test_keys_that_start_like_a_tag_are_restored_from_plain_values() -> None:
 def test_a_value_without_a_json_form_is_an_error() -> None:
     with pytest.raises(TypeError, match="can't be stored"):
         to_json_texts([[object()]])
+
+
+@pytest.mark.parametrize("value", [None, {"a": [1.5, "é"]}, {"$x": 1}, (1,), "$"])
+def test_a_value_that_records_share_is_restored_for_each(value: Any) -> None:
+    for values in ([value] * 5, [value, {"b": 1}, value]):
+        assert restored(to_json_texts(values)) == values

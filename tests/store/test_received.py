@@ -13,6 +13,7 @@ import pytest
 from registry.cache.checksum import checksum
 from registry.errors import CacheError
 from registry.store.mapped_file import pack_numbers
+from registry.store.quality import KINDS
 from registry.store.received import check_received
 from registry.store.schema import batch_of
 from registry.store.writer import SampleWriter
@@ -31,7 +32,12 @@ def written(path: Path) -> dict[str, Any]:
     batch = batch_of(FIELDS, RECORDS, {"level": "int", "topic": "str"})
     with SampleWriter(path, batch.schema, lambda _: None) as writer:
         writer.write(batch)
-    return {"samples": 5, "columns": sorted(writer.columns), "batches": writer.batches}
+    return {
+        "samples": 5,
+        "columns": sorted(writer.columns),
+        "batches": writer.batches,
+        "quality": {},
+    }
 
 
 def forged(path: Path, table: pa.RecordBatch, **options: Any) -> dict[str, Any]:
@@ -45,12 +51,47 @@ def described(path: Path, table: pa.RecordBatch) -> dict[str, Any]:
     data = path.read_bytes()
     numbers = [(0, 0, 0, checksum(b"")), (table.num_rows, 0, len(data), checksum(data))]
     batches = pack_numbers(np.array(numbers, np.uint64))
-    return {"samples": table.num_rows, "columns": sorted(table.schema.names), "batches": batches}
+    columns = sorted(table.schema.names)
+    return {"samples": table.num_rows, "columns": columns, "batches": batches, "quality": {}}
 
 
 def test_what_a_build_writes_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
     check_received(path, written(path))
+
+
+EXAMPLE = {"record": 1, "file": "a.csv", "id": None, "value": ["x"]}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_counts_of_questionable_samples_are_accepted(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "samples.arrow"
+    quality = {
+        kind: {"count": 5, "first": [EXAMPLE, {**EXAMPLE, "id": "x", "value": None}]},
+        "unused_columns": {"count": 2, "first": [{"value": "a"}, {"value": "b"}]},
+    }
+    check_received(path, {**written(path), "quality": quality})
+
+
+@pytest.mark.parametrize(
+    "quality",
+    [
+        {"other": {"count": 1, "first": []}},
+        {"blank_inputs": {"count": 6, "first": []}},
+        {"blank_inputs": {"count": -1, "first": []}},
+        {"blank_inputs": {"count": 1, "first": [{}]}},
+        {"blank_inputs": {"count": 1, "first": [EXAMPLE] * 2}},
+        {"blank_inputs": {"count": 1, "first": [{**EXAMPLE, "value": {"a": 1}}]}},
+        {"unused_columns": {"count": 1, "first": [{"value": None}]}},
+        {"unused_columns": {"count": 7, "first": [{"value": "a"}]}},
+    ],
+)
+def test_counts_that_no_message_can_show_are_refused(
+    tmp_path: Path, quality: dict[str, Any]
+) -> None:
+    path = tmp_path / "samples.arrow"
+    with pytest.raises(CacheError, match="its samples are not a valid file"):
+        check_received(path, {**written(path), "quality": quality})
 
 
 @pytest.mark.parametrize(

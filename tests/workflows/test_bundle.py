@@ -55,6 +55,7 @@ def test_it_has_the_catalog_the_source_and_the_samples(local: Path, tmp_path: Pa
         f"samples/{key}/samples.arrow",
     ]
     assert (done.datasets[0].samples, done.members, done.needs) == (2, 6, ())
+    assert done.without_samples == ()
     assert done.bytes == done.file.stat().st_size
 
 
@@ -75,7 +76,9 @@ def test_only_the_manifests_and_pins_of_the_names_are_in_it(
     )
     (root / "rows.csv").write_text(CSV, "utf-8")
     assert main(["lock", "--root", str(root)]) == 0
-    names = [member.name for member in listed(packed(root, tmp_path, "child")).members]
+    done = packed(root, tmp_path, "child")
+    assert done.without_samples == ("two",)
+    names = [member.name for member in listed(done).members]
     assert [name for name in names if name.endswith(".yaml")] == [
         "catalog/datasets.yaml",
         "catalog/registry/child.yaml",

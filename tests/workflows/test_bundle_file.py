@@ -146,13 +146,20 @@ NAMES = [
     f"samples/{KEY}/../{KEY}/samples.arrow",
     "samples/short/samples.arrow",
     f"catalog/{'x' * 256}",
+    "catalog/a.",
+    "catalog/a /b",
+    "catalog/NUL.txt",
+    "catalog/a\u202egpj.exe",
+    "catalog/a\u2028b",
+    "catalog/.git/hooks/post-checkout",
+    "catalog/a/.GIT/config",
 ]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
     data = msgspec.json.encode(listing(members=(member(name, b""),)))
-    with pytest.raises(BundleError, match="it lists a member with the name"):
+    with pytest.raises(BundleError, match="it can't have a member with the name"):
         read(with_list(tmp_path / "a", data))
 
 
@@ -174,6 +181,18 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
                 listing(members=(member("catalog/a", b""), member("catalog/A", b"")))
             ),
             "two members with the same name",
+        ),
+        (
+            msgspec.json.encode(
+                listing(members=(member("catalog/\xc4", b""), member("catalog/a\u0308", b"")))
+            ),
+            "two members with the same name",
+        ),
+        (
+            msgspec.json.encode(
+                listing(members=(member("catalog/A", b""), member("catalog/a/b", b"")))
+            ),
+            "catalog/a/b inside of a file",
         ),
         (
             msgspec.json.encode(
@@ -280,4 +299,22 @@ def test_a_member_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> N
 
 def test_a_name_that_tar_can_not_hold_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="can't be in a bundle"):
-        written(tmp_path / "a", {f"catalog/{'x' * 300}": b""})
+        written(tmp_path / "a", {f"catalog/{'x' * 250}": b""})
+
+
+@pytest.mark.parametrize("name", ["catalog/a:b", "catalog/con", "catalog/.git/config"])
+def test_what_no_reader_accepts_is_not_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BundleError, match=r"the name 'catalog/.*on every system"):
+        written(tmp_path / "a", {name: b""})
+
+
+def test_contents_are_checked_before_any_member_is_read(tmp_path: Path) -> None:
+    written(tmp_path / "a")
+    read_bytes: list[int] = []
+
+    def refuse(contents: Contents) -> None:
+        raise BundleError(f"{contents.size:,} bytes are too many")
+
+    with pytest.raises(BundleError, match="bytes are too many"):
+        read_bundle(tmp_path / "a", lambda _: None, read_bytes.append, check=refuse)
+    assert read_bytes == []

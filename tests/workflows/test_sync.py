@@ -94,7 +94,7 @@ def test_failed_dataset_does_not_stop_the_others(
 def test_one_file_is_parsed_by_several_threads(
     catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "d.jsonl").write_bytes(LINES * 20)
+    (tmp_path / "d.jsonl").write_bytes(LINES * 21)  # an even number of blocks: the first has four
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", len(LINES))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     meeting = threading.Barrier(2)

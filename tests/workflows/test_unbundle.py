@@ -176,9 +176,14 @@ def other_record(files: Files) -> None:
     files[name] = files[name].replace(b'"limit": null', b'"limit":    1')
 
 
+def code(files: Files) -> None:
+    files |= {"catalog/conftest.py": b"import evil\n", "catalog/.envrc": b""}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (code, "none of its datasets needs"),
         (other_target, "its samples don't have the digest of its entry.json"),
         (no_samples, "it lacks samples/"),
         (no_lock, "datasets.lock does not pin it"),
@@ -218,7 +223,9 @@ def test_files_that_are_there_are_not_replaced(file: Path, tmp_path: Path) -> No
     lock = tmp_path / "new" / "datasets.lock"
     lock.parent.mkdir()
     lock.write_text("version: 1\ndatasets: {}\n", "utf-8")
-    with pytest.raises(BundleError, match=r"has another datasets\.lock \(choose another --root\)"):
+    with pytest.raises(
+        BundleError, match=r"already has a different datasets\.lock \(choose another --root\)"
+    ):
         taken(file, tmp_path)
     assert traces(tmp_path) == [str(lock)]
 
@@ -227,7 +234,7 @@ def test_links_below_the_root_are_not_followed(file: Path, tmp_path: Path) -> No
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "registry").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(BundleError, match=r"has another registry/data\.yaml"):
+    with pytest.raises(BundleError, match=r"already has a different registry/data\.yaml"):
         taken(file, tmp_path)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 

@@ -7,6 +7,7 @@ everything else in opening a dataset. The functions here do not.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -70,7 +71,7 @@ def int64_array(numbers: NDArray[Any]) -> pa.Array:
 
 def to_numpy_int64(column: pa.Array) -> NDArray[np.int64]:
     """Return an integer column without nulls as int64; int64 columns are shared, not copied."""
-    values = column.cast(pa.int64())
+    values = column if column.type == pa.int64() else column.cast(pa.int64())
     return np.frombuffer(values.buffers()[1], np.int64, len(values), 8 * values.offset)
 
 
@@ -120,6 +121,7 @@ def repeat_string(text: str, count: int) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), count, buffers)
 
 
+@functools.lru_cache(maxsize=1 << 8)  # a few constants of a mapping, for each of its blocks
 def string_scalar(text: str) -> pa.Scalar:
     """Return a string as a large_string scalar."""
     return repeat_string(text, 1)[0]

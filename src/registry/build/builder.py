@@ -23,7 +23,13 @@ from registry.base.gc import gc_paused
 from registry.build.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.build.diagnosis import check_columns
 from registry.build.parallel.files import map_source
-from registry.build.pipeline import JsonKeys, Pipeline, PipelineState, compile_pipeline
+from registry.build.pipeline import (
+    JsonKeys,
+    Pipeline,
+    PipelineState,
+    compile_pipeline,
+    keep_pipeline,
+)
 from registry.build.subsample import select
 from registry.errors import DecodeError, MappingError, SourceError
 from registry.mapping.missing_columns import UnseenColumns
@@ -143,6 +149,7 @@ def _build_once(
         result.path.replace(path)
         (folder / "own.arrow").unlink(missing_ok=True)
     quality = result.quality | unused_columns(state.unread.found)
+    keep_pipeline(spec, pipeline, limit)
     return replace(result, path=path, quality=quality)
 
 

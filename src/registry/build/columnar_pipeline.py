@@ -44,8 +44,7 @@ def columnar_pipeline(
         view = RecordBatchView(frame, source.columns, numbers, pipeline.boundary, mapper.programs)
         see_columns(state.unseen, view)
         batch, metadata_types = mapper.map(view, state.metadata_types)
-        may_name_files = any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)
-        if pipeline.resolve is not None and may_name_files:
+        if pipeline.resolve is not None and _may_name_files(batch):
             # Finding a file beside a remote source takes a request per name, made record by record.
             raise NotColumnarError("files beside a remote source")
         state.next_record = end
@@ -53,3 +52,7 @@ def columnar_pipeline(
             state.metadata_types = metadata_types
             yield batch
         state.check(file)
+
+
+def _may_name_files(batch: pa.RecordBatch) -> bool:
+    return any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)

@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from registry.sources.pins import Pins, SourceContext
     from registry.store.schema import MetadataType
 
-__all__ = ["JsonKeys", "Pipeline", "PipelineState", "compile_pipeline", "lookup_rows"]
+__all__ = [
+    "JsonKeys",
+    "Pipeline",
+    "PipelineState",
+    "compile_pipeline",
+    "keep_pipeline",
+    "lookup_rows",
+]
 
 JsonKeys = frozenset[str] | None
 """Metadata keys whose values differ in type; None if all metadata is stored as JSON."""
@@ -127,16 +134,19 @@ def compile_pipeline(
         ManifestError: an expression or a condition does not compile.
         AccessError: the mapper's package is not trusted.
     """
+    # Taken away while it is used: its functions remember texts of the records that they map.
+    known: Pipeline | None = spec.derived.pop(("pipeline", json_keys, limit), None)
+    if known is not None and known.boundary == context.boundary:
+        return known
+    return _compile(spec, pins, context, json_keys, limit)
+
+
+def keep_pipeline(spec: DatasetSpec, pipeline: Pipeline, limit: int | None = None) -> None:
+    """Let the next build of a spec use the pipeline of this one, which has ended."""
     # A mapper is code that may change; the others have a state, or read a table.
-    if spec.mapper is not None or spec.join is not None or spec.explode is not None:
-        return _compile(spec, pins, context, json_keys, limit)
-    key = "pipeline", json_keys, limit
-    known: Pipeline | None = spec.derived.get(key)
-    if known is None or known.boundary != context.boundary:
-        known = _compile(spec, pins, context, json_keys, limit)
-        if known.resolve is None:
-            spec.derived[key] = known
-    return known
+    by_record = spec.mapper is not None or spec.join is not None or spec.explode is not None
+    if not by_record and pipeline.resolve is None:
+        spec.derived["pipeline", pipeline.json_keys, limit] = pipeline
 
 
 def _compile(

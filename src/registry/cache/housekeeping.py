@@ -34,8 +34,8 @@ def prune(
 
     Args:
         cache: The cache.
-        older: Remove items that were not used for so many seconds.
-        keep_size: Remove the least recently used items until the others have so many bytes.
+        older: Remove items that were not used for this many seconds.
+        keep_size: Remove the least recently used items until the others have this many bytes.
         is_referenced: Remove items for which this is false.
         dry_run: Remove nothing, only return what would be removed.
     """

@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -182,13 +182,14 @@ class Catalog(Mapping[str, DatasetSpec]):
         if problems:
             raise ManifestError(problems)
         known = self.entries
-        run = known.resolved.resolve if isinstance(known, CompiledEntries) else self._resolve
+        run = (
+            known.resolved.resolve
+            if isinstance(known, CompiledEntries)
+            else partial(resolve, entries=known)
+        )
         spec = run(name, boundary=self.boundary, overrides=overrides, source=source)
         self.check_trust(spec)
         return spec
-
-    def _resolve(self, name: str, **options: Any) -> DatasetSpec:
-        return resolve(name, self.entries, **options)
 
     def check_name(self, name: str) -> None:
         """Raise an error if there is no dataset `name`.

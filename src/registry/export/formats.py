@@ -140,7 +140,8 @@ def find_format(name: str) -> Format:
         ExportError: there is none.
     """
     if name not in FORMATS:
-        raise ExportError(f"no format '{name}' ({_known(name)})")
+        hint = did_you_mean(name, FORMATS) or f"formats: {', '.join(FORMATS)}"
+        raise ExportError(f"no format '{name}' ({hint})")
     return FORMATS[name]
 
 
@@ -150,11 +151,9 @@ def format_of_path(path: str) -> Format:
     Raises:
         ExportError: none does.
     """
-    found = [row for row in FORMATS.values() if row.is_default and path.endswith(row.suffix)]
+    rows = [row for row in FORMATS.values() if row.is_default]
+    found = [row for row in rows if path.endswith(row.suffix)]
     if not found:
-        raise ExportError(f"no format has the suffix of '{path}' (name one: {_known('')})")
+        suffixes = ", ".join(row.suffix for row in rows)
+        raise ExportError(f"no format has the suffix of '{path}' (suffixes: {suffixes})")
     return max(found, key=lambda row: len(row.suffix))
-
-
-def _known(name: str) -> str:
-    return did_you_mean(name, FORMATS) or f"formats: {', '.join(FORMATS)}"

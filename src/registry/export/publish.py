@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import stat
 import uuid
 from functools import partial
 from pathlib import Path
@@ -16,12 +17,29 @@ if TYPE_CHECKING:
     from registry.export.exported import Exported
     from registry.export.formats import Format
 
-__all__ = ["provenance_path", "publish", "refuse_existing"]
+__all__ = ["provenance_path", "publish", "refuse_existing", "refuse_special"]
 
 
 def provenance_path(target: Path) -> Path:
     """Return the file beside an export that has its provenance."""
     return target.with_name(f"{target.name}.provenance.json")
+
+
+def refuse_special(target: Path) -> None:
+    """Raise an error for a device or a pipe, whose place a file would take; root may do that.
+
+    Raises:
+        ExportError: it is one, or no path.
+    """
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise ExportError(f"can't write {target}: {reason}") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise ExportError(f"{target} is a device or a pipe (`--to -` is stdout)")
 
 
 def refuse_existing(target: Path, kind: Format) -> None:

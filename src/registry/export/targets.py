@@ -36,7 +36,7 @@ def targets_of(
     if NAME in to:
         return kind, {name: Path(to.replace(NAME, name)) for name in names}
     is_folder = to.endswith(("/", os.sep)) or (not kind.is_folder and Path(to).is_dir())
-    if is_folder or (len(names) > 1 and (kind.is_folder or not _is_file_of(to, kind))):
+    if is_folder or (len(names) > 1 and (kind.is_folder or not to.endswith(kind.suffix))):
         return kind, {name: Path(to) / _file_of(name, kind) for name in names}
     if len(names) > 1:
         raise ExportError(f"{len(names)} datasets can't be one file {to} (use {NAME} in the path)")
@@ -47,7 +47,3 @@ def _file_of(name: str, kind: Format) -> str:
     # The suffix of some formats is the whole name of the file, such as `eval.yaml`.
     is_name = kind.suffix and not kind.suffix.startswith(".")
     return f"{name}/{kind.suffix}" if is_name else f"{name}{kind.suffix}"
-
-
-def _is_file_of(to: str, kind: Format) -> bool:
-    return to.endswith(kind.suffix)

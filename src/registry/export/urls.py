@@ -16,6 +16,8 @@ from registry.export.formats import FORMATS, Format, format_of_path
 __all__ = ["OPTIONS", "Location", "has_query", "parse_path"]
 
 OPTIONS = ("absolute_files", "auto_id", "limit", "root", "seed", "shuffle", "shuffle_choices")
+_MAX_DIGITS = 19
+"""Digits of a number of 64 bits."""
 _SWITCHES = {"true": True, "false": False}
 
 
@@ -75,7 +77,13 @@ def _options(folder: str, query: str, path: str) -> dict[str, Any]:
         if key not in OPTIONS:
             hint = did_you_mean(key, OPTIONS) or f"options: {', '.join(OPTIONS)}"
             raise ExportError(f"registry://{path}: no option '{key}' ({hint})")
+        if key in found:
+            raise ExportError(f"registry://{path}: the option '{key}' twice")
         found[key] = unquote(value) if key == "root" else _value(value)
+    root = found.get("root")
+    # An empty one would be the default, which this URL does not name.
+    if root is not None and (not root or "\0" in root):
+        raise ExportError(f"registry://{path}: root is no path")
     return found
 
 
@@ -87,6 +95,6 @@ def _is_on(value: Any, path: str) -> bool:
 
 def _value(text: str) -> Any:
     """Return a switch or a number; what else it is the schema of the view refuses."""
-    if text.isascii() and text.isdecimal():
+    if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS:
         return int(text)
     return _SWITCHES.get(text, text)

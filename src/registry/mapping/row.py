@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import contains, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.boundary.boundary import Boundary
@@ -61,18 +63,29 @@ def get_columns(records: Sequence[Any], name: str) -> list[Any]:
     """Return what `get_column` returns of each record; MISSING of what is not a dict."""
     head, dot, rest = name.partition(".")
     if not dot:
-        return [
-            record.get(name, MISSING) if type(record) is dict else MISSING for record in records
-        ]
-    found = get_columns(get_columns(records, head), rest)
+        return _get_keys(records, name)
+    found = get_columns(_get_keys(records, head), rest)
     # A key that contains a dot may be meant, by its exact name or by that of a longer prefix.
     dotted = {name, *(prefix for prefix, _ in path_splits(name) if prefix != head)}
+    if set(map(type, records)) == {dict} and not any(
+        any(map(contains, records, repeat(key))) for key in dotted
+    ):
+        return found
     return [
         get_column(record, name)
         if type(record) is dict and not dotted.isdisjoint(record)
         else value
         for record, value in zip(records, found, strict=True)
     ]
+
+
+def _get_keys(records: Sequence[Any], name: str) -> list[Any]:
+    if set(map(type, records)) == {dict}:
+        try:
+            return list(map(itemgetter(name), records))
+        except KeyError:
+            pass  # a record lacks it
+    return [record.get(name, MISSING) if type(record) is dict else MISSING for record in records]
 
 
 def path_splits(name: str) -> Iterator[tuple[str, str]]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 
-__all__ = ["check_size", "join", "sample_size", "size_of"]
+__all__ = ["check_size", "join", "sample_size", "size_of", "sizes_of"]
+
+_FLAT = frozenset({str, list, dict})
+_MOST_FLAT = 1 << 20
+"""Items of lists and dicts that are looked at together; shared lists may have any number."""
 
 
 def join(separator: str, parts: Iterable[str]) -> str:
@@ -42,6 +47,27 @@ def size_of(value: Any) -> int:
         return len(value)
     fields = getattr(value, "__dict__", None)  # a message, or a part of one
     return size_of(fields) if fields else 8
+
+
+def sizes_of(values: Sequence[Any]) -> int:
+    """Return the sum of what `size_of` returns for values, faster."""
+    size, items = 0, values
+    # Level by level, so that loops over the items of all values run in C.
+    while items:
+        kinds = set(map(type, items))
+        if kinds == {str}:
+            return size + sum(map(len, items))
+        texts = [item for item in items if type(item) is str] if str in kinds else []
+        lists = [item for item in items if type(item) is list] if list in kinds else []
+        dicts = [item for item in items if type(item) is dict] if dict in kinds else []
+        if sum(map(len, lists)) + sum(map(len, dicts)) > _MOST_FLAT:
+            return size + sum(map(size_of, items))
+        size += sum(map(len, texts)) + 8 * (len(lists) + len(dicts))
+        size += sum(map(len, map(str, chain.from_iterable(dicts))))
+        if len(texts) + len(lists) + len(dicts) < len(items):
+            size += sum(size_of(item) for item in items if type(item) not in _FLAT)
+        items = [*chain.from_iterable(lists), *chain.from_iterable(map(dict.values, dicts))]
+    return size
 
 
 def sample_size(fields: Mapping[str, Any]) -> int:

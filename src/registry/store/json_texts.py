@@ -36,6 +36,8 @@ def to_json_texts(values: Sequence[Any], *, plain: bool = False) -> pa.Array:
         TypeError: a value can't be restored from JSON.
         UnicodeEncodeError: a string has half of a surrogate pair.
     """
+    if len(values) > 1 and values[0] is values[-1] and len(set(map(id, values))) == 1:
+        return pa.repeat(to_json_texts(values[:1], plain=plain)[0], len(values))
     if plain or are_plain(values):
         texts = [None if value is None else _encode(value) for value in values]
         encoded = pa.array(texts, pa.large_binary())

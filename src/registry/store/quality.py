@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from registry.base.arrow import blank_strings, int64_array, list_offsets, to_numpy_int64
 from registry.samples.letters import index_of
 
-__all__ = ["QualityCounter", "unused_columns"]
+__all__ = ["KINDS", "QualityCounter", "unused_columns"]
 
 _SHOWN = 3
 _MAX_VALUE = 80
@@ -233,6 +233,8 @@ def _repeated_choices(batch: pa.RecordBatch) -> Rows:
         for start in range(0, len(choices), _PART_ROWS)
     ]
     rows = np.concatenate(candidates)
+    if not len(rows):
+        return rows
     texts = choices.take(int64_array(rows)).to_pylist()
     repeated: Rows = rows[np.array([len(set(one)) < len(one) for one in texts], bool)]
     return repeated
@@ -328,3 +330,5 @@ _VALUES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "repeated_choices": _repeated,
 }
 """Kind → the value that its examples show."""
+KINDS = frozenset(_VALUES)
+"""Kinds of questionable samples."""

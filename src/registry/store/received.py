@@ -6,16 +6,35 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+from msgspec import Struct
 
+from registry.base.conversion import convert
 from registry.cache.checksum import checksum
 from registry.errors import CacheError
 from registry.store.mapped_file import unpack_numbers
+from registry.store.quality import KINDS
 from registry.store.reader import choice_ends
 from registry.store.row_values import NOT_A_SAMPLES_FILE, Footer
 from registry.store.schema import METADATA_TYPES, METADATA_VALUES, full_schema, json_keys
 
 __all__ = ["check_received"]
+
+
+class _Example(Struct):
+    """One of the first samples of a kind, as messages show it."""
+
+    record: int
+    file: str
+    id: int | str | None
+    value: str | list[str] | None
+
+
+class _Column(Struct):
+    """A column that no field reads."""
+
+    value: str
 
 
 def check_received(path: Path, meta: Mapping[str, Any]) -> None:
@@ -36,7 +55,14 @@ def check_received(path: Path, meta: Mapping[str, Any]) -> None:
             data = source.read_buffer()
         found = _facts(data)
         expected = (meta["samples"], meta["columns"], _table(meta["batches"], data))
-    except (*NOT_A_SAMPLES_FILE, pa.ArrowException, OSError, RecursionError) as error:
+        _check_quality(meta)
+    except (
+        *NOT_A_SAMPLES_FILE,
+        pa.ArrowException,
+        OSError,
+        RecursionError,
+        msgspec.ValidationError,
+    ) as error:
         raise CacheError(f"its samples are not a valid file: {error}") from error
     if found != expected:
         raise CacheError("its samples are not those that its metadata describes")
@@ -74,6 +100,17 @@ def _check_schema(schema: pa.Schema, footer: Footer) -> None:
             raise ValueError(f"the column {field.name} has another type")
     if footer.json_keys != json_keys(schema):
         raise ValueError("its metadata has two meanings")
+
+
+def _check_quality(meta: Mapping[str, Any]) -> None:
+    """Check what messages take for granted; that the numbers are right nothing proves."""
+    for kind, counted in meta["quality"].items():
+        is_column = kind == "unused_columns"
+        convert(counted["first"], list[_Column] if is_column else list[_Example])
+        least = len(counted["first"])
+        most = least if is_column else meta["samples"]
+        if (not is_column and kind not in KINDS) or not least <= counted["count"] <= most:
+            raise ValueError(f"its number of samples with {kind}")
 
 
 def _are_unique(names: list[str]) -> bool:

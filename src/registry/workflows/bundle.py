@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,16 +11,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.fs import file_sha256, write_atomic
-from registry.base.locations import archive_of, is_local, is_package, local_path
-from registry.build.file_references import local_resolver, resolve_files
-from registry.cache.remote.record import SAMPLES, record_of, record_text
+from registry.cache.remote.record import ENTRY, SAMPLES, record_of, record_text
 from registry.errors import BundleError
 from registry.load import load
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.pinned import pin_sources
-from registry.lockfile.spec_digest import location_in
 from registry.progress import Progress
-from registry.store.rows import FILE_COLUMNS
 from registry.workflows.bundle_file import (
     BUNDLE_FORMAT,
     Contents,
@@ -29,6 +24,7 @@ from registry.workflows.bundle_file import (
     Member,
     write_bundle,
 )
+from registry.workflows.bundled_files import files_of, listed_files, needs_of
 
 if TYPE_CHECKING:
     from registry.base.threads import ReportNamed
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
     from registry.cache.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.models import Pin
-    from registry.manifest.models import DatasetSpec
 
 __all__ = ["Bundled", "bundle"]
 
@@ -53,6 +48,8 @@ class Bundled:
     members: int
     needs: tuple[str, ...]
     """What must be on the other machine: packages with mappers or with files."""
+    without_samples: tuple[str, ...]
+    """Other datasets of the manifests that are in it: they can't be opened offline."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -120,7 +117,7 @@ def bundle(
     parts.files["catalog/datasets.yaml"] = catalog.index
     chosen = {name: pins[name] for name in names if name in pins}
     parts.texts["catalog/datasets.lock"] = lock_text(Lock(chosen)).encode()
-    for path in _listed_files(catalog):
+    for path in listed_files(catalog):
         _add_file(parts, path, folder)
     for name in names:
         spec = catalog[name]
@@ -136,7 +133,9 @@ def bundle(
                 report=partial(report, name),
             )
         found.append(_add_samples(parts, opened, name))
-        for path in _files_of(spec, catalog, pins[name], opened, needs):
+        needs |= set(needs_of(spec, pins[name]))
+        dataset, columns = opened.dataset, opened.entry.meta["columns"]
+        for path in files_of(spec, catalog, pins[name], dataset, columns=columns):
             _add_file(parts, path, folder, dataset=name)
     contents = Contents(BUNDLE_FORMAT, CACHE_FORMAT, tuple(found), tuple(parts.members()))
     _write(file, contents, parts, report)
@@ -147,6 +146,17 @@ def bundle(
         datasets=tuple(found),
         members=len(contents.members),
         needs=tuple(sorted(needs)),
+        without_samples=_others(catalog, names, parts),
+    )
+
+
+def _others(catalog: Catalog, names: Sequence[str], parts: _Parts) -> tuple[str, ...]:
+    """Return the other datasets of the manifests, such as parents."""
+    files = {*parts.files.values()}
+    return tuple(
+        name
+        for name, entry in sorted(catalog.entries.items())
+        if name not in names and Path(entry.document.file).absolute() in files
     )
 
 
@@ -165,55 +175,10 @@ def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -
     write_atomic(file, write)
 
 
-def _listed_files(catalog: Catalog) -> Iterator[Path]:
-    """Yield the manifests that the index lists by name: without them it would be invalid."""
-    for pattern in catalog.index_document().value.get("include", []):
-        if not glob.has_magic(pattern) and not is_package(pattern):
-            yield catalog.index.parent / pattern
-
-
-def _files_of(
-    spec: DatasetSpec, catalog: Catalog, pin: Pin, opened: LoadResult, needs: set[str]
-) -> Iterator[Path]:
-    """Yield the files that a dataset needs: manifests, local sources, and what samples name."""
-    for entry in catalog.lineage(spec.name):
-        yield Path(entry.document.file).absolute()
-    if spec.mapper is not None:
-        needs.add(f"{spec.mapper} (the mapper of {spec.name})")
-    for source in pin.sources:
-        location = archive_of(source.location)
-        if source.revision is not None or not is_local(location):
-            continue
-        if is_package(location):
-            needs.add(f"{location} (a file of {spec.name})")
-        else:
-            yield Path(local_path(location_in(spec.folder, source.location)))
-    yield from _named_files(spec, catalog, opened)
-
-
-def _named_files(spec: DatasetSpec, catalog: Catalog, opened: LoadResult) -> Iterator[Path]:
-    """Yield the files beside a local source that samples name: media, files of a sandbox."""
-    base = spec.source.base_location
-    columns = opened.entry.meta["columns"]
-    if base is None or not is_local(base) or set(FILE_COLUMNS).isdisjoint(columns):
-        return
-    resolve = local_resolver(base, catalog.boundary.of_location(base))
-    named: set[str] = set()
-
-    def note(value: str) -> str:
-        if (path := resolve(value)) != value:
-            named.add(local_path(path))
-        return value
-
-    for sample in opened.dataset.as_stored():
-        resolve_files(sample, note)
-    yield from map(Path, sorted(named))
-
-
 def _add_samples(parts: _Parts, opened: LoadResult, name: str) -> Dataset:
     record = record_of(opened.entry.meta["fingerprint"], opened.entry.meta)
     folder = f"samples/{record.fingerprint.removeprefix('sha256:')}"
-    parts.texts[f"{folder}/entry.json"] = record_text(record)
+    parts.texts[f"{folder}/{ENTRY}"] = record_text(record)
     parts.files[f"{folder}/{SAMPLES}"] = opened.entry.folder / SAMPLES
     parts.digests[f"{folder}/{SAMPLES}"] = record.sha256
     return Dataset(name, record.fingerprint, opened.entry.meta["samples"])

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tarfile
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -23,6 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from registry.base.conversion import decode_json
+from registry.base.names import is_device
 from registry.errors import BundleError
 
 __all__ = ["BUNDLE_FORMAT", "Contents", "Dataset", "Member", "Moved", "read_bundle", "write_bundle"]
@@ -40,8 +43,8 @@ _PIECE = 1 << 20
 _MAX_USTAR = 1 << 33
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SAMPLES = re.compile(r"samples/[0-9a-f]{64}/(entry\.json|samples\.arrow)")
-# What is a name of a file on each system: no control characters, backslashes or drives.
-_PART = re.compile(r"[^\x00-\x1f\x7f\\:*?\"<>|/]{1,255}")
+# What is a name of a file on each system: no backslashes, drives, or dots and spaces at its end.
+_PART = re.compile(r"[^\\:*?\"<>|/]{0,254}[^\\:*?\"<>|/. ]")
 
 
 class Member(Struct, frozen=True):
@@ -87,10 +90,11 @@ def write_bundle(
         moved: Called with the progress.
 
     Raises:
-        BundleError: a member is not what the contents say, or its name is too long.
+        BundleError: a member is not what the contents say, or a machine can't have its name.
     """
     import pyarrow as pa
 
+    _check_members(contents.members)
     first = json.dumps(msgspec.to_builtins(contents), sort_keys=True, indent=1).encode()
     with pa.OSFile(str(path), "wb") as file, pa.CompressedOutputStream(file, "zstd") as out:
         out.write(_header(_FIRST, len(first)) + first + _padding(len(first)))
@@ -128,13 +132,20 @@ def _padding(size: int) -> bytes:
     return bytes(-size % _BLOCK)
 
 
-def read_bundle(path: Path, sink: Callable[[Member], IO[bytes] | None], moved: Moved) -> Contents:
+def read_bundle(
+    path: Path,
+    sink: Callable[[Member], IO[bytes] | None],
+    moved: Moved,
+    *,
+    check: Callable[[Contents], None] = lambda _: None,
+) -> Contents:
     """Read all of a bundle, and compare each member with its digest.
 
     Args:
         path: The file.
         sink: Returns where a member is written, or None to only check it.
         moved: Called with the progress.
+        check: Raises a BundleError for contents that are not to be read: they may have any size.
 
     Raises:
         BundleError: it is cut, altered, of a newer format, or no bundle.
@@ -144,13 +155,17 @@ def read_bundle(path: Path, sink: Callable[[Member], IO[bytes] | None], moved: M
     try:
         with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, "zstd") as stream:
             contents = _read_contents(stream)
+            check(contents)
             for member in contents.members:
                 _read_member(stream, member, sink(member), moved)
             # Whatever comes after the end would be read by nothing, and checked by nothing.
             if _exactly(stream, 2 * _BLOCK).strip(b"\0") or stream.read(1):
                 raise BundleError("something follows its last member")
+    except (FileNotFoundError, PermissionError) as error:
+        # Arrow's message names the path and the number of the error twice.
+        raise BundleError(f"{path}: can't be read: {os.strerror(error.errno or 0)}") from error
     except (pa.ArrowException, OSError, EOFError) as error:
-        raise BundleError(f"{path}: can't be read, or is cut or altered: {error}") from error
+        raise BundleError(f"{path}: no bundle, or it is cut or altered: {error}") from error
     except BundleError as error:
         raise BundleError(f"{path}: {error}") from error.__cause__
     return contents
@@ -194,17 +209,25 @@ def _check_members(members: Sequence[Member]) -> None:
     """Refuse names that lead elsewhere, twice the same one, and impossible sizes."""
     if len(members) > _MAX_MEMBERS:
         raise BundleError(f"it lists more than {_MAX_MEMBERS:,} members")
-    names = {member.name for member in members}
-    if len({name.casefold() for name in names}) < len(members):
+    names = {_key(member.name) for member in members}
+    if len(names) < len(members):
         raise BundleError("it lists two members with the same name")
     for member in members:
         if not _is_safe(member.name):
-            raise BundleError(f"it lists a member with the name {member.name!a}")
+            raise BundleError(
+                f"it can't have a member with the name {member.name!a}"
+                " (a file must be able to have it on every system)"
+            )
         if member.size < 0 or not _SHA256.fullmatch(member.sha256):
             raise BundleError(f"it lists {member.name} without a size or digest")
-        parents = member.name.split("/")[:-1]
+        parents = _key(member.name).split("/")[:-1]
         if any("/".join(parents[:count]) in names for count in range(1, len(parents) + 1)):
             raise BundleError(f"it lists {member.name} inside of a file")
+
+
+def _key(name: str) -> str:
+    """Return what is equal for names that are one file on some systems."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def _is_safe(name: str) -> bool:
@@ -212,11 +235,13 @@ def _is_safe(name: str) -> bool:
     if name.startswith("samples/"):
         return _SAMPLES.fullmatch(name) is not None
     first, *parts = name.split("/")
-    return (
-        first == "catalog"
-        and bool(parts)
-        and all(_PART.fullmatch(part) and part.strip(". ") for part in parts)
-    )
+    return first == "catalog" and bool(parts) and all(map(_is_name, parts))
+
+
+def _is_name(part: str) -> bool:
+    """Return whether a file or folder may have a name, on any system; `.git` runs what it has."""
+    is_possible = _PART.fullmatch(part) is not None and part.isprintable()
+    return is_possible and not is_device(part) and part.casefold() != ".git"
 
 
 def _read_member(stream: IO[bytes], member: Member, sink: IO[bytes] | None, moved: Moved) -> None:

@@ -17,16 +17,17 @@ from registry.build.execute import check_unpublished
 from registry.build.open import Opening
 from registry.build.plan import plan
 from registry.cache.cache import Cache, CacheEntry
-from registry.cache.remote.record import SAMPLES, Record, parse_record
+from registry.cache.remote.record import ENTRY, MAX_RECORD_BYTES, SAMPLES, Record, parse_record
 from registry.catalog.catalog import Catalog
 from registry.errors import BundleError, CacheError, RegistryError, list_names
+from registry.load import samples_digest
 from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pinned import pin_sources
 from registry.progress import Progress
 from registry.sources.pins import SourceContext
-from registry.store.digest import digest_samples
 from registry.store.received import check_received
-from registry.workflows.bundle_file import Contents, Member, read_bundle
+from registry.workflows.bundle_file import Contents, Member, Moved, read_bundle
+from registry.workflows.bundled_files import files_of, listed_files
 
 if TYPE_CHECKING:
     from registry.base.threads import ReportNamed
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = ["Unbundled", "unbundle"]
-
-_RECORD = "entry.json"
-_MAX_TEXT = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,13 +81,11 @@ def unbundle(
     if digest is not None:
         _check_digest(file, digest)
     # All of it once without writing a byte: most of what can be wrong ends here.
-    contents = read_bundle(file, lambda _: None, _counter(file, report))
-    _check_size(file, contents, cache, most)
-    conflicts = _conflicts(contents.members, root)
-    if conflicts:
-        raise BundleError(
-            f"{file}: {root} has another {list_names(conflicts, 3)} (choose another --root)"
-        )
+    check = partial(_check_size, cache=cache, most=most)
+    contents = read_bundle(file, lambda _: None, _counter(file, report), check=check)
+    if conflicts := _conflicts(contents.members, root):
+        names = list_names(conflicts, 3)
+        raise BundleError(f"{file}: {root} already has a different {names} (choose another --root)")
     with cache.temporary() as folder:
         _extract(file, contents, folder, report)
         staged = Cache(folder / "cache")
@@ -117,7 +113,7 @@ def _check_digest(file: Path, digest: str) -> None:
         raise BundleError(f"{file}: its sha256 is {found}, not {digest}")
 
 
-def _counter(file: Path, report: ReportNamed) -> Any:
+def _counter(file: Path, report: ReportNamed) -> Moved:
     done = 0
 
     def moved(count: int) -> None:
@@ -128,17 +124,17 @@ def _counter(file: Path, report: ReportNamed) -> Any:
     return moved
 
 
-def _check_size(file: Path, contents: Contents, cache: Cache, most: int | None) -> None:
+def _check_size(contents: Contents, *, cache: Cache, most: int | None) -> None:
     if contents.cache_format != CACHE_FORMAT:
         raise BundleError(
-            f"{file}: its samples have the format {contents.cache_format} of the cache, and this"
+            f"its samples have the format {contents.cache_format} of the cache, and this"
             f" release reads {CACHE_FORMAT} (bundle them with the same release)"
         )
     existing = next(path for path in (cache.root, *cache.root.parents) if path.exists())
     free = shutil.disk_usage(existing).free
     if contents.size > (free if most is None else most):
         limit = f"{free:,} are free in {cache.root}" if most is None else f"{most:,} are allowed"
-        raise BundleError(f"{file}: it has {contents.size:,} bytes uncompressed, and {limit}")
+        raise BundleError(f"it has {contents.size:,} bytes uncompressed, and {limit}")
 
 
 def _catalog_members(members: Sequence[Member]) -> dict[str, Member]:
@@ -187,17 +183,17 @@ def _stage_entries(file: Path, contents: Contents, folder: Path, staged: Cache) 
     entries = []
     for fingerprint in sorted({one.fingerprint for one in contents.datasets}):
         name = f"samples/{fingerprint.removeprefix('sha256:')}"
-        if not {f"{name}/{_RECORD}", f"{name}/{SAMPLES}"} <= listed:
+        if not {f"{name}/{ENTRY}", f"{name}/{SAMPLES}"} <= listed:
             raise BundleError(f"{file}: it lacks {name}")
         try:
-            record = _record(folder / name / _RECORD, fingerprint)
+            record = _record(folder / name / ENTRY, fingerprint)
             path = folder / name / SAMPLES
             if (path.stat().st_size, file_sha256(path)) != (record.size, record.sha256):
                 raise CacheError("its samples don't have the digest of its entry.json")
             check_received(path, record.meta)
         except CacheError as error:
             raise BundleError(f"{file}: {name}: {error}") from error
-        (folder / name / _RECORD).unlink()
+        (folder / name / ENTRY).unlink()
         digests = {SAMPLES: record.sha256}
         entries.append(
             staged.publish(folder / name, "samples", fingerprint, record.meta, digests=digests)
@@ -206,29 +202,34 @@ def _stage_entries(file: Path, contents: Contents, folder: Path, staged: Cache) 
 
 
 def _record(path: Path, fingerprint: str) -> Record:
-    if path.stat().st_size > _MAX_TEXT:
-        raise CacheError("its entry.json is too large")
-    return parse_record(path.read_bytes(), fingerprint)
+    with path.open("rb") as file:
+        return parse_record(file.read(MAX_RECORD_BYTES + 1), fingerprint)
 
 
 def _check_datasets(file: Path, contents: Contents, root: Path, staged: Cache) -> None:
     """Open each dataset from the private cache as `get_dataset` will, offline and locked.
 
-    Nothing is built: the samples are found, and have the digest that the lockfile pins.
+    Nothing is built: the samples are found, and have the digest that the lockfile pins. Files that
+    no dataset needs are refused, as they may be meant for other programs: `conftest.py`, Makefile.
     """
     try:
         catalog = Catalog.open(root / "datasets.yaml", keep=False)
         lock = read_lock(root / "datasets.lock") or Lock()
+        needed = {catalog.index, root / "datasets.lock", *listed_files(catalog)}
         for one in contents.datasets:
-            _check_dataset(one.name, one.fingerprint, catalog, lock.pins, staged)
+            needed |= _check_dataset(one.name, one.fingerprint, catalog, lock.pins, staged)
     except RegistryError as error:
         text = str(error).replace(f"{root}/", "")
         raise BundleError(f"{file}: {text}") from error
+    others = [name for name in _catalog_members(contents.members) if root / name not in needed]
+    if others:
+        raise BundleError(f"{file}: none of its datasets needs {list_names(others, 3)}")
 
 
 def _check_dataset(
     name: str, fingerprint: str, catalog: Catalog, pins: Mapping[str, Pin], staged: Cache
-) -> None:
+) -> set[Path]:
+    """Check a dataset, and return the files that it needs."""
     spec = catalog[name]
     lock = pin_sources(spec, pins.get(name), locked=True)
     context = SourceContext(
@@ -237,13 +238,19 @@ def _check_dataset(
     found = plan(spec, context)
     if found.entry is None or found.fingerprint != fingerprint:
         raise BundleError(f"{name}: the samples in it are not those of its manifest and lockfile")
-    opening = Opening.of(spec, catalog.boundary)
-    check_unpublished(found.entry, opening, staged, partial(_compare, name=name, pin=pins[name]))
+    files: set[Path] = set()
+    columns = found.entry.meta["columns"]
+
+    def check(dataset: ArrowDataset) -> None:
+        _compare(dataset, name=name, pin=pins[name])
+        files.update(files_of(spec, catalog, pins[name], dataset, columns=columns))
+
+    check_unpublished(found.entry, Opening.of(spec, catalog.boundary), staged, check)
+    return files
 
 
 def _compare(dataset: ArrowDataset, *, name: str, pin: Pin) -> None:
-    digest = digest_samples(dataset.as_stored())
-    if (digest.samples, digest.ordered) != (pin.samples, pin.ordered):
+    if samples_digest(dataset) != (pin.samples, pin.ordered):
         raise BundleError(f"{name}: the samples in it are not those that its datasets.lock pins")
 
 

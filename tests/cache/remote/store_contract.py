@@ -14,7 +14,7 @@ def check_store(store: Store, folder: Path) -> None:
     """Use all methods of an empty store; `folder` is for local files. It is empty again after."""
     assert store.read("v2/k/entry.json", 10) is None
     assert store.size("v2/k/entry.json") is None
-    assert list(store.objects("")) == []
+    assert list(store.objects()) == []
 
     assert store.write_new("v2/k/entry.json", b"first one")
     assert not store.write_new("v2/k/entry.json", b"second")
@@ -37,7 +37,7 @@ def check_store(store: Store, folder: Path) -> None:
     store.download("v2/k/data", folder / "part", 1000, moved.append)
     assert (folder / "part").read_bytes() == data[:1000]
 
-    found = {one.name: one for one in store.objects("v2")}
+    found = {one.name: one for one in store.objects()}
     assert {name: one.size for name, one in found.items()} == {
         "v2/k/data": len(data),
         "v2/k/entry.json": 5,
@@ -46,4 +46,4 @@ def check_store(store: Store, folder: Path) -> None:
     for name in found:
         store.remove(name)
         store.remove(name)
-    assert list(store.objects("")) == []
+    assert list(store.objects()) == []

@@ -51,7 +51,7 @@ def test_a_folder_that_is_not_mounted_is_not_an_empty_cache(tmp_path: Path) -> N
         lambda: store.read("a", 1),
         lambda: store.size("a"),
         lambda: store.write("a", b""),
-        lambda: list(store.objects("")),
+        lambda: list(store.objects()),
     ):
         with pytest.raises(CacheError, match="there is no such folder"):
             ask()

@@ -83,6 +83,30 @@ def test_a_file_system_that_renames(tmp_path: Path) -> None:
     check_store(FsspecStore("memory://shared"), tmp_path)
 
 
+def test_of_two_writers_that_rename_the_slower_one_gives_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    MemoryFileSystem.store.clear()
+    store = FsspecStore("memory://shared")
+    is_faster = True
+
+    def move(_: object, source: str, target: str) -> None:
+        if is_faster:
+            MemoryFileSystem().pipe_file(target, b"of the other")
+        raise RuntimeError("the name is taken")
+
+    monkeypatch.setattr(MemoryFileSystem, "mv", move)
+    store.write("v2/a/entry.json", b"ours")
+    assert store.read("v2/a/entry.json", 100) == b"of the other"
+    assert [one.name for one in store.objects()] == ["v2/a/entry.json"]
+    is_faster = False
+    with pytest.raises(RuntimeError, match="the name is taken"):
+        store.write("v2/a/entry.json", b"ours")
+    assert list(store.objects()) == []
+
+
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from registry.cache.remote.prune import prune_shared
+from tests.cache.entries import key
 from tests.cache.remote.test_shared_cache import FINGERPRINT, entry, shared
 
 DAY = 24 * 60 * 60
+ENTRIES = "v2/samples"
+SAMPLES = f"{'a' * 64}.arrow"
 
 
 def write(folder: Path, name: str, days: float) -> None:
@@ -25,14 +28,17 @@ def write(folder: Path, name: str, days: float) -> None:
 def folder(tmp_path: Path) -> Path:
     """Give a shared cache with entries of 40 and 3 days, one that was never finished, and more."""
     folder = tmp_path / "shared"
-    for days, key in ((40, "old"), (3, "new")):
-        write(folder, f"v2/samples/{key}/a.arrow", days)
-        write(folder, f"v2/samples/{key}/entry.json", days)
-    write(folder, "v2/samples/unfinished/a.arrow", 2)
-    write(folder, "v2/samples/uploading/a.arrow", 0.5)
-    write(folder, "v1/samples/older format/entry.json", 100)
+    for days, name in ((40, "old"), (3, "new")):
+        write(folder, f"{ENTRIES}/{key(name)}/{SAMPLES}", days)
+        write(folder, f"{ENTRIES}/{key(name)}/entry.json", days)
+    write(folder, f"{ENTRIES}/{key('unfinished')}/{SAMPLES}.{'0' * 32}.part", 2)
+    write(folder, f"{ENTRIES}/{key('uploading')}/{SAMPLES}", 0.5)
+    write(folder, f"v1/samples/{key('older format')}/entry.json", 100)
     write(folder, "notes/of somebody.txt", 1000)
     write(folder, "v2/other/file", 1000)
+    write(folder, "v1/samples/raw/a.csv", 1000)
+    write(folder, f"v1/samples/{key('old')}/notes.txt", 1000)
+    write(folder, f"mine/v1/samples/{key('old')}/entry.json", 1000)
     return folder
 
 
@@ -46,19 +52,22 @@ def test_old_entries_and_unfinished_ones_are_removed(folder: Path) -> None:
     assert names(folder) == before
     removed = prune_shared(shared(folder), older=30 * DAY)
     assert removed == planned
-    assert [one.name for one in removed] == [
-        "v1/samples/older format/entry.json",
-        "v2/samples/old/entry.json",  # before what it describes
-        "v2/samples/old/a.arrow",
-        "v2/samples/unfinished/a.arrow",
+    expected = [
+        f"v1/samples/{key('older format')}/entry.json",
+        f"{ENTRIES}/{key('unfinished')}/{SAMPLES}.{'0' * 32}.part",
+        f"{ENTRIES}/{key('old')}/entry.json",  # before what it describes
+        f"{ENTRIES}/{key('old')}/{SAMPLES}",
     ]
+    assert sorted(one.name for one in removed) == sorted(expected)
+    old = [one.name for one in removed if key("old") in one.name]
+    assert old == expected[2:]
     assert before - names(folder) == {one.name for one in removed}
 
 
 def test_an_entry_of_which_a_part_is_new_stays(folder: Path) -> None:
-    write(folder, "v2/samples/old/entry.json", 1)
+    write(folder, f"{ENTRIES}/{key('old')}/entry.json", 1)
     removed = prune_shared(shared(folder), older=30 * DAY)
-    assert not any("v2/samples/old/" in one.name for one in removed)
+    assert not any(f"{ENTRIES}/{key('old')}/" in one.name for one in removed)
 
 
 def test_what_was_pushed_again_is_young(tmp_path: Path, folder: Path) -> None:

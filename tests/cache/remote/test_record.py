@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from registry.cache.checksum import seal, unseal
+from registry.cache.remote import record
 from registry.cache.remote.record import Record, Writer, parse_record, record_of, record_text
 from registry.errors import CacheError
 
@@ -42,6 +43,7 @@ CHANGES = [
     {"signature": "0" * 64},
     {"signature": None},
     {"signature": "é"},
+    {"signature": "\ud800"},
     {"fingerprint": "sha256:" + "2" * 64},
 ]
 
@@ -81,6 +83,15 @@ def altered(**change: Any) -> bytes:
 )
 def test_invalid_records_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(CacheError, match=message):
+        parse_record(data, FINGERPRINT)
+
+
+def test_a_record_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = record_text(RECORD)
+    monkeypatch.setattr(record, "MAX_RECORD_BYTES", len(data))
+    assert parse_record(data, FINGERPRINT) == RECORD
+    monkeypatch.setattr(record, "MAX_RECORD_BYTES", len(data) - 1)
+    with pytest.raises(CacheError, match="too large"):
         parse_record(data, FINGERPRINT)
 
 

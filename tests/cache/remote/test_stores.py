@@ -28,3 +28,20 @@ def test_messages_have_no_secret() -> None:
     url = "sftp://user:pa55word@host/folder"
     text = shown_without_secrets(f"can't reach {url} with pa55word", url)
     assert text == "can't reach sftp://host/folder with …"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no login with p@ss",
+        "no login with p%40ss",
+        "GET /x?sig=a/b&key=k123 failed",
+        "sig a/b, which is a%2Fb, is invalid",
+        "key=k123",
+    ],
+)
+def test_parts_of_a_url_are_secret_however_a_library_shows_them(text: str) -> None:
+    url = "https://user:p%40ss@host/x?key=k123&sig=a%2Fb"
+    shown = shown_without_secrets(text, url)
+    assert "…" in shown
+    assert not any(one in shown for one in ("p@ss", "p%40ss", "k123", "a/b", "a%2Fb"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,8 @@ def test_existing_file_is_only_replaced_by_force(run: Run, own: Path) -> None:
         (("qa", "--to", "x", "--format", "jsnl"), 2, "did you mean 'jsonl'?"),
         (("qa", "qa-one", "--to", "x.jsonl"), 2, "can't be one file x.jsonl"),
         (("qa", "qa-one", "--to", "-", "--format", "jsonl"), 2, "takes one dataset"),
+        (("qa", "--to", "-", "--format", "csv", "--json"), 2, "both take stdout"),
+        (("qa", "--to", "x.jsnl"), 2, "suffixes: .jsonl, .parquet, .arrow, .csv, eval.yaml"),
         (("qq", "--to", "x.jsonl"), 1, "similar names: qa"),
     ],
 )
@@ -70,3 +73,12 @@ def test_what_is_impossible_is_refused_before_anything_is_written(
     result = run("export", *arguments)
     assert (result.code, message in result.err) == (code, True)
     assert not list(own.glob("x*"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_force_replaces_no_pipe(run: Run, own: Path) -> None:
+    os.mkfifo(own / "out.jsonl")
+    found = run("export", "qa", "--to", "out.jsonl", "--force")
+    assert found.code == 1
+    assert "out.jsonl is a device or a pipe" in found.err
+    assert (own / "out.jsonl").is_fifo()

@@ -42,6 +42,7 @@ def test_a_written_manifest_validates(folder: Path, run: Run) -> None:
     (folder / "datasets.yaml").write_text("version: 1\ninclude: [registry/*.yaml]\n")
     found = run("import", "quiz.yaml", "partial.yaml", "--out", "registry/quiz.yaml")
     assert (found.code, found.out) == (0, "")
+    assert "2 datasets imported, 0 not: review registry/quiz.yaml, and add" in found.err
     assert run("validate", "--root", ".").code == 0
     again = run("import", "quiz.yaml", "--out", "registry/quiz.yaml")
     assert again.code == 1
@@ -57,6 +58,7 @@ def test_strict_fails_if_anything_was_left_out(folder: Path, run: Run) -> None:
     alone = run("import", "group.yaml")
     assert (alone.code, alone.out) == (1, "")
     assert "not imported: g: a group" in alone.err
+    assert alone.err.endswith("0 datasets imported, 1 not\n")
 
 
 def test_json(folder: Path, run: Run) -> None:
@@ -95,3 +97,15 @@ def test_errors(
     found = run("import", *arguments)
     assert found.code == code
     assert message in found.err
+
+
+def test_one_dataset_that_can_not_be_written_does_not_stop_the_others(
+    folder: Path, run: Run
+) -> None:
+    (folder / "t.py").write_text(
+        'hf_dataset("a", "test", limit=0xffffffffffffffffff)\nhf_dataset("b", "test")\n'
+    )
+    found = run("import", "t.py")
+    assert found.code == 0
+    assert "not imported: t: the number needs more than 64 bits" in found.err
+    assert "path: b\n" in found.out

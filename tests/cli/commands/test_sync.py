@@ -144,3 +144,21 @@ def test_errors_come_after_the_table_without_repeated_names(run: Run, own: Path)
         "gone: failed",
         f"error: gone: {own / 'gone.csv'}: {NO_FILE}",
     ]
+
+
+def test_push_fills_the_shared_cache_and_says_so(
+    run: Run, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run("sync", "qa", "--push")
+    assert result.code == 1
+    assert "no shared cache (REGISTRY_REMOTE_CACHE names it" in result.err
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", str(tmp_path / "shared"))
+    assert run("lock", "qa").code == 0
+    pushed = run("sync", "qa", "--push")
+    assert pushed.code == 0
+    assert pushed.err.splitlines()[-1] == "1 dataset: 1 cached; shared cache: 1 pushed"
+    assert [one["pushed"] for one in run("sync", "qa", "--push", "--json").json] == ["present"]
+
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "another machine"))
+    assert run("sync", "qa").lines[1].split()[:2] == ["qa", "fetched"]

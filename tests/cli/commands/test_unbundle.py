@@ -57,4 +57,4 @@ def test_a_missing_file_is_an_error_in_one_line(run: Run, tmp_path: Path) -> Non
     for options in ((), ("--digest", "0" * 64)):
         result = run("unbundle", str(tmp_path / "missing"), *options)
         assert result.code == 1
-        assert result.err.startswith(f"error: {tmp_path / 'missing'}: can't be read")
+        assert result.err.startswith(f"error: {tmp_path / 'missing'}: can't be read: ")

@@ -154,9 +154,19 @@ def test_lines_of_many_shapes_are_left_to_a_parser_soon() -> None:
 def test_file_whose_blocks_have_other_lines_is_not_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(columns, "_LEAST_BYTES", 0)
     reader = ShapeReader(SCHEMA)
     good, other = bytearray(dump({"q": "x"})), bytearray(dump({"q": 1}))
     assert reader.read(good) is not None
     assert [reader.read(other), reader.read(other)] == [None, None]
     monkeypatch.setattr(columns, "shaped_lines", None)
     assert reader.read(good) is None
+
+
+def test_small_blocks_are_left_to_a_parser() -> None:
+    line = dump({"q": "x"})
+    count = columns._LEAST_BYTES // len(line)
+    assert ShapeReader(SCHEMA).read(bytearray(line * count)) is None
+    found = ShapeReader(SCHEMA).read(bytearray(line * (count + 1)))
+    assert found is not None
+    assert found.batch.num_rows == count + 1

@@ -109,3 +109,33 @@ def test_values_that_are_too_large_or_too_slow_are_mapped_one_by_one(
     monkeypatch.setattr(memoize, "_SECONDS", -1.0)
     with pytest.raises(NotColumnarError, match="too slow"):
         evaluated(raw, 1)
+
+
+@pytest.mark.parametrize(
+    ("raw", "is_shared"),
+    [
+        ({"object": {"a": "absent", "b": {"from": "also.absent", "do": {"default": []}}}}, True),
+        ({"object": {"a": "absent", "b": "constant"}}, False),
+        ({"object": {"a": "absent", "b": "few"}}, False),
+        ({"object": {"a": "absent", "b": "m.y"}}, False),
+        ({"object": {"a": "absent", "b": {"row_number": 1}}}, False),
+    ],
+    ids=str,
+)
+def test_columns_that_no_record_has_are_evaluated_once(raw: Any, is_shared: bool) -> None:
+    batch = pa.record_batch(list(COLUMNS.values()), list(COLUMNS))
+    view = RecordBatchView(Frame(batch), {"constant": ["k"]}, np.arange(7, 7 + COUNT))
+    expression = parse_expression(raw)
+    one = compile_expression(expression)
+    values = evaluate_values(expression, view)
+    records = [{**row, "constant": ["k"]} for row in batch.to_pylist()]
+    assert values == [one(Row(row, 7 + at)) for at, row in enumerate(records)]
+    assert all(value is values[0] for value in values) == is_shared
+
+
+def test_a_value_of_all_records_counts_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memoize, "LARGEST_COLUMN", 100)
+    raw = {"object": {"a": {"if": {"value": "absent", "empty": True}, "then": {"const": "x" * 30}}}}
+    assert len(evaluated(raw, 2)) == 2
+    with pytest.raises(NotColumnarError, match="too large"):
+        evaluated(raw, 3)

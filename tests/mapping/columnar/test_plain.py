@@ -33,7 +33,7 @@ def view(*, arrow: bool = False, **constants: Any) -> RecordBatchView:
 
 PLAIN = [
     "q", "n", "l", "z", "absent", {"const": [1, None]}, {"object": {"a": "q", "b": ["n", "l"]}},
-    {"template": "{q}"}, {"hash": ["q"]}, {"row_number": 0}, {"from": "z", "do": [{"default": "y"}]},
+    {"template": "{q}"}, {"if": {"value": "q", "equals": "y"}, "then": "q", "else": "n"}, {"hash": ["q"]}, {"row_number": 0}, {"from": "z", "do": [{"default": "y"}]},
     {"from": "q", "do": ["strip", {"split": ","}, {"each": ["strip"]}, {"index": 0}]},
 ]  # fmt: skip
 OBJECTS = ["o", "o.k", {"from": "u", "do": [{"pluck": "k"}]}, {"from": "o", "do": ["keys"]}, "f"]
@@ -65,7 +65,7 @@ def test_floats_and_objects_of_arrow_are_looked_at(raw: Any) -> None:
         {"from": "q", "do": ["float"]},
         {"from": "l", "do": [{"each": [{"parse": "literal"}]}]},
         {"from": "l", "do": [{"each": {"to": "item"}}]},
-        {"if": {"value": "q", "equals": "x"}, "then": "q", "else": "n"},
+        {"if": {"value": "q", "equals": "x"}, "then": "q", "else": {"const": TODAY}},
     ],
     ids=str,
 )

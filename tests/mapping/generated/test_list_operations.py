@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from registry.manifest.expressions import parse_expression
 from registry.mapping.row import MISSING
-from tests.mapping.generated.both import assert_same
+from tests.mapping.generated.both import assert_same, compiled
 from tests.mapping.generated.odd_values import ODD, odd_records
 
 STEPS: list[Any] = [
@@ -73,3 +74,26 @@ def test_items_are_those_of_the_record_and_lists_are_new() -> None:
     (found,) = assert_same({"from": "a", "do": [{"each": {"to": "item"}}]}, [record], fast=True)
     assert found is not record["a"]
     assert found[0] is inner
+
+
+_CHAINS: list[list[Any]] = [
+    [{"split": ","}, {"each": ["strip", {"split": "b"}]}, {"index": 0}, {"index": -1}],
+    ["lines", {"slice": [0, 2]}, {"each": ["upper"]}, {"keep": {"not_equals": ""}}, {"join": "|"}],
+    [{"split": ","}, {"each": {"where": {"value": "item", "regex": "a"}}}, {"each": ["len"]}],
+    [{"split": ","}, {"each": [{"default": 1}]}, {"each": [{"equals": "a"}]}, {"index": 0}],
+    [{"split": ","}, {"each": [{"index": 0}]}, {"dict": {"value": "index"}}],
+    [{"each": {"to": ["item", {"const": "x"}]}}, {"each": [{"index": 0}, "strip"]}],
+]
+
+
+@pytest.mark.parametrize("chain", _CHAINS)
+def test_operations_on_items_of_a_known_type(chain: list[Any]) -> None:
+    values = [*ODD, "a,b", " a b,,c\nab", "\n", ["a", "bc"], [" a", 1]]
+    assert_same({"from": "a", "do": chain}, [{"a": value} for value in values])
+
+
+def test_strings_that_were_split_are_not_tested() -> None:
+    raw = {"from": "a", "do": [{"split": ","}, {"each": ["strip"]}, {"index": 0}, "upper"]}
+    source = compiled(parse_expression(raw)).source
+    assert source.count(" is str") == 1
+    assert assert_same(raw, [{"a": " x ,y"}], fast=True) == ["X"]

@@ -118,7 +118,7 @@ def test_infinite_and_endless_values_are_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
     for value in (float("inf"), [float("nan")], endless):
-        with pytest.raises((ValueError, RecursionError)):
+        with pytest.raises((ValueError, AsideError)):
             json_writer(ascii_only=False, indent=None)(value)
 
 
@@ -146,6 +146,14 @@ def test_a_text_is_parsed_once_until_the_values_are_cleared() -> None:
 )
 def test_size_of_plain_values_is_that_of_all_values(value: Any) -> None:
     assert runtime._plain_size(value) == size_of(value)
+
+
+def test_lists_that_share_items_are_left_to_another_way() -> None:
+    value: list[Any] = ["x"]
+    for _ in range(40):
+        value = [value, value]
+    with pytest.raises(AsideError):
+        runtime._plain_size(value)
 
 
 @pytest.mark.parametrize("value", [(), b"x", {1: "x"}, ["a", ("b",)], {"k": {"x": b""}}])

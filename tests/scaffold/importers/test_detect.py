@@ -16,6 +16,7 @@ from tests.scaffold.importers.support import write
     [
         ("eval.yaml", "tasks: [{}]", "eval.yaml"),
         ("arc.yaml", "task: arc\ndataset_path: x", "lm-eval"),
+        ("datasets.yaml", "version: 1\ninclude: [registry/*.yaml]", None),
         ("catalog.yml", "sources: {a: {driver: csv}}", "intake"),
         ("catalog.yml", "a: {type: pandas.CSVDataset}\n_b: 1", "kedro"),
         ("other.yaml", "a: 1", None),

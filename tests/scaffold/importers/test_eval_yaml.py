@@ -53,6 +53,13 @@ def test_fields_and_evaluation(tmp_path: Path) -> None:
     assert samples[0].id is None
 
 
+def test_keys_of_the_file(tmp_path: Path) -> None:
+    text = f"description: |\n  Questions\n  of a quiz.\nleaderboard: x\n{ONE}"
+    dataset = only(read(write(tmp_path, "eval.yaml", text), OPTIONS))
+    assert dataset.keys["description"] == "Questions of a quiz."
+    assert [(one.what, one.line) for one in dataset.left_out] == [("leaderboard", 4)]
+
+
 def test_several_tasks_literals_and_images(tmp_path: Path) -> None:
     text = """\
 tasks:

@@ -115,3 +115,12 @@ def test_files_that_are_no_task(tmp_path: Path, files: dict[str, str], message: 
     with pytest.raises(ManifestError) as caught:
         read(tmp_path / "t.yaml", ImportOptions())
     assert message in str(caught.value)
+
+
+def test_files_that_several_include_are_read_once(tmp_path: Path) -> None:
+    for number in range(30):
+        text = f"include: [f{number + 1}.yaml, f{number + 1}.yaml]\n"
+        write(tmp_path, f"f{number}.yaml", text)
+    write(tmp_path, "f30.yaml", PIQA)
+    dataset = only(read(tmp_path / "f0.yaml", ImportOptions()))
+    assert dataset.keys == only(read(tmp_path / "f30.yaml", ImportOptions())).keys

@@ -86,13 +86,16 @@ LETTERS = {"const": ["A", "B"]}
         ("{{['A', 'B'][x-1]}}", {"from": "x", "do": [{"letter": {"base": 1}}]}),
         ("{{'B'}}", {"from": {"const": "B"}, "do": [{"letter_in": LETTERS}]}),
         ("{{1}}", {"const": "B"}),
+        ("²", {"from": {"const": "²"}, "do": [{"letter_in": LETTERS}]}),
     ],
 )
 def test_letters(raw: Any, expression: Any) -> None:
     assert target_of({"doc_to_target": raw}, LETTERS) == expression
 
 
-@pytest.mark.parametrize("raw", [True, 40, Tagged("!function", "f"), "{{['A', 'B'][x-2]}}"])
+@pytest.mark.parametrize(
+    "raw", [True, 40, "1" * 5_000, Tagged("!function", "f"), "{{['A', 'B'][x-2]}}"]
+)
 def test_letters_that_have_no_equivalent(raw: Any) -> None:
     with pytest.raises(UntranslatableError):
         target_of({"doc_to_target": raw}, LETTERS)

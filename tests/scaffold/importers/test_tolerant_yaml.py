@@ -93,3 +93,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     assert read_foreign_text(write(tmp_path, "a.yaml", "\ufeffa: 1")) == "a: 1"
+
+
+@pytest.mark.parametrize("has_tags", [True, False])
+@pytest.mark.parametrize(
+    "number", ["0x" + "f" * 100_000, "1" + ":10" * 300_000, "1" + ":10" * 300_000 + ".5"]
+)
+def test_a_long_number_is_an_error_with_its_line(number: str, has_tags: bool) -> None:
+    with pytest.raises(ManifestError, match=r"a\.yaml:2: not YAML: a number of more than 400"):
+        parse_foreign_yaml(f"a: 1\nb: {number}\n", FILE, has_tags=has_tags)

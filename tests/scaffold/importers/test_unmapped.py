@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from registry.scaffold.importers.unmapped import file_source, unmapped_dataset
+from registry.scaffold.importers.unmapped import unmapped_dataset
 
 
 def test_columns_are_shown() -> None:
-    source = file_source("csv", "a.csv")
+    source = {"type": "csv", "path": "a.csv"}
     columns = [f"c{number}" for number in range(30)]
     found = unmapped_dataset(
         "d", source, about={"license": "mit", "homepage": None}, columns=columns

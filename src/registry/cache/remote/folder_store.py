@@ -85,10 +85,10 @@ class FolderStore:
                 temporary.replace(target)
         return True
 
-    def objects(self, prefix: str) -> Iterator[StoredObject]:
-        """Yield the files under a folder."""
+    def objects(self) -> Iterator[StoredObject]:
+        """Yield all files under the folder."""
         self._check_root()
-        for folder, _, names in os.walk(self._root / prefix):
+        for folder, _, names in os.walk(self._root):
             for name in sorted(names):
                 path = Path(folder, name)
                 with contextlib.suppress(FileNotFoundError):  # another process removed it
@@ -111,7 +111,7 @@ class FolderStore:
     def _check_root(self) -> None:
         """Tell an empty cache from a file system that is not mounted."""
         if not self._root.is_dir():
-            raise CacheError("there is no such folder")
+            raise CacheError("there is no such folder (create it, or mount its file system)")
 
     @contextlib.contextmanager
     def _temporary(self, name: str) -> Iterator[tuple[BinaryIO, Path]]:

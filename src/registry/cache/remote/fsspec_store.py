@@ -105,14 +105,14 @@ class FsspecStore:
             return False
         return True
 
-    def objects(self, prefix: str) -> Iterator[StoredObject]:
-        """Yield the objects whose names start with a folder's.
+    def objects(self) -> Iterator[StoredObject]:
+        """Yield all objects.
 
         Raises:
             CacheError: the file system does not tell when they were written.
         """
         try:
-            found = self._fs.find(self._path(prefix), detail=True)
+            found = self._fs.find(self._path(""), detail=True)
         except FileNotFoundError as error:
             _check_bucket(error)
             return
@@ -138,9 +138,15 @@ class FsspecStore:
         self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)
         temporary = f"{target}.{uuid.uuid4().hex}.part"
         put(temporary)
-        if self._fs.exists(target):  # some file systems rename to no name that is taken
-            self._fs.rm_file(target)
-        self._fs.mv(temporary, target)
+        try:
+            if self._fs.exists(target):  # some file systems rename to no name that is taken
+                self._fs.rm_file(target)
+            self._fs.mv(temporary, target)
+        except Exception:  # libraries raise errors of their own if a name is taken, or gone
+            self._fs.rm_file(temporary)
+            # Another writer was faster: what it put there is complete, and as good.
+            if not self._fs.exists(target):
+                raise
 
 
 def _check_bucket(error: FileNotFoundError) -> None:

@@ -47,8 +47,8 @@ class Store(Protocol):
     def write_new(self, name: str, data: bytes) -> bool:
         """Store bytes as an object unless it is there; return whether it was not."""
 
-    def objects(self, prefix: str) -> Iterator[StoredObject]:
-        """Yield the objects whose names start with a folder's."""
+    def objects(self) -> Iterator[StoredObject]:
+        """Yield all objects."""
 
     def remove(self, name: str) -> None:
         """Remove an object; none is there afterwards, whoever removed it."""

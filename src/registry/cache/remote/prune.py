@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from registry.cache.remote.shared_cache import ENTRY
+from registry.cache.remote.record import ENTRY
 
 if TYPE_CHECKING:
     from registry.cache.remote.objects import StoredObject
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Pruned", "prune_shared"]
 
+_OURS = re.compile(
+    r"v[0-9]+/samples/[0-9a-f]{64}/(?:entry\.json|[0-9a-f]{64}\.arrow)(?:\.[0-9a-f]{32}\.part)?"
+)
 # An upload may take that long before its record is written.
 _UNFINISHED_SECONDS = 24 * 60 * 60
 
@@ -62,6 +66,8 @@ def _choose(objects: Iterable[StoredObject], now: float, older: float) -> Iterab
 
 
 def _is_ours(name: str) -> bool:
-    """Return whether an object is in the folder of an entry, of any format of the cache."""
-    version, _, rest = name.partition("/")
-    return version[:1] == "v" and version[1:].isdecimal() and rest.startswith("samples/")
+    """Return whether an object is that of an entry, of any format of the cache, or a part of it.
+
+    A bucket may have other things under such a folder.
+    """
+    return _OURS.fullmatch(name) is not None

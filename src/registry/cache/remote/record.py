@@ -20,6 +20,7 @@ from registry.cache.meta import check_meta
 from registry.errors import CacheError
 
 __all__ = [
+    "ENTRY",
     "MAX_RECORD_BYTES",
     "SAMPLES",
     "Record",
@@ -31,7 +32,10 @@ __all__ = [
 
 SAMPLES = "samples.arrow"
 """The one file of samples in the cache."""
+ENTRY = "entry.json"
+"""Name of the record of an entry."""
 MAX_RECORD_BYTES = 1 << 24
+"""A reader takes one byte more at most, by which `parse_record` sees that a record is too large."""
 
 _RECORD_FORMAT = 1
 _KEPT = ("name", "samples", "source", "batches", "columns", "quality", "limit")
@@ -80,19 +84,16 @@ class Record(Struct, frozen=True):
         writer = writers.get(self.writer or "")
         if writer is None or self.signature is None:
             return False
-        return hmac.compare_digest(writer.signature(self._signed).encode(), self.signature.encode())
+        # Anyone may have written it: a lone surrogate is in no signature, and has no UTF-8.
+        given = self.signature.encode("utf-8", "replace")
+        return hmac.compare_digest(writer.signature(self._signed).encode(), given)
 
 
-class _Text(Struct):
+class _Text(Record, frozen=True, kw_only=True):
     """Contents of `entry.json`."""
 
     remote: int
-    fingerprint: str
-    meta: dict[str, Any]
-    sha256: str
-    size: int
-    writer: str | None = None
-    signature: str | None = None
+    """Its format."""
 
 
 def record_of(fingerprint: str, meta: Mapping[str, Any]) -> Record:
@@ -111,8 +112,10 @@ def parse_record(data: bytes, fingerprint: str) -> Record:
     """Return what `entry.json` says.
 
     Raises:
-        CacheError: it is cut, altered, of another entry or of another format.
+        CacheError: it is cut, altered, too large, of another entry or of another format.
     """
+    if len(data) > MAX_RECORD_BYTES:
+        raise CacheError("its entry.json is too large")
     try:
         found = convert(unseal(data), _Text)
         if found.remote != _RECORD_FORMAT:

@@ -13,17 +13,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from registry.base.cache_format import CACHE_FORMAT
 from registry.base.fs import file_sha256
-from registry.base.locations import is_local, public_location
+from registry.base.locations import is_local
 from registry.cache.cache import Cache, CacheEntry
+from registry.cache.remote.limited_store import LimitedStore, NoAnswerError
 from registry.cache.remote.record import (
+    ENTRY,
     MAX_RECORD_BYTES,
     SAMPLES,
     Record,
@@ -32,23 +33,18 @@ from registry.cache.remote.record import (
     record_of,
     record_text,
 )
-from registry.cache.remote.stores import open_store, shown_without_secrets
-from registry.cache.remote.time_limit import LibraryError, NoProgressError, run_limited
 from registry.errors import CacheError, RegistryError
 from registry.progress import Progress, Report
 
 if TYPE_CHECKING:
     from registry.cache.remote.objects import Store, StoredObject
 
-__all__ = ["ENTRY", "Check", "Pushed", "RemoteSettings", "SharedCache", "entry_folder"]
+__all__ = ["Check", "Pushed", "RemoteSettings", "SharedCache", "entry_folder"]
 
-_Result = TypeVar("_Result")
 Check = Callable[[CacheEntry], None]
 """Raises a RegistryError for samples that are invalid, or not those of the lockfile."""
 Pushed = Literal["pushed", "present"]
 
-ENTRY = "entry.json"
-"""Name of the record of an entry."""
 _PAUSE_SECONDS = 300.0
 """How long it is not asked after it gave no answer."""
 _UPLOAD_FACTOR = 10
@@ -79,10 +75,10 @@ class SharedCache:
 
     def __init__(self, settings: RemoteSettings, *, store: Store | None = None) -> None:
         self.settings = settings
-        self.shown = public_location(settings.url)
+        self._store = LimitedStore(settings.url, settings.seconds, store=store)
+        self.shown = self._store.shown
         """Its location without secrets."""
         self._writers = {writer.name: writer for writer in settings.writers}
-        self._given_store = store
         self._lock = threading.Lock()
         self._warned: set[str] = set()
         self._paused_until = 0.0
@@ -108,7 +104,7 @@ class SharedCache:
         except CacheError as error:
             self._note_wrong(fingerprint, error)
             return None
-        except _NoAnswerError as error:
+        except NoAnswerError as error:
             self._pause(error)
             return None
         if record is None or not (record.meta["samples"] == pinned or self._trusts(record)):
@@ -125,12 +121,8 @@ class SharedCache:
 
     def _read_record(self, fingerprint: str) -> Record | None:
         name = f"{entry_folder(fingerprint)}/{ENTRY}"
-        data = self._ask(lambda _: self._store.read(name, MAX_RECORD_BYTES + 1))
-        if data is None:
-            return None
-        if len(data) > MAX_RECORD_BYTES:
-            raise CacheError("its entry.json is too large")
-        return parse_record(data, fingerprint)
+        data = self._store.call(lambda store, _: store.read(name, MAX_RECORD_BYTES + 1))
+        return None if data is None else parse_record(data, fingerprint)
 
     def fetch(
         self, cache: Cache, record: Record, *, limit: int | None, check: Check, report: Report
@@ -154,7 +146,7 @@ class SharedCache:
                 return cache.publish(
                     folder, "samples", record.fingerprint, record.meta, digests=digests
                 )
-        except _NoAnswerError as error:
+        except NoAnswerError as error:
             self._pause(error)
         except RegistryError as error:
             self._note_wrong(record.fingerprint, error)
@@ -164,16 +156,16 @@ class SharedCache:
         name = _samples_name(record)
         done = 0
 
-        def get(progress: Callable[[], None]) -> None:
+        def get(store: Store, progress: Callable[[], None]) -> None:
             def moved(count: int) -> None:
                 nonlocal done
                 done += count
                 progress()
 
-            self._store.download(name, path, record.size, moved)
+            store.download(name, path, record.size, moved)
 
         report(Progress("fetch", 0, record.size))
-        self._ask(get, tick=lambda: report(Progress("fetch", done, record.size)))
+        self._store.call(get, tick=lambda: report(Progress("fetch", done, record.size)))
         if path.stat().st_size != record.size or file_sha256(path) != record.sha256:
             raise CacheError("its samples don't have their digest")
 
@@ -187,9 +179,9 @@ class SharedCache:
         record = record.signed_by(self.settings.signs_as)
         try:
             if time.monotonic() < self._paused_until:
-                raise _NoAnswerError("it gave no answer before")
+                raise NoAnswerError("it gave no answer before")
             return self._push(record, entry.folder / SAMPLES, replace=replace)
-        except _NoAnswerError as error:
+        except NoAnswerError as error:
             self._pause_silently()
             raise CacheError(f"can't push to the shared cache {self.shown}: {error}") from error
 
@@ -204,17 +196,17 @@ class SharedCache:
         name = _samples_name(record)
         if file_sha256(path) != record.sha256:
             raise CacheError(f"{path}: it doesn't have its digest (`registry cache verify`)")
-        if is_wrong or self._ask(lambda _: self._store.size(name)) != record.size:
-            self._ask(
-                lambda progress: self._store.upload(path, name, lambda _: progress()),
+        if is_wrong or self._store.call(lambda store, _: store.size(name)) != record.size:
+            self._store.call(
+                lambda store, progress: store.upload(path, name, lambda _: progress()),
                 factor=_UPLOAD_FACTOR,
             )
         text, entry = record_text(record), f"{entry_folder(record.fingerprint)}/{ENTRY}"
         # Two writers at the same time: either's record describes samples that are there.
         if there is None and not is_wrong:
-            is_new = self._ask(lambda _: self._store.write_new(entry, text))
+            is_new = self._store.call(lambda store, _: store.write_new(entry, text))
             return "pushed" if is_new else "present"
-        self._ask(lambda _: self._store.write(entry, text))
+        self._store.call(lambda store, _: store.write(entry, text))
         self._wrong.discard(record.fingerprint)
         return "pushed"
 
@@ -223,7 +215,7 @@ class SharedCache:
         signer = self.settings.signs_as
         if signer is not None and not there.is_by({signer.name: signer, **self._writers}):
             return False
-        return self._ask(lambda _: self._store.size(_samples_name(there))) == there.size
+        return self._store.call(lambda store, _: store.size(_samples_name(there))) == there.size
 
     def objects(self) -> list[StoredObject]:
         """Return all objects of this and other formats.
@@ -232,8 +224,8 @@ class SharedCache:
             CacheError: they can't be listed.
         """
         try:
-            return self._ask(lambda _: list(self._store.objects("")), factor=_UPLOAD_FACTOR)
-        except _NoAnswerError as error:
+            return self._store.call(lambda store, _: list(store.objects()), factor=_UPLOAD_FACTOR)
+        except NoAnswerError as error:
             raise CacheError(f"can't list the shared cache {self.shown}: {error}") from error
 
     def remove(self, name: str) -> None:
@@ -243,33 +235,9 @@ class SharedCache:
             CacheError: it can't be removed.
         """
         try:
-            self._ask(lambda _: self._store.remove(name))
-        except _NoAnswerError as error:
+            self._store.call(lambda store, _: store.remove(name))
+        except NoAnswerError as error:
             raise CacheError(f"{self.shown}/{name}: can't be removed: {error}") from error
-
-    @cached_property
-    def _store(self) -> Store:
-        return self._given_store or open_store(self.settings.url)
-
-    def _ask(
-        self,
-        question: Callable[[Callable[[], None]], _Result],
-        *,
-        factor: int = 1,
-        tick: Callable[[], None] = lambda: None,
-    ) -> _Result:
-        """Return the answer of the store; whatever goes wrong is a _NoAnswerError."""
-        seconds = self.settings.seconds * factor
-        try:
-            return run_limited(question, seconds, tick=tick)
-        except NoProgressError:
-            raise _NoAnswerError(f"no progress for {seconds:g} seconds") from None
-        except LibraryError as error:
-            text = shown_without_secrets(str(error.__cause__), self.settings.url)
-            kind = type(error.__cause__).__name__
-            # Ours say all in their text.
-            shown = text if isinstance(error.__cause__, CacheError) else f"{kind}: {text}"
-            raise _NoAnswerError(shown) from error
 
     def _pause(self, error: Exception) -> None:
         """Don't ask again for a while: of 1,000 datasets each would wait as long."""
@@ -295,10 +263,6 @@ class SharedCache:
             import logging  # slow to import
 
             logging.getLogger("registry").warning("shared cache %s: %s", self.shown, text)
-
-
-class _NoAnswerError(Exception):
-    """The store is not there, too slow, full, or does not permit it."""
 
 
 def _samples_name(record: Record) -> str:

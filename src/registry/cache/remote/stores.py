@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from registry.base.locations import is_local, local_path, protocol_of, public_location
 from registry.errors import CacheError
@@ -37,6 +37,9 @@ def shown_without_secrets(text: str, url: str) -> str:
     """Return a library's message without the user, password and query of a URL."""
     parts = urlsplit(url)
     text = text.replace(url, public_location(url))
-    for secret in (parts.password, parts.query):
-        text = text.replace(secret, "…") if secret else text
+    values = [one.partition("=")[2] for one in parts.query.split("&")]
+    secrets = {parts.password or "", parts.query, *values}
+    # A library shows them as they are in the URL or as it sends them; the longest has others in it.
+    for secret in sorted(secrets | set(map(unquote, secrets)), key=len, reverse=True):
+        text = text.replace(secret, "…") if len(secret) > 2 else text
     return text

@@ -16,6 +16,7 @@ from registry.boundary.paths import allow_location
 from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
+from registry.cli.new_file import existing_file, write_new
 from registry.cli.output import print_line, print_sample, print_warnings
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.lint.fixes.schema_comment import schema_reference
@@ -84,13 +85,7 @@ def command(
         print(text, end="")
         print_warnings(name, warnings)
         return CLEAN
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        # "x" follows no link and overwrites no file that was created since `_target` looked.
-        with target.open("x", encoding="utf-8") as file_:
-            file_.write(text)
-    except FileExistsError as error:
-        raise _exists(target) from error
+    write_new(target, text)
     print(f"wrote {display_path(target)}: review it, and add a description and a license\n")
     for number, sample in enumerate(opened.dataset[:2], 1):
         print_sample(sample, number)
@@ -121,12 +116,8 @@ def _target(catalog: Catalog, name: str) -> Path:
         index = display_path(catalog.index)
         raise _refusal(f"{index} includes no folder to write to (add `include: [registry/*.yaml]`)")
     if os.path.lexists(target):
-        raise _exists(target)
+        raise existing_file(target)
     return target
-
-
-def _exists(target: Path) -> ManifestError:
-    return _refusal(f"{display_path(target)} already exists and is not overwritten")
 
 
 def _refusal(message: str) -> ManifestError:

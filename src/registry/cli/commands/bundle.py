@@ -9,7 +9,7 @@ import click
 from registry.cli import CLEAN, options
 from registry.cli.output import print_json, print_line, print_table, size_text
 from registry.cli.progress_bars import bars
-from registry.errors import count_text
+from registry.errors import count_text, list_names
 from registry.lockfile.models import Lock, read_lock
 from registry.workflows.bundle import bundle
 
@@ -68,6 +68,11 @@ def command(
     print_table(("dataset", "samples", "fingerprint"), rows)
     print_line(f"{output}: {count_text(len(rows), 'dataset')}, {size_text(done.bytes)}")
     print_line(f"sha256: {done.sha256}")
+    if done.without_samples:
+        print_line(
+            f"listed in its catalog, but without samples: {list_names(done.without_samples, 3)}",
+            err=True,
+        )
     for need in done.needs:
         print_line(f"needed on the other machine, too: {need}", err=True)
     return CLEAN

@@ -17,7 +17,7 @@ from registry.cli.streams import unescaped
 from registry.errors import ExportError, RegistryError, count_text
 from registry.export.exported import open_exported
 from registry.export.formats import FORMATS, find_format
-from registry.export.publish import publish, refuse_existing
+from registry.export.publish import publish, refuse_existing, refuse_special
 from registry.export.targets import targets_of
 from registry.load import sample_warnings
 
@@ -82,7 +82,7 @@ def command(
     """Write datasets to files of other tools' formats; what is not cached is built first.
 
     Samples, their order and their choices are those of get_dataset. The bytes are the same on
-    every machine. Where they come from (fingerprint, pin, licence, digest of the manifest) is in
+    every machine. Where they come from (fingerprint, pin, license, digest of the manifest) is in
     the metadata of the file, or beside it in a file that ends with `.provenance.json`. Names of
     files beside a local source stay as in the source, unless `--absolute-files` is given.
     """
@@ -90,9 +90,13 @@ def command(
         root, offline=offline, locked=locked, frozen=frozen
     )
     chosen = options.choose(catalog, names, ())
+    if as_json and to == _STDOUT:
+        raise click.UsageError("--json and `--to -` both take stdout")
     kind, targets = _places(chosen, to, format_name)
-    for target in targets.values() if not force else ():
-        refuse_existing(target, kind)  # now, as nothing is built yet
+    for target in targets.values():  # now, as nothing is built yet
+        refuse_special(target)
+        if not force:
+            refuse_existing(target, kind)
     results: list[dict[str, Any]] = []
     with bars(as_json=as_json) as report:
         for name in chosen:
@@ -111,7 +115,7 @@ def command(
                     kind.write(exported, unescaped(sys.stdout).buffer)
             except RegistryError as error:
                 results.append({"dataset": name, "error": str(error)})
-    if as_json and targets:
+    if as_json:
         print_json(results)
     else:
         _print(results)
@@ -122,7 +126,7 @@ def _places(names: list[str], to: str, format_name: str | None) -> tuple[Format,
     """Return the format and the place of each dataset, none for stdout.
 
     Raises:
-        click.UsageError: they are not possible together.
+        click.UsageError: the options contradict each other, or no format is known.
     """
     try:
         if to != _STDOUT:

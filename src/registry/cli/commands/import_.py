@@ -14,6 +14,7 @@ from registry.base.names import name_fault
 from registry.boundary.boundary import UNBOUNDED
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS
+from registry.cli.new_file import write_new
 from registry.cli.output import print_json, print_line
 from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes.schema_comment import schema_reference
@@ -38,13 +39,13 @@ registry import conf/catalog.yml --from kedro --json
 @click.option(
     "--from", "kind", type=click.Choice(list(KINDS)), help="Kind of the files. Default: detected."
 )
-@click.option("--name", metavar="N", help="Name of the dataset, if there is only one.")
+@click.option("--name", metavar="NAME", help="Name of the dataset, if there is only one.")
 @click.option(
     "--repository",
-    metavar="R",
+    metavar="REPO",
     help="Repository, or local folder, that an eval.yaml or README belongs to.",
 )
-@click.option("--revision", metavar="C", help="Commit of the repository.")
+@click.option("--revision", metavar="COMMIT", help="Commit of the repository.")
 @click.option("--out", metavar="FILE", help="Write the manifest to a new file, not to stdout.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything was left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the manifest as a string.")
@@ -79,11 +80,11 @@ def command(
     if text:
         parse_bytes(text.encode(), file=out or "the manifest")  # all together may be too large
     if out is not None and text:
-        _write(Path(out), text)
+        write_new(Path(out), text)
     if as_json:
         print_json({"manifest": text, "out": out, "files": [_report(file) for file in files]})
     else:
-        _print(files, text if out is None else "")
+        _print(files, text, out)
     refused = sum(len(file.imported.refused) for file in files)
     left_out = sum(len(one.left_out) for one in datasets)
     return PROBLEMS if not datasets or (strict and (refused or left_out)) else CLEAN
@@ -108,23 +109,13 @@ def _checked(file: ImportedFile, schema: str) -> ImportedFile:
     empty = Catalog(builtin_root(), boundary=UNBOUNDED)
     datasets, refused = [], list(file.imported.refused)
     for one in file.imported.datasets:
-        document = parse_yaml(imported_text([one], schema=schema), file=str(file.file))
         try:
+            document = parse_yaml(imported_text([one], schema=schema), file=str(file.file))
             _ = empty.with_manifest(document)[one.name]
             datasets.append(one)
         except ManifestError as error:
             refused.append(NotImported(one.name, "; ".join(one.text for one in error.problems)))
     return replace(file, imported=Imported(tuple(datasets), tuple(refused)))
-
-
-def _write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with file.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError as error:
-        message = f"{file} already exists and is not overwritten"
-        raise ManifestError([Problem(message=message, path="")]) from error
 
 
 def _report(file: ImportedFile) -> dict[str, Any]:
@@ -145,8 +136,9 @@ def _report(file: ImportedFile) -> dict[str, Any]:
     }
 
 
-def _print(files: list[ImportedFile], text: str) -> None:
-    sys.stdout.write(text)
+def _print(files: list[ImportedFile], text: str, out: str | None) -> None:
+    if out is None:
+        sys.stdout.write(text)
     for file in files:
         for one in file.imported.datasets:
             for line in left_out_lines(one.left_out):
@@ -156,4 +148,5 @@ def _print(files: list[ImportedFile], text: str) -> None:
     datasets = sum(len(file.imported.datasets) for file in files)
     refused_count = sum(len(file.imported.refused) for file in files)
     summary = f"{count_text(datasets, 'dataset')} imported, {refused_count} not"
-    print_line(f"{summary}: review the manifest, and add descriptions and licenses", err=True)
+    todo = f": review {out or 'the manifest'}, and add descriptions and licenses"
+    print_line(f"{summary}{todo if datasets else ''}", err=True)

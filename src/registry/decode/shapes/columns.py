@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ShapeReader", "ShapedLines", "shaped_lines"]
 
+_LEAST_BYTES = 96 << 10
+"""Below this size a parser takes less time, as each shape and each array has a fixed cost."""
 _MOST_COMPARED = 4
 """How often a line may be compared with a shape, on average, before that takes too long."""
 _MOST_SHAPES = 64
@@ -80,7 +82,7 @@ class ShapeReader:
 
     def read(self, block: bytearray) -> ShapedLines | None:
         """Return what `shaped_lines` returns, or None without trying."""
-        if self._failed >= _MOST_FAILED:
+        if self._failed >= _MOST_FAILED or len(block) < _LEAST_BYTES:
             return None
         lines = shaped_lines(block, self._schema)
         self._failed += lines is None
@@ -184,6 +186,8 @@ def _decode_scalars(texts: Sequence[bytes]) -> list[Any]:
 
 def _column(kind: pa.DataType, literals: Literals, present: Sequence[_Present]) -> pa.Array:
     """Return the column of a key, by the groups whose lines have it."""
+    if not present and pa.types.is_null(kind):
+        return pa.nulls(len(literals.line_ends))
     values, indices = _scalar_values(literals, present)
     if not set(map(type, values)) - {NoneType} <= _SCALARS.get(kind, set()):
         raise UnsureError

@@ -23,6 +23,8 @@ __all__ = ["Place", "Shape", "match", "shape_of"]
 
 _WORD = 8
 _PART_LINES = 1 << 12
+_MOST_STRINGS, _MOST_TEXT = 1 << 8, 1 << 12
+"""Strings, and bytes beside values, of a shape; of more, comparing costs more than a parser."""
 Number = TypeVar("Number", np.int64, np.uint64)
 _SCALAR = re.compile(rb"[^\s\[\]{},:]+")
 _decode = msgspec.json.Decoder().decode
@@ -81,6 +83,8 @@ def shape_of(literals: Literals, line: int) -> Shape:
     Raises:
         UnsureError: it is not an object of JSON, or it is better parsed.
     """
+    if literals.counts[line] > _MOST_STRINGS:
+        raise UnsureError
     start, end = int(literals.line_starts[line]), int(literals.line_ends[line])
     first, count = int(literals.firsts[line]), int(literals.counts[line])
     quotes = literals.quotes[2 * first : 2 * (first + count)] - start
@@ -88,6 +92,8 @@ def shape_of(literals: Literals, line: int) -> Shape:
     if not raw.startswith(b"{") or not raw.endswith(b"}"):
         raise UnsureError
     shape, model = _parts(raw, quotes.tolist())
+    if sum(len(one.text) for one in shape.texts) > _MOST_TEXT:
+        raise UnsureError
     try:
         if not has_unique_keys(raw, [_decode(raw)]):
             raise UnsureError

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from registry.errors import ExportError
 from registry.export.writers.chat import prompt_of
+from registry.export.writers.conversion import convert_samples
 from registry.export.writers.jsonl import json_line
-from registry.export.writers.places import placed
 
 if TYPE_CHECKING:
     from registry.export.exported import Exported
@@ -22,7 +22,7 @@ def write(exported: Exported, file: BinaryIO) -> None:
     Raises:
         ExportError: a sample has not exactly one target; the error has its number.
     """
-    file.writelines(json_line(record) for record in placed(exported, _record))
+    file.writelines(json_line(record) for record in convert_samples(exported, _record))
 
 
 def _record(sample: Sample) -> dict[str, Any]:

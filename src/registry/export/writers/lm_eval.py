@@ -15,7 +15,7 @@ import yaml
 
 from registry.errors import ExportError
 from registry.export.provenance import provenance_text
-from registry.export.writers.places import placed
+from registry.export.writers.conversion import convert_samples
 from registry.samples.letters import index_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def write(exported: Exported, folder: Path) -> None:
     """
     kinds: set[tuple[bool, bool]] = set()
     with (folder / _DATA).open("x", encoding="utf-8") as file:
-        for record in placed(exported, _record):
+        for record in convert_samples(exported, _record):
             kinds.add((record["choices"] is not None, isinstance(record["target"], list)))
             file.write(f"{json.dumps(record)}\n")
     name = exported.spec.name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from registry.export.writers.chat import prompt_of
+from registry.export.writers.conversion import convert_samples
 from registry.export.writers.jsonl import json_line
-from registry.export.writers.places import placed
 
 if TYPE_CHECKING:
     from registry.export.exported import Exported
@@ -21,7 +21,7 @@ def write(exported: Exported, file: BinaryIO) -> None:
     Raises:
         ExportError: a sample can't be a conversation; the error has its number.
     """
-    file.writelines(json_line(record) for record in placed(exported, _record))
+    file.writelines(json_line(record) for record in convert_samples(exported, _record))
 
 
 def _record(sample: Sample) -> dict[str, Any]:

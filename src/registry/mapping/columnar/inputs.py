@@ -27,6 +27,8 @@ def input_columns(values: Sequence[Any], records: Numbers) -> dict[str, pa.Array
     prompts: list[str | None] = []
     messages: list[bytes | None] = []
     try:
+        if set(map(type, values)) == {str} and "" not in values:
+            return {"input": pa.array(values, pa.large_string())}
         for value in values:
             text = plain_conversation_json(value) if type(value) is list else None
             own = to_input(value) if text is None else None

@@ -29,6 +29,7 @@ from registry.mapping.columnar.memoize import evaluate_values
 from registry.mapping.columnar.plain import is_plain
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.columnar.unchanged import are_unchanged
 from registry.mapping.columns_used import (
     ColumnDependencies,
     mapping_dependencies,
@@ -136,7 +137,9 @@ class ColumnarMapper:
             if any(value is MISSING for value in values):
                 raise NotColumnarError("an input that a record may lack")
             return input_columns(values, view.numbers)
-        return field_columns(name, list(map(self._mapper.coerce[name], values)), view.numbers)
+        if not are_unchanged(name, values):
+            values = list(map(self._mapper.coerce[name], values))
+        return field_columns(name, values, view.numbers)
 
     def _with_metadata(
         self,

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from registry.base.arrow import is_text, to_numpy_int64
-from registry.decode.frame import Frame, NotColumnarError
+from registry.decode.frame import Frame, NotColumnarError, ValueFrame
 from registry.manifest.expressions import Column, Condition, Expression
 from registry.mapping.columnar.kernels.arrays import LARGEST_COLUMN
 from registry.mapping.columnar.programs import Program
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.sizes import size_of
+from registry.mapping.sizes import size_of, sizes_of
 
 __all__ = ["evaluate_values"]
 
@@ -45,6 +45,8 @@ def evaluate_values(node: Expression | Condition, view: RecordBatchView) -> list
 
 def _evaluate(node: Expression | Condition, view: RecordBatchView) -> list[Any]:
     program = view.programs.of(node)
+    if view.count and not program.numbered and _reads_nothing(program, view):
+        return _evaluate_once(program, view)
     encoded = None if program.numbered else _encode_repeated(program, view)
     if encoded is None:
         return _evaluate_all(program, view)
@@ -84,7 +86,7 @@ def _are_surely_small(program: Program, view: RecordBatchView) -> bool:
 
 def _check_size(values: Sequence[Any], size: int) -> int:
     """Return the bytes of values and of earlier ones, if they are few enough."""
-    size += sum(len(value) if type(value) is str else size_of(value) for value in values)
+    size += sizes_of(values)
     if size > LARGEST_COLUMN:
         raise NotColumnarError("values that are too large to map many at a time")
     return size
@@ -112,6 +114,22 @@ def _slices(count: int) -> Iterator[slice]:
         yield slice(start, start + size)
         start += size
         size = min(2 * size, _LARGEST_CHUNK)
+
+
+def _reads_nothing(program: Program, view: RecordBatchView) -> bool:
+    """Return whether no record has any of the columns that are read, so that all values equal."""
+    function, reads = program.function, program.dependencies
+    return function is not None and reads is not None and not any(map(view.may_have, reads))
+
+
+def _evaluate_once(program: Program, view: RecordBatchView) -> list[Any]:
+    """Return the value that each record has, as none of them has a column that is read."""
+    numbers = view.numbers[:1]
+    frame = ValueFrame(1, {}, size=0)
+    first = RecordBatchView(frame, view.constants, numbers, view.boundary, view.programs)
+    values = _evaluate_all(program, first)
+    _check_size(values, sizes_of(values) * (view.count - 1))
+    return values * view.count
 
 
 def _encode_repeated(program: Program, view: RecordBatchView) -> pa.DictionaryArray | None:

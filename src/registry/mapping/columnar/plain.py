@@ -7,6 +7,7 @@ from registry.manifest.expressions import (
     Const,
     Expression,
     Hash,
+    If,
     ListOf,
     ObjectOf,
     OperationCall,
@@ -33,6 +34,8 @@ def is_plain(expression: Expression, view: RecordBatchView) -> bool:
             return all(is_plain(item, view) for _, item in pairs)
         case ListOf(items):
             return all(is_plain(item, view) for item in items)
+        case If(_, then, otherwise):
+            return is_plain(then, view) and is_plain(otherwise, view)
         case Template() | RowNumber() | Hash():
             return True
         case Pipe(start, calls):

@@ -126,6 +126,11 @@ class RecordBatchView:
         is_complete = isinstance(self.frame, Frame) and name in self.frame.complete
         return not has_null(column) or (is_complete and not pa.types.is_struct(column.type))
 
+    def may_have(self, name: str) -> bool:
+        """Return whether a record may have a column or path."""
+        found = (*self.frame.names, *self.constants)
+        return any(one in found for one in (name, *_prefixes(name)))
+
     def is_null(self, name: str) -> bool:
         """Return whether a column is null or missing in every record."""
         column = self.column(name)

@@ -55,7 +55,9 @@ def empty_test(source: Source, value: Value) -> str:
             sized, slow = source.bind(SIZED), source.bind(is_empty)
             # Most columns are of strings, and the set has to be searched for other types only.
             name = value.name
-            return f"(not {name} if type({name}) in {sized} else {slow}({name}))"
+            # A column that no record has is MISSING in all of them.
+            null = f"{name} is None or {name} is MISSING"
+            return f"(not {name} if type({name}) in {sized} else {null} or {slow}({name}))"
 
 
 def compare(source: Source, tests: Sequence[tuple[str, Any]], value: Value) -> str:

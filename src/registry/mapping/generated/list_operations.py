@@ -28,8 +28,11 @@ _NAMES = {"item": "item", "index": "index"}
 def _index(source: Source, value: Value, argument: Any) -> Value:
     if type(argument) is int:
         value = source.expect(value, "list", "str")
-        kind = "str" if source.kind(value) == "str" else "given"
-        return source.assign(f"{value.name}[{source.bind(argument)}]", kind)
+        item = Value("", "given")
+        if source.kind(value) in ("str", "list"):
+            item = value if source.kind(value) == "str" else source.item_of(value)
+        result = source.assign(f"{value.name}[{source.bind(argument)}]", source.kind(item))
+        return source.like(item, result.name)
     position, name = source.expression(parse_expression(argument)).name, value.name
     is_item = f"type({position}) is int and (type({name}) is list or type({name}) is str)"
     is_key = f"type({position}) is str and type({name}) is dict"
@@ -40,7 +43,8 @@ def _index(source: Source, value: Value, argument: Any) -> Value:
 def _slice(source: Source, value: Value, argument: list[Any]) -> Value:
     value = source.expect(value, "list", "str")
     start, end = (_bound(source, item) for item in argument)
-    return source.assign(f"{value.name}[{start}:{end}]", source.kind(value))
+    result = source.assign(f"{value.name}[{start}:{end}]", source.kind(value))
+    return source.has_items(result, source.item_of(value))
 
 
 def _bound(source: Source, argument: Any) -> str:
@@ -105,7 +109,7 @@ def _keep(source: Source, value: Value, argument: Any) -> Value:
     with source.loop(value) as (item, _):
         test = compare(source, parse_comparisons(argument).tests, item)
         source.line(f"if {test}: {result.name}.append({item.name})")
-    return result
+    return source.has_items(result, source.item_of(value))
 
 
 def _letters_where(source: Source, value: Value, argument: Any) -> Value:
@@ -126,6 +130,7 @@ def _each(source: Source, value: Value, argument: Any) -> Value:
         with source.loop(value) as (item, _):
             made = source.steps(item, parse_operations(as_list(argument)))
             source.line(f"{result.name}.append({made.name})")
+            source.has_items(result, made)
         return result
     chosen = options(argument, where=None, to=None, **_NAMES)
     with source.loop(value, (chosen["item"], chosen["index"])):
@@ -135,6 +140,7 @@ def _each(source: Source, value: Value, argument: Any) -> Value:
         to = chosen["item"] if chosen["to"] is None else chosen["to"]
         made = source.required(source.expression(parse_expression(to)))
         source.line(f"{result.name}.append({made.name})")
+        source.has_items(result, made)
     return result
 
 

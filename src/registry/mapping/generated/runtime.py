@@ -38,6 +38,8 @@ SCALARS = frozenset({str, int, float, bool})
 SIZED = frozenset({str, list, dict})
 _UNIQUE_BY_HASH = frozenset({str, int})
 _PLAIN = SCALARS | {type(None)}
+_MOST_ITEMS = 1 << 20
+"""Items of a value that are counted here: lists that share theirs may have any number."""
 
 LETTERS = tuple(map(letter_of, range(1000)))
 """The letters of the first choices; an operation takes no more."""
@@ -177,20 +179,26 @@ def _refuse(value: Any) -> Any:
 
 def _plain_size(value: Any) -> int:
     """Return what `size_of` does; an AsideError for a value of a type that JSON lacks."""
-    kind = type(value)
-    if kind is dict:
-        if not set(map(type, value)) <= {str}:
+    size, values = 0, [value]
+    for item in values:  # which grows by the items of each
+        kind = type(item)
+        if kind is str:
+            size += len(item)
+            continue
+        size += 8
+        if kind is list:
+            values += item
+        elif kind is dict:
+            for key in item:
+                if type(key) is not str:
+                    raise AsideError
+                size += len(key)
+            values += item.values()
+        elif kind not in _PLAIN:
             raise AsideError
-        size, items = sum(map(len, value)) + 8, value.values()
-    elif kind is list:
-        size, items = 8, value
-    elif kind in _PLAIN:
-        return len(value) if kind is str else 8
-    else:
-        raise AsideError
-    if set(map(type, items)) <= {str}:
-        return size + sum(map(len, items))
-    return size + sum(map(_plain_size, items))
+        if len(values) > _MOST_ITEMS:
+            raise AsideError
+    return size
 
 
 def _has_dollar_key(value: Any) -> bool:

@@ -44,6 +44,9 @@ class Value(NamedTuple):
     `any` for any type, or MISSING."""
 
 
+_ANY_ITEM = Value("", "given")
+
+
 class Source:
     """The text of a function while it is generated."""
 
@@ -73,6 +76,7 @@ class Source:
         self._lines: list[tuple[int, str]] = []
         self._level = self._loops = self._count = 0
         self._kinds: dict[str, str] = {}
+        self._items: dict[str, Value] = {}  # list → a value that has the type of each of its items
         self._found: dict[Hashable, Value] = {}
         self._scopes: list[dict[str, Value]] = []  # the columns that items of lists add
 
@@ -119,7 +123,7 @@ class Source:
         if self._loops >= _MOST_LOOPS:
             raise NotGeneratedError
         self._loops += 1
-        item, index = Value(self.fresh(), "given"), Value(self.fresh(), "int")
+        item, index = self.like(self.item_of(items), self.fresh()), Value(self.fresh(), "int")
         if names is not None:
             self._scopes.append({names[0]: item, names[1]: index})
         head = len(self._lines)
@@ -187,6 +191,21 @@ class Source:
     def kind(self, value: Value) -> str:
         """Return what is known here of the type of a value."""
         return self._kinds.get(value.name, value.kind)
+
+    def item_of(self, items: Value) -> Value:
+        """Return a value of the type that each item of a list is known to have."""
+        return self._items.get(items.name, _ANY_ITEM)
+
+    def has_items(self, items: Value, item: Value) -> Value:
+        """Return a list whose items have the type of a value here, which is known from now on."""
+        self._items[items.name] = self.like(item, item.name)
+        return items
+
+    def like(self, value: Value, name: str) -> Value:
+        """Return a value with another name, of the type that is known of a value."""
+        if value.name in self._items:
+            self._items[name] = self._items[value.name]
+        return Value(name, self.kind(value))
 
     def expect(self, value: Value, *kinds: str) -> Value:
         """Return a value, after a line that steps aside unless it has one of some exact types."""

@@ -13,6 +13,7 @@ from registry.mapping.regex import compile_pattern
 
 __all__ = ["EMITTERS", "text_of"]
 
+_STR = Value("", "str")
 _MOST_GROUPS = 8
 """Groups of a pattern that are asked one after the other in one line."""
 
@@ -31,7 +32,8 @@ def _method(method: str, kind: str) -> Callable[[Source, Value, Any], Value]:
 
     def emit(source: Source, value: Value, argument: Any) -> Value:
         given = "" if argument is None else source.bind(argument)
-        return source.assign(f"{text_of(source, value)}.{method}({given})", kind)
+        result = source.assign(f"{text_of(source, value)}.{method}({given})", kind)
+        return source.has_items(result, _STR) if kind == "list" else result
 
     return emit
 

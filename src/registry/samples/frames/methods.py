@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FrameMethods"]
 
 _NAMED_IDS = 10_000
-"""Ids among which similar ones are searched: it takes longer than all else."""
+"""How many ids are searched for similar ones, which is slower than finding the sample."""
 
 
 class FrameMethods:
@@ -61,7 +61,7 @@ class FrameMethods:
             metadata: `json` for text, or `struct` for a child per key.
 
         Raises:
-            MappingError: a value has no form in Arrow; samples of the cache have none such.
+            MappingError: a value has no form in Arrow; never for samples of the cache.
         """
         return self._frames(size, metadata).batches
 

@@ -18,7 +18,7 @@ from registry.scaffold.importers.models import (
     problem_at,
 )
 from registry.scaffold.importers.tolerant_yaml import read_foreign_text
-from registry.scaffold.importers.unmapped import file_source, unmapped_dataset
+from registry.scaffold.importers.unmapped import UnsupportedError, unmapped_dataset
 
 __all__ = ["read"]
 
@@ -38,10 +38,6 @@ _SPLITS = re.compile(r"\(([\w.-]+(?:\|[\w.-]+)*)\)/")
 _ARCHIVES = {"application/zip": "zip", "application/x-tar": "tar", "application/gzip": "tar"}
 
 
-class _UnsupportedError(Exception):
-    """A record set that no source of a manifest reads."""
-
-
 def read(file: Path, options: ImportOptions) -> Imported:
     """Read the record sets that one set of files contains.
 
@@ -59,7 +55,7 @@ def read(file: Path, options: ImportOptions) -> Imported:
         name = base if len(sets) == 1 else dataset_name(f"{base}-{part}")
         try:
             found += _datasets(name, data, record_set, objects)
-        except _UnsupportedError as error:
+        except UnsupportedError as error:
             refused.append(NotImported(name, str(error)))
     if not sets:
         refused.append(NotImported(base, "no `recordSet`"))
@@ -98,13 +94,13 @@ def _datasets(
     """Yield the dataset of a record set; one for each split of a repository on the Hub."""
     fields = [one for one in _list(record_set.get("field")) if isinstance(one, dict)]
     if not fields:
-        raise _UnsupportedError("the record set has no fields")
+        raise UnsupportedError("the record set has no fields")
     if "data" in record_set:
-        raise _UnsupportedError("its records are in the Croissant file itself")
+        raise UnsupportedError("its records are in the Croissant file itself")
     ids = {_source_of(one) for one in fields} - {""}
     if len(ids) != 1:
         what = "no file" if not ids else f"several files ({', '.join(sorted(ids))})"
-        raise _UnsupportedError(f"its fields come from {what}")
+        raise UnsupportedError(f"its fields come from {what}")
     one = objects.get(ids.pop(), {})
     columns = [column for field in fields if (column := _column(field))]
     given: dict[str, Any] = {
@@ -140,7 +136,7 @@ def _hub_splits(
     config = str(one.get("includes", "")).partition("/")[0]
     splits = [split for field in fields for split in _splits_of(field)]
     if not splits or "*" in config:
-        raise _UnsupportedError("it does not name the splits of its repository")
+        raise UnsupportedError("it does not name the splits of its repository")
     source = {"type": "hf", "path": repository[1]}
     name = {} if config in ("default", "") else {"name": config}
     return {split: {**source, **name, "split": split} for split in splits}
@@ -174,19 +170,19 @@ def _source(one: dict[str, Any], objects: dict[str, dict[str, Any]]) -> dict[str
     encoding = one.get("encodingFormat")
     kind = _TYPES.get(str(encoding))
     if kind is None:
-        raise _UnsupportedError(f"the format {encoding} of its file")
+        raise UnsupportedError(f"the format {encoding} of its file")
     container = objects.get(_reference(one.get("containedIn")))
     path = one.get("contentUrl") or one.get("includes")
     if not isinstance(path, str):
-        raise _UnsupportedError("its file has no location")
+        raise UnsupportedError("its file has no location")
     extra = {"delimiter": "\t"} if str(encoding).startswith("text/t") else {}
     if container is None:
-        return {**file_source(kind, path), **extra}
+        return {"type": kind, "path": path, **extra}
     archive = _ARCHIVES.get(str(container.get("encodingFormat")))
     outer = container.get("contentUrl")
     if archive is None or not isinstance(outer, str):
-        raise _UnsupportedError(f"its files are in {_key(container)}, which is no archive")
-    return {**file_source(kind, f"{archive}://{path}::{outer}"), **extra}
+        raise UnsupportedError(f"its files are in {_key(container)}, which is no archive")
+    return {"type": kind, "path": f"{archive}://{path}::{outer}", **extra}
 
 
 def _source_of(field: dict[str, Any]) -> str:

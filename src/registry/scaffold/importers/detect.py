@@ -70,6 +70,8 @@ def _kind_of_yaml(file: Path) -> str | None:
         return None
     if isinstance(value.get("tasks"), list) and file.name.startswith("eval"):
         return "eval.yaml"
+    if {"version", "include"} <= value.keys() and "task" not in value:
+        return None  # the index of a catalog such as the one that the manifest becomes a part of
     if {"task", "group", "dataset_path", "doc_to_text", "include"} & value.keys():
         return "lm-eval"
     if isinstance(value.get("sources"), dict):

@@ -19,6 +19,7 @@ from registry.scaffold.importers.tolerant_yaml import ForeignYaml, read_foreign_
 
 __all__ = ["read"]
 
+_FILE = ("tasks", "name", "description", "evaluation_framework")
 _TASK = (
     *("id", "config", "split", "field_spec", "shuffle_choices", "epochs", "epoch_reducer"),
     *("solvers", "scorers"),
@@ -41,13 +42,16 @@ def read(file: Path, options: ImportOptions) -> Imported:
         raise problem_at(file, "no list under `tasks`: not an eval.yaml")
     source = source_of_repository(file, options)
     base = options.name or dataset_name(str(source["path"]).rpartition("/")[2])
+    description = document.value.get("description")
+    is_text = isinstance(description, str) and description.strip() != ""
+    about = {"description": " ".join(description.split())} if is_text else {}
     found = []
     for index, task in enumerate(tasks):
         _check(file, document, index, task, needs_id=len(tasks) > 1)
         is_only = len(tasks) == 1
         name = base if is_only else dataset_name(f"{base}-{task['id']}")
-        left_out = tuple(_left_out(task, document, index))
-        found.append(ImportedDataset(name, _keys(task, source), left_out))
+        left_out = (*_left_out_of_file(document), *_left_out(task, document, index))
+        found.append(ImportedDataset(name, {**about, **_keys(task, source)}, left_out))
     return Imported(tuple(found))
 
 
@@ -150,6 +154,12 @@ def _evaluation(task: dict[str, Any]) -> dict[str, Any]:
 
 def _call(one: dict[str, Any]) -> Any:
     return {"name": one["name"], "args": one["args"]} if one.get("args") else one["name"]
+
+
+def _left_out_of_file(document: ForeignYaml) -> Iterator[LeftOut]:
+    for key in document.value:
+        if key not in _FILE:
+            yield LeftOut(str(key), "about all tasks", "evaluation", document.lines.get((key,)))
 
 
 def _left_out(task: dict[str, Any], document: ForeignYaml, index: int) -> Iterator[LeftOut]:

@@ -16,17 +16,13 @@ from registry.scaffold.importers.models import (
     problem_at,
 )
 from registry.scaffold.importers.tolerant_yaml import read_foreign_yaml
-from registry.scaffold.importers.unmapped import file_source, unmapped_dataset
+from registry.scaffold.importers.unmapped import UnsupportedError, unmapped_dataset
 
 __all__ = ["read"]
 
 _DRIVERS = {"csv": "csv", "json": "json", "jsonfiles": "json", "parquet": "parquet"}
 _FOLDER = re.compile(r"\{\{\s*CATALOG_DIR\s*\}\}/?")
 _CSV_KEYS = {"sep": "delimiter", "delimiter": "delimiter", "encoding": "encoding"}
-
-
-class _UnsupportedError(Exception):
-    """A source that no source of a manifest reads."""
 
 
 def read(file: Path, options: ImportOptions) -> Imported:
@@ -44,22 +40,22 @@ def read(file: Path, options: ImportOptions) -> Imported:
         try:
             name = options.name or dataset_name(str(key))
             found.append(_dataset(name, entry, file.parent, document.lines.get(("sources", key))))
-        except _UnsupportedError as error:
+        except UnsupportedError as error:
             refused.append(NotImported(str(key), str(error)))
     return Imported(tuple(found), tuple(refused))
 
 
 def _dataset(name: str, entry: Any, folder: Path, line: int | None) -> ImportedDataset:
     if not isinstance(entry, dict):
-        raise _UnsupportedError("its entry is not a mapping")
+        raise UnsupportedError("its entry is not a mapping")
     kind, arguments = _DRIVERS.get(str(entry.get("driver"))), entry.get("args") or {}
     if kind is None:
-        raise _UnsupportedError(f"no source reads the driver {entry.get('driver')}")
+        raise UnsupportedError(f"no source reads the driver {entry.get('driver')}")
     if not isinstance(arguments, dict) or "urlpath" not in arguments:
-        raise _UnsupportedError("no `args.urlpath`")
+        raise UnsupportedError("no `args.urlpath`")
     if entry.get("parameters"):
-        raise _UnsupportedError("its arguments depend on parameters")
-    source = file_source(kind, _paths(arguments["urlpath"], folder))
+        raise UnsupportedError("its arguments depend on parameters")
+    source = {"type": kind, "path": _paths(arguments["urlpath"], folder)}
     left_out: list[LeftOut] = []
     given = arguments.get("csv_kwargs") or {}
     for key, value in given.items() if isinstance(given, dict) else ():
@@ -81,8 +77,8 @@ def _paths(value: Any, folder: Path) -> Any:
     if isinstance(value, list) and value:
         return [_paths(one, folder) for one in value]
     if not isinstance(value, str) or not value:
-        raise _UnsupportedError("`args.urlpath` is no path")
+        raise UnsupportedError("`args.urlpath` is no path")
     path = _FOLDER.sub(lambda _: "" if folder == Path() else f"{folder.as_posix()}/", value)
     if "{" in path or "$" in path:
-        raise _UnsupportedError(f"its path {value} has variables")
+        raise UnsupportedError(f"its path {value} has variables")
     return path

@@ -16,7 +16,7 @@ from registry.scaffold.importers.models import (
     problem_at,
 )
 from registry.scaffold.importers.tolerant_yaml import read_foreign_yaml
-from registry.scaffold.importers.unmapped import file_source, unmapped_dataset
+from registry.scaffold.importers.unmapped import UnsupportedError, unmapped_dataset
 
 __all__ = ["read"]
 
@@ -28,10 +28,6 @@ _TEMPLATE = re.compile(r"\$\{|\{\w+\}")
 _KNOWN = frozenset(("type", "filepath", "load_args", "dataset_name", "dataset_kwargs"))
 _ONLY_WRITING = frozenset(("save_args", "layer", "metadata"))
 _DELIMITERS = ("sep", "delimiter")
-
-
-class _UnsupportedError(Exception):
-    """An entry that no source of a manifest reads."""
 
 
 def read(file: Path, options: ImportOptions) -> Imported:
@@ -51,10 +47,10 @@ def read(file: Path, options: ImportOptions) -> Imported:
             continue
         try:
             if not isinstance(entry, dict):
-                raise _UnsupportedError("its entry is not a mapping")
+                raise UnsupportedError("its entry is not a mapping")
             name = options.name or dataset_name(str(key))
             found.append(_dataset(name, str(key), entry, document.lines.get((key,))))
-        except _UnsupportedError as error:
+        except UnsupportedError as error:
             refused.append(NotImported(str(key), str(error)))
     return Imported(tuple(found), tuple(refused))
 
@@ -62,22 +58,22 @@ def read(file: Path, options: ImportOptions) -> Imported:
 def _dataset(name: str, key: str, entry: dict[str, Any], line: int | None) -> ImportedDataset:
     kind = str(entry.get("type"))
     if _TEMPLATE.search(key):
-        raise _UnsupportedError("a pattern of names")
+        raise UnsupportedError("a pattern of names")
     left_out: list[LeftOut] = []
     if _HUB_TYPE.fullmatch(kind):
         source = _hub_source(entry, left_out, line)
     else:
         found = _FILE_TYPE.fullmatch(kind)
         if found is None:
-            raise _UnsupportedError(f"no source reads the type {kind}")
+            raise UnsupportedError(f"no source reads the type {kind}")
         path = entry.get("filepath")
         if not isinstance(path, str):
-            raise _UnsupportedError("no `filepath`")
+            raise UnsupportedError("no `filepath`")
         if _TEMPLATE.search(path):
-            raise _UnsupportedError(f"its path {path} has variables")
+            raise UnsupportedError(f"its path {path} has variables")
         if entry.get("versioned"):
-            raise _UnsupportedError("its path is a folder of versions")
-        source = file_source(_TYPES[found[1]], path)
+            raise UnsupportedError("its path is a folder of versions")
+        source = {"type": _TYPES[found[1]], "path": path}
         source |= _load_args(source, entry.get("load_args"), left_out, line)
     for one in entry:
         if one not in _KNOWN:
@@ -91,9 +87,9 @@ def _dataset(name: str, key: str, entry: dict[str, Any], line: int | None) -> Im
 def _hub_source(entry: dict[str, Any], left_out: list[LeftOut], line: int | None) -> dict[str, Any]:
     path, given = entry.get("dataset_name"), entry.get("dataset_kwargs") or {}
     if not isinstance(path, str) or not isinstance(given, dict):
-        raise _UnsupportedError("no `dataset_name`")
+        raise UnsupportedError("no `dataset_name`")
     if not isinstance(given.get("split"), str):
-        raise _UnsupportedError("it reads all splits of a repository (add `split`)")
+        raise UnsupportedError("it reads all splits of a repository (add `split`)")
     keys = ("split", "name", "revision", "data_dir", "data_files")
     left_out += [
         LeftOut(f"dataset_kwargs.{key}", "an argument of `load_dataset`", line=line)

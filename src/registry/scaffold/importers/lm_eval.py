@@ -58,7 +58,7 @@ def read(file: Path, options: ImportOptions) -> Imported:
     Raises:
         ManifestError: a file can't be read, or is no task.
     """
-    config, lines = _config(file, ())
+    config, lines = _config(file, (), {})
     task = config.get("task", config.get("group"))
     if isinstance(task, list) or "group" in config:
         name = str(config.get("group", file.stem))
@@ -74,9 +74,18 @@ def read(file: Path, options: ImportOptions) -> Imported:
     return Imported((ImportedDataset(options.name or dataset_name(task), keys, located),))
 
 
-def _config(file: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the keys of a file on top of those that it includes, and the lines of its own."""
-    path = Path(file).resolve()
+_Config = tuple[dict[str, Any], dict[str, int]]
+
+
+def _config(file: Path, seen: tuple[Path, ...], known: dict[Path, _Config]) -> _Config:
+    """Return the keys of a file on top of those that it includes, and the lines of its own.
+
+    `known` has the files that were read: each is read once, however often it is included.
+    """
+    # Not where a link leads: it includes files beside the link.
+    path = file.parent.resolve() / file.name
+    if path in known:
+        return known[path]
     if path in seen or len(seen) >= MAX_INCLUDES:
         raise problem_at(file, "`include` leads back to a file that includes it")
     document = read_foreign_yaml(file, has_tags=True)
@@ -89,11 +98,11 @@ def _config(file: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[st
         if not isinstance(include, str) or Path(include).is_absolute():
             line = document.lines.get(("include",))
             raise problem_at(file, "`include` takes relative paths of files", line=line)
-        inner, _ = _config(file.parent / include, (*seen, path))
-        inner.pop("task_list", None)
-        merged |= inner
+        inner, _ = _config(file.parent / include, (*seen, path), known)
+        merged |= {key: value for key, value in inner.items() if key != "task_list"}
     lines = {str(key[0]): line for key, line in document.lines.items() if len(key) == 1}
-    return merged | own, lines
+    known[path] = (merged | own, lines)
+    return known[path]
 
 
 def _dataset(config: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut]]:

@@ -144,9 +144,11 @@ def _indexed(index: ast.expr) -> Any:
 
 
 def _constant_target(text: str, choices: Any) -> Any:
-    if _is_digits(text):
-        return {"const": _letter(int(text))}
-    return pipe({"const": text}, {"letter_in": choices})
+    if not _is_digits(text):
+        return pipe({"const": text}, {"letter_in": choices})
+    if len(text) > 9:  # Python refuses to convert thousands of digits
+        raise UntranslatableError(f"{text[:9]}… is not the number of a choice")
+    return {"const": _letter(int(text))}
 
 
 def _letter(index: int) -> str:
@@ -156,7 +158,8 @@ def _letter(index: int) -> str:
 
 
 def _is_digits(value: Any) -> bool:
-    return isinstance(value, str) and value.isdigit()
+    # `²` is a digit too, and no number.
+    return isinstance(value, str) and value.isascii() and value.isdigit()
 
 
 def _parts(raw: Any) -> list[Any]:
@@ -186,15 +189,15 @@ def _before_prefix(start: list[Any], middle: list[Any], end: list[Any], delimite
     The delimiter stands between question and prefix unless there is whitespace, or no question.
     """
     together = template_of([*start, *middle, *end])
-    parted = template_of([*start, *middle, delimiter, *end])
+    separated = template_of([*start, *middle, delimiter, *end])
     if not isinstance(end[0], str):
         raise UntranslatableError("gen_prefix: whether it starts with a space is not known")
     if end[0][0].isspace() or not middle:
         return together
     if isinstance(middle[-1], str):
-        return together if middle[-1][-1].isspace() else parted
+        return together if middle[-1][-1].isspace() else separated
     ends_with_space = {"value": template_of(middle), "regex": r"\A\Z|\s\Z"}
-    return {"if": ends_with_space, "then": together, "else": parted}
+    return {"if": ends_with_space, "then": together, "else": separated}
 
 
 def _is_column(raw: str) -> bool:

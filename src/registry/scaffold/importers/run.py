@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from registry.errors import ManifestError
 from registry.scaffold.importers import KINDS
 from registry.scaffold.importers.detect import detect_kind, files_of
-from registry.scaffold.importers.models import Imported, ImportOptions, problem_at
+from registry.scaffold.importers.models import Imported, ImportOptions, NotImported, problem_at
 
 __all__ = ["ImportedFile", "import_files"]
 
@@ -19,7 +20,8 @@ class ImportedFile:
     """A file, and what it gave."""
 
     file: Path
-    kind: str
+    kind: str | None
+    """None if it can't even be told from the file."""
     imported: Imported
 
 
@@ -28,15 +30,33 @@ def import_files(
 ) -> Iterator[ImportedFile]:
     """Yield what each file gives; files of a folder that are of no kind are skipped.
 
+    A file of a folder that can't be read is not imported, and does not stop the others.
+
     Raises:
-        ManifestError: a file can't be read, or a named file is of no kind.
+        ManifestError: a named file can't be read, or is of no kind.
     """
     for path in paths:
         for file in files_of(path):
-            found = kind or detect_kind(file)
+            try:
+                found = _import_file(file, options, kind)
+            except ManifestError as error:
+                if file == path:
+                    raise
+                # With its place, which may be in another file that this one includes.
+                refused = NotImported(file.name, "; ".join(map(str, error.problems)))
+                yield ImportedFile(file, kind, Imported(refused=(refused,)))
+                continue
             if found is not None:
-                module = import_module(f"{__package__}.{KINDS[found]}")
-                yield ImportedFile(file, found, module.read(file, options))
+                yield found
             elif file == path:
                 known = ", ".join(KINDS)
                 raise problem_at(file, "unknown kind of file", f"--from takes {known}")
+
+
+def _import_file(file: Path, options: ImportOptions, kind: str | None) -> ImportedFile | None:
+    """Return what a file gives; None if it is of no kind."""
+    found = kind or detect_kind(file)
+    if found is None:
+        return None
+    module = import_module(f"{__package__}.{KINDS[found]}")
+    return ImportedFile(file, found, module.read(file, options))

@@ -21,6 +21,9 @@ __all__ = ["ForeignYaml", "Tagged", "parse_foreign_yaml", "read_foreign_text", "
 MAX_ALIASES = 256
 MAX_DEPTH = 64
 MAX_NODES = 200_000
+MAX_NUMBER = 400
+"""Characters of a number. YAML 1.1 has `10:10:10`, of which a long one takes minutes to read, and
+hex numbers of which Python refuses to write a long one in decimal."""
 _MAX_EXPANDED = 1_000_000
 
 # Events first: the composer of the C library overflows the stack with deep nesting.
@@ -153,14 +156,23 @@ def _tagged(_: Any, node: yaml.Node) -> Tagged:
     return Tagged(node.tag, text)
 
 
+def _number(loader: Any, node: yaml.ScalarNode) -> Any:
+    if len(node.value) > MAX_NUMBER:
+        message = f"a number of more than {MAX_NUMBER} characters"
+        raise yaml.constructor.ConstructorError(problem=message, problem_mark=node.start_mark)
+    kind = node.tag.removeprefix(_YAML)
+    return getattr(_SAFE, f"construct_yaml_{kind}")(loader, node)
+
+
 _YAML = "tag:yaml.org,2002:"
+_SAFE: Any = yaml.constructor.SafeConstructor
 _TagConstructor.add_constructor(None, _tagged)
 for _class in (_Constructor, _TagConstructor):
-    _class.add_constructor(f"{_YAML}timestamp", yaml.constructor.SafeConstructor.construct_yaml_str)
+    _class.add_constructor(f"{_YAML}timestamp", _SAFE.construct_yaml_str)
+    for _name in ("int", "float"):
+        _class.add_constructor(f"{_YAML}{_name}", _number)
 for _name in ("binary", "omap", "pairs", "set"):
-    _Constructor.add_constructor(
-        f"{_YAML}{_name}", yaml.constructor.SafeConstructor.construct_undefined
-    )
+    _Constructor.add_constructor(f"{_YAML}{_name}", _SAFE.construct_undefined)
     _TagConstructor.add_constructor(f"{_YAML}{_name}", _tagged)
 
 

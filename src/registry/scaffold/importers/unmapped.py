@@ -7,9 +7,13 @@ from typing import Any
 
 from registry.scaffold.importers.models import ImportedDataset, LeftOut
 
-__all__ = ["file_source", "unmapped_dataset"]
+__all__ = ["UnsupportedError", "unmapped_dataset"]
 
 _SHOWN_COLUMNS = 20
+
+
+class UnsupportedError(Exception):
+    """An entry that no source of a manifest reads; the message says why."""
 
 
 def unmapped_dataset(
@@ -35,8 +39,3 @@ def unmapped_dataset(
     given = {key: value for key, value in (about or {}).items() if value}
     keys = {**given, "source": source}
     return ImportedDataset(name, keys, (LeftOut("fields", why), *left_out))
-
-
-def file_source(kind: str, path: Any) -> dict[str, Any]:
-    """Return the keys of a source that reads files."""
-    return {"type": kind, "path": path}

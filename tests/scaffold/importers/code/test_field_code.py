@@ -107,3 +107,8 @@ def test_names_in_a_template_do_not_hide_columns() -> None:
     }
     # A column whose name a template can't spell.
     assert template_of([{"value": "a{b"}]) == {"template": "{part1}", "with": {"part1": "a{b"}}
+
+
+def test_a_number_that_can_not_be_written_in_decimal_is_refused() -> None:
+    with pytest.raises(UntranslatableError, match="is not a simple expression"):
+        parse_code("a + 0x" + "f" * 10_000)

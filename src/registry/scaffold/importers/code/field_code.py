@@ -24,6 +24,8 @@ __all__ = [
 
 MAX_CODE = 20_000
 """Characters of an expression."""
+MAX_BITS = 10_000
+"""Bits of a number: `0xff…` may have any."""
 MAX_DEPTH = 150
 """Levels of a syntax tree."""
 
@@ -57,13 +59,25 @@ def parse_code(text: str) -> ast.expr:
 
 
 def check_depth(tree: _Tree) -> _Tree:
-    """Return a tree, or raise a RecursionError if it is too deep for functions that recurse."""
+    """Return a tree that functions that recurse, and messages, can take.
+
+    Raises:
+        RecursionError: it is too deep.
+        ValueError: it has a number that Python does not write in decimal.
+    """
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
+        if any(map(_is_huge, level)):
+            raise ValueError(f"a number of more than {MAX_BITS:,} bits")
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return tree
     raise RecursionError(f"nested more than {MAX_DEPTH} levels deep")
+
+
+def _is_huge(node: ast.AST) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int) and value.bit_length() > MAX_BITS
 
 
 def constant_of(node: ast.expr) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from registry.cache.cache import Cache
-from registry.cache.remote.lookup import SharedSamples
+from registry.cache.remote.shared_samples import SharedSamples
 from registry.progress import silent
 from tests.cache.remote.test_shared_cache import FINGERPRINT, entry, shared
 

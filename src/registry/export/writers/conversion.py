@@ -1,4 +1,4 @@
-"""Name the sample that a format can't have."""
+"""Convert samples to records of a format; an error names the sample."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from registry.export.exported import Exported
     from registry.samples.sample import Sample
 
-__all__ = ["placed"]
+__all__ = ["convert_samples"]
 
-_Made = TypeVar("_Made")
+_Record = TypeVar("_Record")
 
 
-def placed(exported: Exported, make: Callable[[Sample], _Made]) -> Iterator[_Made]:
-    """Yield what a function makes of each sample.
+def convert_samples(exported: Exported, convert: Callable[[Sample], _Record]) -> Iterator[_Record]:
+    """Yield the record that a function returns for each sample.
 
     Raises:
         ExportError: as the function; the message has the number and the id of the sample.
     """
     for number, sample in enumerate(exported.samples(), 1):
         try:
-            yield make(sample)
+            yield convert(sample)
         except ExportError as error:
             place = f"{exported.spec.name}: sample {number} (id {sample.id})"
             raise ExportError(f"{place}: {error}") from error

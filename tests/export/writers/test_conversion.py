@@ -6,7 +6,7 @@ import pytest
 
 from registry import Sample
 from registry.errors import ExportError
-from registry.export.writers.places import placed
+from registry.export.writers.conversion import convert_samples
 from tests.export.conftest import Opener
 
 
@@ -16,7 +16,7 @@ def test_error_names_number_and_id(opened: Opener) -> None:
             raise ExportError("is odd")
         return str(sample.input)
 
-    made = placed(opened("mixed"), refuse_third)
+    made = convert_samples(opened("mixed"), refuse_third)
     assert [next(made), next(made)] == ["Né?", "B"]
     with pytest.raises(ExportError, match=r"^mixed: sample 3 \(id 3\): is odd$"):
         next(made)
