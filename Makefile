@@ -112,7 +112,7 @@ faults: $(VENV)/.dev  ## produce every fault of docs/reliability.md, at every po
 	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/faults \
 		$(shell grep --recursive --files-with-matches THOROUGH --include 'test_*.py' tests)
 
-cluster: $(VENV)/.dev  ## build 200 files with 20 million records on a Dask cluster, whose workers are killed (20 minutes)
+cluster: $(VENV)/.dev  ## build 200 files with 20 million records on a Dask cluster, whose workers are killed
 	REGISTRY_CLUSTER_RECORDS=20000000 REGISTRY_CLUSTER_KILL=2 \
 		$(BIN)/python -m pytest --numprocesses 0 tests/workflows/engines/test_dask.py
 

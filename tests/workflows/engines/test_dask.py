@@ -32,14 +32,14 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 RECORDS = int(os.environ.get("REGISTRY_CLUSTER_RECORDS", "4000"))
 WORKERS = int(os.environ.get("REGISTRY_CLUSTER_WORKERS", "2"))
-FILES = 200 if RECORDS >= 1_000_000 else 40
+FILES = 200 if RECORDS >= 100_000 else 40
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Start workers, each a process of its own."""
     with distributed.LocalCluster(
-        n_workers=WORKERS, threads_per_worker=1, dashboard_address=None, memory_limit="1GiB"
+        n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", memory_limit="1GiB"
     ) as found:
         yield found
 

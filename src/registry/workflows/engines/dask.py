@@ -59,7 +59,7 @@ class DaskEngine:
                 self._distributed.LocalCluster(
                     n_workers=max(1, order.processes),
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address=":0",
                 ) as cluster,
                 self._distributed.Client(cluster) as client,
             ):
