@@ -75,6 +75,7 @@ OURS_NOT_WHEN_WARM = (
 
 LOADED = """
 import json, sys
+sys.modules["cloudpickle"] = None  # Dask brings it; pyarrow imports it wherever it is installed
 {code}
 known = sys.modules.keys() | {{name.partition(".")[0] for name in sys.modules}}
 print(json.dumps(sorted(known.intersection({packages!r}))))

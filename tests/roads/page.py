@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from registry.base.locations import unpacked_suffix
-from registry.build import builder, row_pipeline
+from registry.build import row_pipeline
+from registry.build.parallel import files
 from registry.decode.json_records import LINE_SUFFIXES
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
@@ -120,7 +121,7 @@ def _watched(way: Way) -> Iterator[None]:
         patch.setattr(Programs, "of", found)
         patch.setattr(RecordBatchView, "row", made_row)
         patch.setattr(RecordBatchView, "rows", made_rows)
-        patch.setattr(builder, row_pipeline.row_pipeline.__name__, mapped)
+        patch.setattr(files, row_pipeline.row_pipeline.__name__, mapped)
         yield
 
 

@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs the extra `dask`")
 
+from dask import distributed
+
 from registry.progress import Progress
 from registry.workflows.engines import dask_worker
 from registry.workflows.engines.dask_worker import Place, StoppedError, facts, stop
@@ -42,7 +44,7 @@ def test_facts_have_only_a_digest_of_the_shared_cache(
 
 def test_reports_are_sent_seldom_and_end_what_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Worker()
-    monkeypatch.setattr("dask.distributed.get_worker", lambda: worker)
+    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
     monkeypatch.setattr(dask_worker, "_stopped", set())
     monkeypatch.setattr(dask_worker, "_REPORT_SECONDS", 3600.0)
     report = dask_worker._Reports("run", "data")
