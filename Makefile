@@ -75,7 +75,7 @@ $(INTEROP)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(INTEROP)
 	$(INSTALL) $(INTEROP) --editable '.[test]' pyarrow==26.0.1 pandas==3.1.1 datasets==5.2.0 \
 		polars==2.1.0 duckdb==2.0.0 mlcroissant==1.1.1 inspect-ai==0.3.285 \
-		inspect_evals==0.26.0 lm_eval==0.4.13
+		inspect_evals==0.26.0 lm_eval==0.4.13 openai==3.54.0
 	touch $@
 
 interop: $(INTEROP)/.done  ## read datasets with pyarrow, polars, duckdb and others, in a separate environment

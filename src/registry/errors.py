@@ -18,6 +18,7 @@ RegistryError
 ├ RevisionError             a git revision can't be read (also a ValueError)
 ├ ReviewError               a reviewed state is invalid, or something else is to be built
 ├ ExportError               a dataset can't be written as asked
+├ BundleError               a bundle can't be made, or is not what it says it is
 └ CacheError                the cache folder can't be read or written
   └ DamagedEntryError       an entry is damaged; it was moved to the quarantine
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccessError",
+    "BundleError",
     "CacheError",
     "DamagedEntryError",
     "DatasetNotFoundError",
@@ -390,6 +392,10 @@ class ReviewError(RegistryError):
 
 class ExportError(RegistryError):
     """A dataset can't be written in a format, or to the place that is asked for."""
+
+
+class BundleError(RegistryError):
+    """A bundle can't be made, or is damaged, altered or of a newer format."""
 
 
 class CacheError(RegistryError):

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from registry.base import fs as module
 from registry.base.fs import (
     HashedFile,
     claim,
@@ -21,7 +20,6 @@ from registry.base.fs import (
     make_durable,
     publish_folder,
     remove_leftovers,
-    replace_folder,
     temporary_folder,
     write_atomic,
     write_cached,
@@ -297,46 +295,3 @@ def test_only_leftovers_of_the_same_file_are_removed(tmp_path: Path) -> None:
     (tmp_path / f".file.{number}").write_bytes(b"")
     write_atomic(tmp_path / "file", lambda file: file.write(b"new"))
     assert set(os.listdir(tmp_path)) == kept
-
-
-@pytest.mark.parametrize("old", ["folder", "nested", "file", "link", "nothing"])
-def test_folder_replaces_what_is_there(tmp_path: Path, old: str) -> None:
-    parent, target = tmp_path / "tmp", tmp_path / "entries" / "entry"
-    target.parent.mkdir()
-    if old in ("folder", "nested"):
-        target.mkdir()
-        (target / "file").write_bytes(b"old")
-        if old == "nested":
-            (target / "inner").mkdir()
-            (target / "inner" / "file").write_bytes(b"old")
-    elif old == "file":
-        target.write_bytes(b"old")
-    elif old == "link":
-        target.symlink_to(tmp_path)
-    with temporary_folder(parent) as folder:
-        (folder / "file").write_bytes(b"new")
-        replace_folder(folder, target, parent)
-    assert [path.name for path in target.iterdir()] == ["file"]
-    assert (target / "file").read_bytes() == b"new"
-    assert not target.is_symlink()
-    assert list(parent.iterdir()) == []
-
-
-def test_what_another_process_publishes_meanwhile_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parent, target = tmp_path / "tmp", tmp_path / "entry"
-    target.mkdir()
-    publish = module.publish_folder
-
-    def be_too_late(folder: Path, target: Path) -> None:
-        target.mkdir()
-        (target / "file").write_bytes(b"other")
-        publish(folder, target)
-
-    monkeypatch.setattr(module, "publish_folder", be_too_late)
-    with temporary_folder(parent) as folder:
-        (folder / "file").write_bytes(b"new")
-        replace_folder(folder, target, parent)
-    assert (target / "file").read_bytes() == b"other"
-    assert list(parent.iterdir()) == []

@@ -34,11 +34,15 @@ def frames_of(
 
 def rows_of(frames: list[AnyFrame]) -> list[dict[str, Any]]:
     """Return the records; a null of an Arrow column may be a key that the record lacks."""
-    return [
-        row
-        for frame in frames
-        for row in (frame.batch.to_pylist() if isinstance(frame, Frame) else frame.records())
-    ]
+    return [row for frame in frames for row in _rows(frame)]
+
+
+def _rows(frame: AnyFrame) -> list[dict[str, Any]]:
+    if not isinstance(frame, Frame):
+        return frame.records()
+    rows: list[dict[str, Any]] = frame.batch.to_pylist()
+    others = [{}] * len(rows) if frame.others is None else frame.others.records()
+    return [row | other for row, other in zip(rows, others, strict=True)]
 
 
 def read(

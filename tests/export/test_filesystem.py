@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from registry import get_dataset, json_dataset
 from registry.cli import main
-from registry.errors import ManifestError
+from registry.errors import ManifestError, MappingError
 from registry.export.filesystem import RegistryFileSystem
 from tests.conftest import REPOSITORY
 
@@ -68,6 +70,15 @@ def test_views_and_roots_in_the_url(catalog: Path, monkeypatch: pytest.MonkeyPat
         assert len(file.readlines()) == 4
 
 
+def test_file_that_nobody_closes_is_closed_without_a_warning(system: RegistryFileSystem) -> None:
+    file = system.open("mixed.jsonl")
+    number = file.fileno()
+    del file
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(number)
+
+
 def test_time_is_that_of_the_file_in_the_cache(system: RegistryFileSystem) -> None:
     before = datetime.now(UTC) - timedelta(seconds=5)
     first = system.modified("registry://mixed.parquet")
@@ -114,6 +125,28 @@ def test_nothing_can_be_changed(system: RegistryFileSystem) -> None:
     ):
         with pytest.raises((PermissionError, NotImplementedError)):
             change()
+
+
+def test_catalog_that_a_url_names_permits_itself_nothing(catalog: Path) -> None:
+    other = catalog / "other"
+    other.mkdir()
+    source = "source: {type: json, path: d.jsonl}"
+    manifest = f"datasets: {{d: {{{source}, mapper: 'os:getcwd'}}, plain: {{{source}}}}}"
+    text = f"version: 1\ntrust: ['os:getcwd']\n{manifest}\n"
+    (other / "datasets.yaml").write_text(text, encoding="utf-8")
+    (other / "d.jsonl").write_text('{"input": "a", "target": "b"}\n', encoding="utf-8")
+    own = RegistryFileSystem(skip_instance_cache=True)
+    with pytest.raises(ManifestError, match="the mapper 'os:getcwd' is not trusted"):
+        own.open(f"d.jsonl?root={other}")
+    assert own.size(f"plain.jsonl?root={other}") > 0
+    index = catalog / "datasets.yaml"
+    allowed = index.read_text(encoding="utf-8").replace(
+        "version: 1", "version: 1\ntrust: ['os:getcwd']"
+    )
+    index.write_text(allowed, encoding="utf-8")
+    for trusting in (own, RegistryFileSystem(root=str(other), skip_instance_cache=True)):
+        with pytest.raises(MappingError):  # it was called, and takes no record
+            trusting.open(f"d.jsonl?root={other}")
 
 
 def test_manifest_may_not_read_it(catalog: Path) -> None:

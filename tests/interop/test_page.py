@@ -15,6 +15,9 @@ from tests.interop.page import PAGE, Section, sections
 SECTIONS = sections(PAGE.read_text(encoding="utf-8"))
 
 
+@pytest.mark.filterwarnings(  # mlcroissant uses both
+    "ignore:ConjunctiveGraph is deprecated", "ignore:The inplace keyword"
+)
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.title)
 def test_blocks_of_a_section_run(
     section: Section, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

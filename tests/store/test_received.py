@@ -17,7 +17,7 @@ from registry.store.received import check_received
 from registry.store.schema import batch_of
 from registry.store.writer import SampleWriter
 
-FIELDS = {
+FIELDS: dict[str, list[Any]] = {
     "input": ["q"] * 5,
     "target": ["a"] * 5,
     "choices": [["a", "b"], ["a"], None, [], ["a", "b"]],

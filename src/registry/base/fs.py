@@ -38,7 +38,6 @@ __all__ = [
     "publish_folder",
     "remove_folder",
     "remove_leftovers",
-    "replace_folder",
     "set_cached_mode",
     "temporary_folder",
     "write_atomic",
@@ -108,6 +107,8 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     Raises:
         CacheError: the folder can't be created, or the disk is full or broken.
     """
+    import shutil  # not needed to open a cached dataset
+
     folder = parent / uuid.uuid4().hex
     with contextlib.ExitStack() as held:
         try:
@@ -126,7 +127,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
                 raise
             raise _write_error(parent, error) from error
         finally:
-            _remove_quietly(folder)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_error(folder: Path, error: OSError) -> CacheError:
@@ -187,34 +188,21 @@ def remove_folder(folder: Path, parent: Path) -> None:
     Raises:
         CacheError: it can't be moved there.
     """
-    away = _moved_away(folder, parent)
-    if away is not None:
-        _remove_quietly(away)
+    import shutil  # not needed to open a cached dataset
 
-
-def _moved_away(folder: Path, parent: Path) -> Path | None:
     # Nothing holds it there, so it is removed as left over if this process is killed.
     target = parent / uuid.uuid4().hex
     try:
         if not parent.exists():
             make_folder(parent)
-        return folder.rename(target)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _write_error(parent, error) from error
-
-
-def _remove_quietly(path: Path) -> None:
-    """Remove a file, a link, or a folder with its content, if that is possible."""
-    try:
-        os.unlink(path)
+        folder.rename(target)
     except FileNotFoundError:
         return
-    except OSError:  # a folder, for which the error depends on the platform
-        import shutil  # not needed to open a cached dataset
-
-        shutil.rmtree(path, ignore_errors=True)
+    except OSError as error:
+        raise _write_error(parent, error) from error
+    shutil.rmtree(target, ignore_errors=True)
+    with contextlib.suppress(OSError):  # it may have been a file, or a link
+        target.unlink()
 
 
 def publish_folder(folder: Path, target: Path) -> None:
@@ -233,30 +221,6 @@ def publish_folder(folder: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in _TAKEN:
             raise _write_error(target.parent, error) from error
-
-
-def replace_folder(folder: Path, target: Path, parent: Path) -> None:
-    """Move a finished `folder` to `target`; what is there is moved under `parent` and removed.
-
-    Raises:
-        CacheError: it can't be moved.
-    """
-    old = _moved_away(target, parent)
-    if old is None:
-        return publish_folder(folder, target)
-    files: list[Path] = []
-    try:
-        # Linux takes milliseconds to remove a folder, but not to replace one that is empty. Its
-        # files are removed at the end, as large ones take long, and there is no entry meanwhile.
-        with contextlib.suppress(OSError):
-            for path in old.iterdir():
-                files.append(path.rename(old.with_name(f"{old.name}-{len(files)}")))
-            folder = folder.rename(old)
-        publish_folder(folder, target)
-    finally:
-        for path in (*files, old):
-            _remove_quietly(path)
-    return None
 
 
 def set_cached_mode(path: Path) -> None:

@@ -38,7 +38,6 @@ from registry.base.fs import (
     make_durable,
     publish_folder,
     remove_folder,
-    replace_folder,
     set_cached_mode,
     temporary_folder,
     write_cached,
@@ -238,11 +237,10 @@ class Cache(Struct, frozen=True, dict=True):
         # Last, so that a folder with it always has all of its files.
         with create_file(folder / META) as file:
             file.write(text)
-        target = self._folder(kind, fingerprint)
         if replace:
-            replace_folder(folder, target, self.versioned / "tmp")
-        else:
-            publish_folder(folder, target)
+            self.discard(kind, fingerprint)
+        target = self._folder(kind, fingerprint)
+        publish_folder(folder, target)
         self._depend_on(target)
         return CacheEntry(target, full_meta)
 

@@ -167,7 +167,7 @@ class Catalog(Mapping[str, DatasetSpec]):
             ManifestError: its manifest, or one that it extends, is invalid.
         """
         self.check_name(name)
-        entries = list(self._with_ancestors(name))
+        entries = list(self.lineage(name))
         files = {entry.document.file for entry in entries}
         indexes = {layer.document.file for entry in entries if (layer := entry.defaults).document}
         problems = [
@@ -230,12 +230,12 @@ class Catalog(Mapping[str, DatasetSpec]):
     def tags_of(self, name: str) -> frozenset[str]:
         """Return the tags of a dataset, its own or inherited, even if it does not resolve."""
         # Without resolving, so that an invalid dataset does not break filters by tag.
-        layers = [entry.value for entry in self._with_ancestors(name)]
+        layers = [entry.value for entry in self.lineage(name)]
         layers.append(self.entries[name].defaults.value)
         tags = next((layer["tags"] for layer in layers if "tags" in layer), None)
         return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
 
-    def _with_ancestors(self, name: object) -> Iterator[Entry]:
+    def lineage(self, name: object) -> Iterator[Entry]:
         """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle.
 
         Of a chain that is too long to resolve, the first ones.

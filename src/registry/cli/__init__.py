@@ -32,6 +32,8 @@ _VERBS = {
     "export": "Write datasets as files of other tools.",
     "import": "Write a manifest for datasets that another tool's file defines.",
     "schema": "Print a JSON Schema for editors.",
+    "bundle": "Write datasets into one file for a machine without a network.",
+    "unbundle": "Verify a bundle, and take its datasets.",
     "cache": "Inspect or clear the cache.",
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["line_blocks", "parse_blocks"]
 
 # Small blocks are faster: touching new memory for the first time takes longer than parsing it.
-_BLOCK_BYTES = 1 << 22
+_BLOCK_BYTES = 1 << 21
 _MOST_BYTES = 1 << 29
 # Each block that is parsed ahead takes memory: its bytes, and the columns made of them.
 _MOST_AHEAD = 8
@@ -33,10 +33,13 @@ def line_blocks(
         NotColumnarError: a line has more than `most` bytes, or more than 512 MiB.
     """
     most = min(most, _MOST_BYTES)  # pyarrow counts the bytes of a block in 32 bits
+    # The first block is larger: a file that has no more is parsed without a thread.
+    wanted = size or 2 * _BLOCK_BYTES
     rest = b""  # the start of a line that is not complete yet
     while True:
         # The size doubles while no line ends, so that a long line is not copied many times.
-        most_bytes = len(rest) + max(size or _BLOCK_BYTES, len(rest))
+        most_bytes = len(rest) + max(wanted, len(rest))
+        wanted = size or _BLOCK_BYTES
         # It grows by what is read: memory for a whole block takes longer to clear than a small file
         # to parse.
         block = bytearray(rest)

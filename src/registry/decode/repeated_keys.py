@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["keys_surely_differ"]
+__all__ = ["keys_surely_differ", "string_ends"]
 
 _WINDOW = 24
 """Bytes before the end of a key that are looked at."""
@@ -125,7 +125,7 @@ def _differ_by_object(
         quotes: The ends of the keys, and maybe some other places.
         hashes: A hash of each key.
     """
-    strings = _string_ends(block)
+    strings = string_ends(block)
     if strings is None:
         return False
     is_end = np.zeros(len(block), bool)
@@ -148,7 +148,7 @@ def _differ_by_object(
     return not np.any(hashes[1:] == hashes[:-1])
 
 
-def _string_ends(block: bytearray) -> NDArray[np.int64] | None:
+def string_ends(block: bytearray) -> NDArray[np.int64] | None:
     """Return the places of the quotes that start and end strings, in turn; None if unsure."""
     codes = np.frombuffer(block, np.uint8)
     quotes = byte_positions('"', block)

@@ -11,6 +11,7 @@ The bytes are those of `registry export`. They are written into the cache once.
 from __future__ import annotations
 
 import errno
+import io
 import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["RegistryFileSystem"]
+
+
+class _File(io.BufferedReader):
+    """Closed with its last reference: many tools never close what they open."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
@@ -115,7 +123,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
     def _open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
         if mode != "rb":
             _refuse_change(path)
-        return self._export(path)[1].open("rb")
+        return _File(io.FileIO(self._export(path)[1]))
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Raise an error: it is read-only."""
@@ -132,16 +140,23 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         """Raise an error: it is read-only."""
         _refuse_change(path2)
 
-    def _settings(self, location: Location) -> Settings:
+    def _settings(self, root: str | None) -> Settings:
         return Settings.from_environment(
-            root=location.root or self._root,
+            root=root or self._root,
             offline=self._offline,
             locked=self._locked,
             frozen=self._frozen,
         )
 
     def _catalog(self, location: Location) -> Catalog:
-        return Catalog.open(self._settings(location).index)
+        """Return the catalog of a URL.
+
+        A URL may come from anywhere, so that a catalog it names permits itself nothing: which code
+        it runs and what it reaches the user's own index decides.
+        """
+        own = self._settings(None).index
+        index = self._settings(location.root).index
+        return Catalog.open(index, rules_from=None if index == own else own)
 
     def _export(self, path: str) -> tuple[str, Path, dict[str, Any]]:
         """Return the key, the file and the provenance of an export.
@@ -153,8 +168,8 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         location = _parse(path)
         if location.kind is None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        settings = self._settings(location)
-        catalog, cache = Catalog.open(settings.index), Cache(settings.cache_dir)
+        settings = self._settings(location.root)
+        catalog, cache = self._catalog(location), Cache(settings.cache_dir)
         try:
             exported = open_exported(
                 location.name, catalog, cache, settings, overrides=location.view

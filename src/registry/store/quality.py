@@ -21,7 +21,9 @@ __all__ = ["QualityCounter", "unused_columns"]
 
 _SHOWN = 3
 _MAX_VALUE = 80
-_PART_ROWS = 1 << 11
+_PART_ROWS = 1 << 12
+_COMPARED = 8
+"""Choices that are compared with each other; more are sorted."""
 
 Rows = NDArray[np.int64]
 """Positions of rows within a batch, ascending."""
@@ -40,13 +42,14 @@ class QualityCounter:
     def add(self, batch: pa.RecordBatch) -> None:
         """Count the samples of a batch."""
         blank = _blank_targets(batch)
+        lengths = _choice_counts(batch)
         found = {
             "blank_inputs": blank_strings(batch.column("input")),
             "blank_targets": blank,
             "targets_outside_choices": _targets_outside_choices(batch, blank),
             "missing_ids": _missing_ids(batch),
-            "missing_choices": _rows_of_length(batch, 0),
-            "few_choices": _rows_of_length(batch, 1),
+            "missing_choices": np.flatnonzero(lengths == 0),
+            "few_choices": np.flatnonzero(lengths == 1),
             "repeated_choices": _repeated_choices(batch),
         }
         for name, rows in found.items():
@@ -114,7 +117,7 @@ def _targets_outside_choices(batch: pa.RecordBatch, blank: Rows) -> Rows:
     if choices.null_count == len(choices):
         return _NONE
     is_unclear = np.ones(batch.num_rows, bool)
-    is_unclear[_rows_of_length(batch, 0)] = False
+    is_unclear[_choice_counts(batch) == 0] = False
     is_unclear[_capitals_of_choices(batch)] = False
     is_unclear[blank] = False
     unclear = np.flatnonzero(is_unclear)
@@ -172,17 +175,21 @@ def _capitals_of_choices(batch: pa.RecordBatch) -> Rows:
 def _missing_ids(batch: pa.RecordBatch) -> Rows:
     is_missing = np.ones(batch.num_rows, bool)
     for name in ("id", "id_number"):
-        is_missing[_valid(batch.column(name))] = False
+        column = batch.column(name)
+        if not column.null_count:
+            return _NONE
+        is_missing[_valid(column)] = False
     return np.flatnonzero(is_missing)
 
 
-def _rows_of_length(batch: pa.RecordBatch, length: int) -> Rows:
-    """Return the rows with so many choices; null is none."""
+def _choice_counts(batch: pa.RecordBatch) -> Rows:
+    """Return the number of choices of each row; null has none."""
     choices = batch.column("choices")
-    lengths = np.zeros(batch.num_rows, np.int64)
-    valid = _valid(choices)
-    lengths[valid] = np.diff(list_offsets(choices))[valid]
-    return np.flatnonzero(lengths == length)
+    counts = np.zeros(batch.num_rows, np.int64)
+    if choices.null_count < len(choices):
+        valid = _valid(choices)
+        counts[valid] = np.diff(list_offsets(choices))[valid]
+    return counts
 
 
 def _repeated_choices(batch: pa.RecordBatch) -> Rows:
@@ -210,11 +217,22 @@ def _maybe_repeated(choices: pa.Array) -> Rows:
     candidates = [_NONE]
     for length in np.flatnonzero(np.bincount(lengths)).tolist():
         same = np.flatnonzero(lengths == length)
-        ordered = keys[starts[same][:, None] + np.arange(length)]
-        ordered.sort(axis=1)
-        candidates.append(same[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)])
+        table = keys[starts[same] + np.arange(length)[:, None]]
+        candidates.append(same[_has_equal_columns(table)])
     rows: Rows = valid[np.sort(np.concatenate(candidates))]
     return rows
+
+
+def _has_equal_columns(table: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which columns of a table have a value twice."""
+    found = np.zeros(table.shape[1], bool)
+    if len(table) > _COMPARED:
+        ordered = np.sort(table, axis=0)
+        return np.any(ordered[1:] == ordered[:-1], axis=0)
+    for row in range(1, len(table)):  # faster than to sort few values
+        for other in range(row):
+            found |= table[row] == table[other]
+    return found
 
 
 def _rough_keys(texts: pa.Array) -> NDArray[np.uint64]:
@@ -247,7 +265,7 @@ def _example(
     batch: pa.RecordBatch, row: int, value_of: Callable[[dict[str, Any]], Any]
 ) -> dict[str, Any]:
     names = ("record", "id", "id_number", "input", "target", "targets", "choices")
-    (values,) = batch.slice(row, 1).select(names).to_pylist()
+    values = {name: batch.column(name)[row].as_py() for name in names}
     identifier = values["id"] if values["id_number"] is None else values["id_number"]
     return {"record": values["record"], "id": _cut(identifier), "value": _cut(value_of(values))}
 

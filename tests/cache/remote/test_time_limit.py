@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from registry.cache.remote.time_limit import LibraryError, NoProgressError, run_
 def test_result_and_errors_come_back() -> None:
     assert run_limited(lambda _: 7, 5) == 7
     with pytest.raises(LibraryError) as raised:
-        run_limited(lambda _: {}["missing"], 5)
+        run_limited(lambda _: os.environ["NO SUCH VARIABLE"], 5)
     assert isinstance(raised.value.__cause__, KeyError)
 
 

@@ -270,3 +270,23 @@ def test_clear_asks_for_confirmation(
     done = run("cache", "clear", *names)
     assert bool(entries(run)) is is_left
     assert ("also used by qa-one" in done.out) is bool(names)
+
+
+def test_the_shared_cache_is_pruned_by_age(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / "shared" / "v2" / "samples" / "key" / "entry.json"
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"x" * 10)
+    os.utime(old, (0, 0))
+    command = ("cache", "prune", "--remote", "--older", "30d")
+    result = run(*command)
+    assert result.code == 1
+    assert "no shared cache (REGISTRY_REMOTE_CACHE names it" in result.err
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", str(tmp_path / "shared"))
+    assert run("cache", "prune", "--remote").code == 2
+    assert run(*command, "--keep-size", "1GB").code == 2
+    assert f"would remove 10 B from the shared cache {tmp_path}" in run(*command, "--dry-run").out
+    data = run(*command, "--json").json
+    assert [one["name"] for one in data["removed"]] == ["v2/samples/key/entry.json"]
+    assert not old.exists()

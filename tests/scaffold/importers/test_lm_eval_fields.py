@@ -9,7 +9,7 @@ import pytest
 from registry.manifest.expressions import parse_expression
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
-from registry.scaffold.importers.field_code import UntranslatableError
+from registry.scaffold.importers.code.field_code import UntranslatableError
 from registry.scaffold.importers.lm_eval_fields import choices_of, input_of, target_of
 from registry.scaffold.importers.tolerant_yaml import Tagged
 

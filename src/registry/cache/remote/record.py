@@ -47,8 +47,8 @@ class Writer(Struct, frozen=True):
     def signature(self, meta: Mapping[str, Any]) -> str:
         """Return the HMAC-SHA256 of what an entry holds, which has the digests of its files."""
         # The first line keeps the key's other uses apart from this one.
-        text = f"registry shared cache {_RECORD_FORMAT}\n{self.name}\n{canonical_json(meta)}"
-        return hmac.new(self.key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+        head = f"registry shared cache {_RECORD_FORMAT}\n{self.name}\n".encode()
+        return hmac.new(self.key, head + canonical_json(meta), hashlib.sha256).hexdigest()
 
 
 class Record(Struct, frozen=True):

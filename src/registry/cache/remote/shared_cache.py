@@ -40,14 +40,15 @@ from registry.progress import Progress, Report
 if TYPE_CHECKING:
     from registry.cache.remote.objects import Store, StoredObject
 
-__all__ = ["Check", "Pushed", "RemoteSettings", "SharedCache", "entry_folder"]
+__all__ = ["ENTRY", "Check", "Pushed", "RemoteSettings", "SharedCache", "entry_folder"]
 
 _Result = TypeVar("_Result")
 Check = Callable[[CacheEntry], None]
 """Raises a RegistryError for samples that are invalid, or not those of the lockfile."""
 Pushed = Literal["pushed", "present"]
 
-_ENTRY = "entry.json"
+ENTRY = "entry.json"
+"""Name of the record of an entry."""
 _PAUSE_SECONDS = 300.0
 """How long it is not asked after it gave no answer."""
 _UPLOAD_FACTOR = 10
@@ -123,7 +124,7 @@ class SharedCache:
         return self.settings.trusts_all or record.is_by(self._writers)
 
     def _read_record(self, fingerprint: str) -> Record | None:
-        name = f"{entry_folder(fingerprint)}/{_ENTRY}"
+        name = f"{entry_folder(fingerprint)}/{ENTRY}"
         data = self._ask(lambda _: self._store.read(name, MAX_RECORD_BYTES + 1))
         if data is None:
             return None
@@ -208,7 +209,7 @@ class SharedCache:
                 lambda progress: self._store.upload(path, name, lambda _: progress()),
                 factor=_UPLOAD_FACTOR,
             )
-        text, entry = record_text(record), f"{entry_folder(record.fingerprint)}/{_ENTRY}"
+        text, entry = record_text(record), f"{entry_folder(record.fingerprint)}/{ENTRY}"
         # Two writers at the same time: either's record describes samples that are there.
         if there is None and not is_wrong:
             is_new = self._ask(lambda _: self._store.write_new(entry, text))

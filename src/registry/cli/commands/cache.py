@@ -199,6 +199,9 @@ def _consequence(checked: Checked) -> str:
     is_flag=True,
     help="Remove what no dataset of this catalog uses, with its lock.",
 )
+@click.option(
+    "--remote", is_flag=True, help="Prune the shared cache, REGISTRY_REMOTE_CACHE, not this one."
+)
 @click.option("--dry-run", is_flag=True, help="Remove nothing, only list what would be removed.")
 @options.as_json
 @options.root
@@ -206,6 +209,7 @@ def prune(
     older: float | None,
     keep_size: int | None,
     unreferenced: bool,
+    remote: bool,
     dry_run: bool,
     as_json: bool,
     root: str | None,
@@ -213,8 +217,15 @@ def prune(
     """Remove what killed processes left, and what the options select.
 
     TIME is a number and a unit, such as 12h or 30d; SIZE is one such as 500MB or 20GB. Without an
-    option no samples are removed. It is safe while other processes read or build.
+    option no samples are removed. It is safe while other processes read or build. With --remote
+    only --older counts, and TIME is since an entry was pushed, as readers write nothing there.
     """
+    if remote:
+        if older is None or keep_size is not None or unreferenced:
+            raise click.UsageError(
+                "--remote goes with --older TIME, and not with --keep-size or --unreferenced"
+            )
+        return _prune_shared(older, dry_run=dry_run, as_json=as_json)
     cache, usage = _open(), None
     if unreferenced:
         _, cache, usage = _open_with_usage(root)
@@ -238,6 +249,25 @@ def prune(
     if rows and not as_json:
         print_table(("kind", "built for", "size", "name", "reason"), rows)
     return _report(removal, cache, as_json=as_json)
+
+
+def _prune_shared(older: float, *, dry_run: bool, as_json: bool) -> int:
+    from registry.cache.remote.prune import prune_shared  # few invocations need it
+
+    shared = options.shared_cache()
+    removed = prune_shared(shared, older=older, dry_run=dry_run)
+    total = sum(one.bytes for one in removed)
+    if as_json:
+        objects = [{"name": one.name, "bytes": one.bytes, "days": one.days} for one in removed]
+        data = {"location": shared.shown, "bytes": total, "dry_run": dry_run}
+        print_json({**data, "removed": objects})
+        return CLEAN
+    if removed:
+        rows = [(one.name, size_text(one.bytes), f"{one.days:g}") for one in removed]
+        print_table(("object", "size", "days"), rows)
+    verb = "would remove" if dry_run else "removed"
+    print_line(f"{verb} {size_text(total)} from the shared cache {shared.shown}")
+    return CLEAN
 
 
 def _refuse_invalid(usage: CacheUsage) -> None:

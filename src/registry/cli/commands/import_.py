@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from registry.base.names import name_fault
+from registry.boundary.boundary import UNBOUNDED
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS
 from registry.cli.output import print_json, print_line
@@ -17,7 +19,7 @@ from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes.schema_comment import schema_reference
 from registry.scaffold.importers import KINDS
 from registry.scaffold.importers.manifest_text import imported_text, left_out_lines
-from registry.scaffold.importers.models import ImportedDataset, ImportOptions
+from registry.scaffold.importers.models import Imported, ImportedDataset, ImportOptions, NotImported
 from registry.scaffold.importers.run import ImportedFile, import_files
 from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
@@ -27,7 +29,7 @@ __all__ = ["command"]
 _EXAMPLES = """\b
 Example: registry import tasks/arc_easy.yaml --out registry/arc.yaml
 registry import eval.yaml --repository owner/name --strict
-registry import tasks/ --json
+registry import conf/catalog.yml --from kedro --json
 """
 
 
@@ -58,23 +60,22 @@ def command(
 ) -> int:
     """Write a manifest for datasets that files of other tools define.
 
-    Kinds: the Hub's eval.yaml, and tasks of lm-evaluation-harness. Nothing in the files is
-    executed. What the manifest can't say is listed on stderr and as comments in the manifest.
+    Kinds: the Hub's eval.yaml, tasks of lm-evaluation-harness, Croissant, README files of the Hub,
+    and catalogs of Kedro and Intake. Nothing in the files is executed. What the manifest can't say
+    is listed on stderr and as comments in the manifest.
     """
     if revision is not None and repository is None:
         raise click.UsageError("--revision goes with --repository")
     if name is not None and (fault := name_fault(name)):
         raise click.UsageError(f"'{name}' is not a valid dataset name ({fault})")
     options = ImportOptions(name=name, repository=repository, revision=revision)
-    files = list(import_files(map(Path, paths), options, kind=kind))
+    here = Path(out).parent if out is not None else Path.cwd()
+    schema = schema_reference("manifest", root=Path.cwd(), folder=here)
+    found = import_files(map(Path, paths), options, kind=kind)
+    files = [_checked(file, schema) for file in found]
     datasets = [one for file in files for one in file.imported.datasets]
     _check_names(datasets, name)
-    text = ""
-    if datasets:
-        here = Path(out).parent if out is not None else Path.cwd()
-        schema = schema_reference("manifest", root=Path.cwd(), folder=here)
-        text = imported_text(datasets, schema=schema)
-        _check(text, out or "manifest", datasets)
+    text = imported_text(datasets, schema=schema) if datasets else ""
     if out is not None and text:
         _write(Path(out), text)
     if as_json:
@@ -97,11 +98,21 @@ def _check_names(datasets: list[ImportedDataset], name: str | None) -> None:
         raise ManifestError([problem])
 
 
-def _check(text: str, file: str, datasets: list[ImportedDataset]) -> None:
-    """Resolve each dataset, so that no manifest is written that `validate` refuses."""
-    catalog = Catalog(builtin_root()).with_manifest(parse_yaml(text, file=file))
-    for one in datasets:
-        _ = catalog[one.name]
+def _checked(file: ImportedFile, schema: str) -> ImportedFile:
+    """Return a file without the datasets that `validate` would refuse.
+
+    Where its sources may be is a matter of the catalog that it becomes a part of, not of it.
+    """
+    empty = Catalog(builtin_root(), boundary=UNBOUNDED)
+    datasets, refused = [], list(file.imported.refused)
+    for one in file.imported.datasets:
+        document = parse_yaml(imported_text([one], schema=schema), file=str(file.file))
+        try:
+            _ = empty.with_manifest(document)[one.name]
+            datasets.append(one)
+        except ManifestError as error:
+            refused.append(NotImported(one.name, "; ".join(one.text for one in error.problems)))
+    return replace(file, imported=Imported(tuple(datasets), tuple(refused)))
 
 
 def _write(file: Path, text: str) -> None:

@@ -115,7 +115,7 @@ def _field(column: pa.Field) -> dict[str, Any]:
 
 
 def _is_struct_list(kind: pa.DataType) -> bool:
-    return pa.types.is_large_list(kind) and pa.types.is_struct(kind.value_type)
+    return bool(pa.types.is_large_list(kind) and pa.types.is_struct(kind.value_type))
 
 
 def _source(column: str) -> dict[str, Any]:

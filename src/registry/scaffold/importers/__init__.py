@@ -7,5 +7,9 @@ __all__ = ["KINDS"]
 KINDS = {
     "eval.yaml": "eval_yaml",
     "lm-eval": "lm_eval",
+    "croissant": "croissant",
+    "hub-readme": "hub_card",
+    "kedro": "kedro",
+    "intake": "intake",
 }
 """Kind of file → the module that reads it, with a function `read(file, options) -> Imported`."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from registry.manifest.source_models import GENERIC_BUILDERS
-from registry.scaffold.importers.field_code import UntranslatableError
+from registry.scaffold.importers.code.field_code import UntranslatableError
 from registry.scaffold.importers.lm_eval_fields import choices_of, input_of, target_of
 from registry.scaffold.importers.models import (
     Imported,

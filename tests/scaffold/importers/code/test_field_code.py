@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from registry.scaffold.importers.field_code import (
+from registry.scaffold.importers.code.field_code import (
     Translator,
     UntranslatableError,
     constant_of,

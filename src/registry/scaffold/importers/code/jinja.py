@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any
 
-from registry.scaffold.importers.field_code import (
+from registry.scaffold.importers.code.field_code import (
     Translator,
     UntranslatableError,
     parse_code,

@@ -10,8 +10,8 @@ from registry.errors import MappingError
 from registry.manifest.expressions import parse_expression
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
-from registry.scaffold.importers.field_code import UntranslatableError
-from registry.scaffold.importers.jinja import parse_jinja, single_expression, translate_jinja
+from registry.scaffold.importers.code.field_code import UntranslatableError
+from registry.scaffold.importers.code.jinja import parse_jinja, single_expression, translate_jinja
 
 RECORD: dict[str, Any] = {
     "question": "  What {is} it?\n",

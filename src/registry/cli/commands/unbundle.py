@@ -1,0 +1,68 @@
+"""`unbundle`: take the datasets of a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from registry.base.fs import file_sha256
+from registry.cache.cache import Cache
+from registry.cli import CLEAN, options
+from registry.cli.output import print_json, print_line
+from registry.cli.progress_bars import bars
+from registry.cli.units import size
+from registry.errors import BundleError, count_text, list_names
+from registry.workflows.unbundle import unbundle
+
+__all__ = ["command"]
+
+
+@click.command(
+    "unbundle",
+    epilog="\b\nExample: registry unbundle demo.tar.zst --root datasets\n"
+    "REGISTRY_ROOT=datasets registry preview demo-mcq --offline",
+)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--root",
+    default=Path(),
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the catalog, which is created. Default: the working directory.",
+)
+@click.option(
+    "--sha256",
+    "expected",
+    metavar="DIGEST",
+    help="Refuse any other file; `registry bundle` prints its digest.",
+)
+@click.option(
+    "--max-size",
+    callback=size,
+    metavar="SIZE",
+    help="Refuse a bundle that has more bytes uncompressed. Default: what is free on the disk.",
+)
+@options.as_json
+def command(
+    file: Path, root: Path, expected: str | None, max_size: int | None, as_json: bool
+) -> int:
+    """Write the catalog of a bundle to a folder, and its samples to the cache.
+
+    Everything is verified before anything is written: the format, the digest of each member, that
+    the samples are those that its datasets.lock pins, and that each dataset opens offline. Files
+    that are there with another content are never replaced.
+    """
+    if expected is not None and file_sha256(file) != expected.removeprefix("sha256:").lower():
+        raise BundleError(f"{file}: its sha256 is {file_sha256(file)}, not {expected}")
+    cache = Cache(options.settings_of(None).cache_dir)
+    with bars(as_json=as_json) as report:
+        done = unbundle(file, root.absolute(), cache, most=max_size, report=report)
+    if as_json:
+        print_json(done.to_dict())
+        return CLEAN
+    print_line(
+        f"{count_text(len(done.datasets), 'dataset')} in {root}: {list_names(done.datasets, 3)}"
+    )
+    print_line(f"{count_text(len(done.written), 'new file')}; samples are in {cache.root}")
+    return CLEAN

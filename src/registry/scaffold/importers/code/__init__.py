@@ -1,0 +1,1 @@
+"""Expressions and templates of other tools, translated to the field language."""

@@ -1,0 +1,235 @@
+"""Put datasets, with all that opens them without a network, into one file."""
+
+from __future__ import annotations
+
+import glob
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from registry.base.cache_format import CACHE_FORMAT
+from registry.base.fs import file_sha256, write_atomic
+from registry.base.locations import archive_of, is_local, is_package, local_path
+from registry.build.file_references import local_resolver, resolve_files
+from registry.cache.remote.record import SAMPLES, record_of, record_text
+from registry.errors import BundleError
+from registry.load import load
+from registry.lockfile.models import Lock, lock_text
+from registry.lockfile.pinned import pin_sources
+from registry.lockfile.spec_digest import location_in
+from registry.progress import Progress
+from registry.store.rows import FILE_COLUMNS
+from registry.workflows.bundle_file import (
+    BUNDLE_FORMAT,
+    Contents,
+    Dataset,
+    Member,
+    write_bundle,
+)
+
+if TYPE_CHECKING:
+    from registry.base.threads import ReportNamed
+    from registry.build.execute import LoadResult
+    from registry.cache.cache import Cache
+    from registry.catalog.catalog import Catalog
+    from registry.lockfile.models import Pin
+    from registry.manifest.models import DatasetSpec
+
+__all__ = ["Bundled", "bundle"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundled:
+    """What was put into a bundle."""
+
+    file: Path
+    bytes: int
+    sha256: str
+    """Digest of the file."""
+    datasets: tuple[Dataset, ...]
+    members: int
+    needs: tuple[str, ...]
+    """What must be on the other machine: packages with mappers or with files."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        datasets = [
+            {"name": one.name, "fingerprint": one.fingerprint, "samples": one.samples}
+            for one in self.datasets
+        ]
+        return {**vars(self), "file": str(self.file), "datasets": datasets}
+
+
+@dataclass
+class _Parts:
+    """The members of a bundle, as bytes or as files, by name."""
+
+    texts: dict[str, bytes] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    """Those that are known."""
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a member."""
+        return io.BytesIO(self.texts[name]) if name in self.texts else self.files[name].open("rb")
+
+    def members(self) -> Iterator[Member]:
+        """Yield the members, sorted by name: the catalog is before the samples."""
+        import hashlib
+
+        for name in sorted({*self.texts, *self.files}):
+            if name in self.texts:
+                text = self.texts[name]
+                yield Member(name, len(text), hashlib.sha256(text).hexdigest())
+            else:
+                path = self.files[name]
+                digest = self.digests.get(name) or file_sha256(path)
+                yield Member(name, path.stat().st_size, digest)
+
+
+def bundle(
+    names: Sequence[str],
+    catalog: Catalog,
+    cache: Cache,
+    pins: dict[str, Pin],
+    file: Path,
+    *,
+    offline: bool = False,
+    report: ReportNamed,
+) -> Bundled:
+    """Write a bundle of datasets; what is not cached is built first.
+
+    Args:
+        names: The datasets.
+        catalog: Their catalog.
+        cache: Where their samples are.
+        pins: The pins of the lockfile; each dataset needs one for its current manifest.
+        file: Where to write; the file appears only when it is complete.
+        offline: Make no request.
+        report: Called with the progress.
+
+    Raises:
+        LockStaleError: a dataset is not locked.
+        BundleError: it needs a file that is outside the catalog's folder.
+    """
+    parts, found, needs = _Parts(), [], set[str]()
+    folder = catalog.index.parent
+    parts.files["catalog/datasets.yaml"] = catalog.index
+    chosen = {name: pins[name] for name in names if name in pins}
+    parts.texts["catalog/datasets.lock"] = lock_text(Lock(chosen)).encode()
+    for path in _listed_files(catalog):
+        _add_file(parts, path, folder)
+    for name in names:
+        spec = catalog[name]
+        lock = pin_sources(spec, pins.get(name), locked=True)
+        with catalog.locating(name):
+            opened = load(
+                spec,
+                cache,
+                boundary=catalog.boundary,
+                offline=offline,
+                verify=True,
+                lock=lock,
+                report=partial(report, name),
+            )
+        found.append(_add_samples(parts, opened, name))
+        for path in _files_of(spec, catalog, pins[name], opened, needs):
+            _add_file(parts, path, folder, dataset=name)
+    contents = Contents(BUNDLE_FORMAT, CACHE_FORMAT, tuple(found), tuple(parts.members()))
+    _write(file, contents, parts, report)
+    return Bundled(
+        file=file,
+        bytes=file.stat().st_size,
+        sha256=file_sha256(file),
+        datasets=tuple(found),
+        members=len(contents.members),
+        needs=tuple(sorted(needs)),
+    )
+
+
+def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -> None:
+    done, total = 0, contents.size
+
+    def moved(count: int) -> None:
+        nonlocal done
+        done += count
+        report(file.name, Progress("fetch", done, total))
+
+    # The writer of a compressed stream wants a path of its own.
+    def write(output: Any) -> None:
+        write_bundle(Path(output.name), contents, parts.open, moved)
+
+    write_atomic(file, write)
+
+
+def _listed_files(catalog: Catalog) -> Iterator[Path]:
+    """Yield the manifests that the index lists by name: without them it would be invalid."""
+    for pattern in catalog.index_document().value.get("include", []):
+        if not glob.has_magic(pattern) and not is_package(pattern):
+            yield catalog.index.parent / pattern
+
+
+def _files_of(
+    spec: DatasetSpec, catalog: Catalog, pin: Pin, opened: LoadResult, needs: set[str]
+) -> Iterator[Path]:
+    """Yield the files that a dataset needs: manifests, local sources, and what samples name."""
+    for entry in catalog.lineage(spec.name):
+        yield Path(entry.document.file).absolute()
+    if spec.mapper is not None:
+        needs.add(f"{spec.mapper} (the mapper of {spec.name})")
+    for source in pin.sources:
+        location = archive_of(source.location)
+        if source.revision is not None or not is_local(location):
+            continue
+        if is_package(location):
+            needs.add(f"{location} (a file of {spec.name})")
+        else:
+            yield Path(local_path(location_in(spec.folder, source.location)))
+    yield from _named_files(spec, catalog, opened)
+
+
+def _named_files(spec: DatasetSpec, catalog: Catalog, opened: LoadResult) -> Iterator[Path]:
+    """Yield the files beside a local source that samples name: media, files of a sandbox."""
+    base = spec.source.base_location
+    columns = opened.entry.meta["columns"]
+    if base is None or not is_local(base) or set(FILE_COLUMNS).isdisjoint(columns):
+        return
+    resolve = local_resolver(base, catalog.boundary.of_location(base))
+    named: set[str] = set()
+
+    def note(value: str) -> str:
+        if (path := resolve(value)) != value:
+            named.add(local_path(path))
+        return value
+
+    for sample in opened.dataset.as_stored():
+        resolve_files(sample, note)
+    yield from map(Path, sorted(named))
+
+
+def _add_samples(parts: _Parts, opened: LoadResult, name: str) -> Dataset:
+    record = record_of(opened.entry.meta["fingerprint"], opened.entry.meta)
+    folder = f"samples/{record.fingerprint.removeprefix('sha256:')}"
+    parts.texts[f"{folder}/entry.json"] = record_text(record)
+    parts.files[f"{folder}/{SAMPLES}"] = opened.entry.folder / SAMPLES
+    parts.digests[f"{folder}/{SAMPLES}"] = record.sha256
+    return Dataset(name, record.fingerprint, opened.entry.meta["samples"])
+
+
+def _add_file(parts: _Parts, path: Path, folder: Path, *, dataset: str = "") -> None:
+    prefix = f"{dataset}: " if dataset else ""
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "missing"
+        raise BundleError(f"{prefix}{path} is {what}, so it can't be bundled")
+    # As it is written, not where links lead: the other machine has no links.
+    if not path.is_relative_to(folder):
+        raise BundleError(
+            f"{prefix}{path} is outside the catalog's folder {folder}, so it can't be bundled"
+            " (move it there)"
+        )
+    name = f"catalog/{path.relative_to(folder).as_posix()}"
+    if name not in parts.texts:
+        parts.files[name] = path

@@ -1,0 +1,238 @@
+"""Take the datasets of a bundle: everything is verified before anything of it can be seen."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from registry.base.cache_access import create_file
+from registry.base.cache_format import CACHE_FORMAT
+from registry.base.fs import file_sha256, publish_folder, write_atomic
+from registry.build.execute import check_unpublished
+from registry.build.open import Opening
+from registry.build.plan import plan
+from registry.cache.cache import Cache, CacheEntry
+from registry.cache.remote.record import SAMPLES, Record, parse_record
+from registry.catalog.catalog import Catalog
+from registry.errors import BundleError, CacheError, RegistryError, list_names
+from registry.lockfile.models import Lock, read_lock
+from registry.lockfile.pinned import pin_sources
+from registry.progress import Progress
+from registry.sources.pins import SourceContext
+from registry.store.digest import digest_samples
+from registry.store.received import check_received
+from registry.workflows.bundle_file import Contents, Member, read_bundle
+
+if TYPE_CHECKING:
+    from registry.base.threads import ReportNamed
+    from registry.lockfile.models import Pin
+    from registry.store.arrow_dataset import ArrowDataset
+
+__all__ = ["Unbundled", "unbundle"]
+
+_RECORD = "entry.json"
+_MAX_TEXT = 1 << 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unbundled:
+    """What was taken from a bundle."""
+
+    file: Path
+    root: Path
+    """Folder of the catalog."""
+    datasets: tuple[str, ...]
+    written: tuple[str, ...]
+    """Files of the catalog that are new, relative to its folder."""
+    entries: int
+    """Entries of the cache, new ones and those that were there."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        return {**vars(self), "file": str(self.file), "root": str(self.root)}
+
+
+def unbundle(
+    file: Path, root: Path, cache: Cache, *, most: int | None = None, report: ReportNamed
+) -> Unbundled:
+    """Write the catalog of a bundle to a folder, and its samples to the cache.
+
+    Args:
+        file: The bundle.
+        root: Folder of the catalog; a file that is there must have the same content.
+        cache: The cache.
+        most: The bytes that it may have uncompressed; None for what fits on the disk.
+        report: Called with the progress.
+
+    Raises:
+        BundleError: it is cut, altered, of a newer format, too large, or not what it says; nothing
+            of it was written then, except in a temporary folder, which is gone.
+    """
+    # All of it once without writing a byte: most of what can be wrong ends here.
+    contents = read_bundle(file, lambda _: None, _counter(file, report))
+    _check_size(file, contents, cache, most)
+    conflicts = _conflicts(contents.members, root)
+    if conflicts:
+        raise BundleError(
+            f"{file}: {root} has another {list_names(conflicts, 3)} (choose another --root)"
+        )
+    with cache.temporary() as folder:
+        _extract(file, contents, folder, report)
+        staged = Cache(folder / "cache")
+        entries = _stage_entries(file, contents, folder, staged)
+        _check_datasets(file, contents, folder / "catalog", staged)
+        for entry in entries:
+            target = cache.versioned / "samples" / entry.folder.name
+            publish_folder(entry.folder, target)
+        written = _write_catalog(contents.members, folder, root)
+    return Unbundled(
+        file=file,
+        root=root,
+        datasets=tuple(one.name for one in contents.datasets),
+        written=written,
+        entries=len(entries),
+    )
+
+
+def _counter(file: Path, report: ReportNamed) -> Any:
+    done = 0
+
+    def moved(count: int) -> None:
+        nonlocal done
+        done += count
+        report(file.name, Progress("fetch", done))
+
+    return moved
+
+
+def _check_size(file: Path, contents: Contents, cache: Cache, most: int | None) -> None:
+    if contents.cache_format != CACHE_FORMAT:
+        raise BundleError(
+            f"{file}: its samples have the format {contents.cache_format} of the cache, and this"
+            f" release reads {CACHE_FORMAT} (bundle them with the same release)"
+        )
+    existing = next(path for path in (cache.root, *cache.root.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    if contents.size > (free if most is None else most):
+        limit = f"{free:,} are free in {cache.root}" if most is None else f"{most:,} are allowed"
+        raise BundleError(f"{file}: it has {contents.size:,} bytes uncompressed, and {limit}")
+
+
+def _catalog_members(members: Sequence[Member]) -> dict[str, Member]:
+    """Return the members of the catalog by their paths in its folder."""
+    prefix = "catalog/"
+    return {one.name[len(prefix) :]: one for one in members if one.name.startswith(prefix)}
+
+
+def _conflicts(members: Sequence[Member], root: Path) -> list[str]:
+    """Return the files that are there with another content, or can't be there."""
+    found = []
+    for name, member in _catalog_members(members).items():
+        path = root / name
+        parents = [one for one in path.parents if one.is_relative_to(root)]
+        # A link below the root would lead what is written out of it.
+        is_blocked = any(one.is_symlink() or one.is_file() for one in parents if one != root)
+        is_other = path.is_symlink() or path.is_dir() or not _is_equal(path, member)
+        if is_blocked or is_other:
+            found.append(name)
+    return found
+
+
+def _is_equal(path: Path, member: Member) -> bool:
+    """Return whether a file is missing, or has the content of a member."""
+    return not path.exists() or file_sha256(path) == member.sha256
+
+
+def _extract(file: Path, contents: Contents, folder: Path, report: ReportNamed) -> None:
+    """Write the members under a private folder; they are compared with their digests again."""
+    with ExitStack() as opened:
+
+        def create(member: Member) -> IO[bytes]:
+            opened.pop_all().close()  # the one before
+            path = folder / member.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return opened.enter_context(create_file(path))
+
+        again = read_bundle(file, create, _counter(file, report))
+    if again != contents:
+        raise BundleError(f"{file}: changed while it was read (try again)")
+
+
+def _stage_entries(file: Path, contents: Contents, folder: Path, staged: Cache) -> list[CacheEntry]:
+    """Make entries of a private cache from the samples; what they contain is checked."""
+    listed = {one.name for one in contents.members}
+    entries = []
+    for fingerprint in sorted({one.fingerprint for one in contents.datasets}):
+        name = f"samples/{fingerprint.removeprefix('sha256:')}"
+        if not {f"{name}/{_RECORD}", f"{name}/{SAMPLES}"} <= listed:
+            raise BundleError(f"{file}: it lacks {name}")
+        try:
+            record = _record(folder / name / _RECORD, fingerprint)
+            path = folder / name / SAMPLES
+            if (path.stat().st_size, file_sha256(path)) != (record.size, record.sha256):
+                raise CacheError("its samples don't have the digest of its entry.json")
+            check_received(path, record.meta)
+        except CacheError as error:
+            raise BundleError(f"{file}: {name}: {error}") from error
+        (folder / name / _RECORD).unlink()
+        digests = {SAMPLES: record.sha256}
+        entries.append(
+            staged.publish(folder / name, "samples", fingerprint, record.meta, digests=digests)
+        )
+    return entries
+
+
+def _record(path: Path, fingerprint: str) -> Record:
+    if path.stat().st_size > _MAX_TEXT:
+        raise CacheError("its entry.json is too large")
+    return parse_record(path.read_bytes(), fingerprint)
+
+
+def _check_datasets(file: Path, contents: Contents, root: Path, staged: Cache) -> None:
+    """Open each dataset from the private cache as `get_dataset` will, offline and locked.
+
+    Nothing is built: the samples are found, and have the digest that the lockfile pins.
+    """
+    try:
+        catalog = Catalog.open(root / "datasets.yaml", keep=False)
+        lock = read_lock(root / "datasets.lock") or Lock()
+        for one in contents.datasets:
+            _check_dataset(one.name, one.fingerprint, catalog, lock.pins, staged)
+    except RegistryError as error:
+        text = str(error).replace(f"{root}/", "")
+        raise BundleError(f"{file}: {text}") from error
+
+
+def _check_dataset(
+    name: str, fingerprint: str, catalog: Catalog, pins: Mapping[str, Pin], staged: Cache
+) -> None:
+    spec = catalog[name]
+    lock = pin_sources(spec, pins.get(name), locked=True)
+    context = SourceContext(
+        boundary=catalog.boundary, cache=staged, offline=True, lock=lock, dataset=name
+    )
+    found = plan(spec, context)
+    if found.entry is None or found.fingerprint != fingerprint:
+        raise BundleError(f"{name}: the samples in it are not those of its manifest and lockfile")
+    opening = Opening.of(spec, catalog.boundary)
+    check_unpublished(found.entry, opening, staged, partial(_compare, name=name, pin=pins[name]))
+
+
+def _compare(dataset: ArrowDataset, *, name: str, pin: Pin) -> None:
+    digest = digest_samples(dataset.as_stored())
+    if (digest.samples, digest.ordered) != (pin.samples, pin.ordered):
+        raise BundleError(f"{name}: the samples in it are not those that its datasets.lock pins")
+
+
+def _write_catalog(members: Sequence[Member], folder: Path, root: Path) -> tuple[str, ...]:
+    """Write what is not there yet; the index last, so that no catalog is ever seen in part."""
+    names = [name for name in _catalog_members(members) if not (root / name).exists()]
+    for name in sorted(names, key=lambda name: (name == "datasets.yaml", name)):
+        with (folder / "catalog" / name).open("rb") as source:
+            write_atomic(root / name, partial(shutil.copyfileobj, source))
+    return tuple(sorted(names))
