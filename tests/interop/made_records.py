@@ -64,11 +64,7 @@ class _Maker:
 
     def pipe(self, start: Any, operations: list[Any], wanted: Any) -> None:
         if any(isinstance(one, dict) and "letter_in" in one for one in operations):
-            (labels,) = (
-                one["letter_in"]
-                for one in operations
-                if isinstance(one, dict) and "letter_in" in one
-            )
+            (labels,) = (one["letter_in"] for one in operations if isinstance(one, dict) and "letter_in" in one)
             self.visit(start, self.member(labels))
             return
         match operations[0]:
