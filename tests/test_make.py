@@ -60,6 +60,14 @@ def test_lowest_versions_have_an_environment_of_their_own() -> None:
     assert not re.search(r"\.venv[ /]", text)
 
 
+def test_tools_that_read_datasets_have_exact_versions() -> None:
+    text = commands("interop")
+    pinned = set(re.findall(r"\s([\w-]+)==\d[\d.]*\d(?=\s)", text))
+    assert {"pyarrow", "pandas", "datasets", "polars", "duckdb", "mlcroissant"} <= pinned
+    assert ".venv-interop/bin/python -m pytest" in text
+    assert not re.search(r"\.venv[ /]", text)
+
+
 def test_quick_part_names_tests() -> None:
     (line,) = [one for one in commands("quick").splitlines() if "-m pytest" in one]
     named = re.findall(r"tests/\S+", line)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry import Dataset, MemoryDataset, get_dataset
+from registry import Dataset, MemoryDataset, Sample, get_dataset
 
 DATASETS: dict[str, Any] = {
     "as it is stored": lambda: get_dataset("demo-mcq"),
@@ -138,3 +138,11 @@ def test_structs_of_metadata_reach_every_tool() -> None:
     assert [row["metadata"] for row in dataset.to_hf(metadata="struct")] == wanted
     pytest.importorskip("polars", reason="polars is not installed")
     assert dataset.to_polars(metadata="struct")["metadata"].to_list() == wanted
+
+
+def test_polars_still_takes_a_dataset_for_a_list_of_rows() -> None:
+    """Hold the page and docs/design.md to it: once this fails, `pl.DataFrame(dataset)` works."""
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    dataset = get_dataset("demo-mcq")
+    assert set(polars.DataFrame(dataset).columns) == set(Sample.model_fields)
+    assert isinstance(polars.from_arrow(dataset), polars.Series)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from registry.samples.frames.methods import FrameMethods
 from registry.samples.selection import int_of
@@ -26,7 +28,7 @@ __all__ = ["StoredFrameMethods"]
 _Result = TypeVar("_Result")
 
 
-class _Frame(NamedTuple):
+class _Frame(Struct, frozen=True):
     """What a frame is made of, beside the file."""
 
     view: ViewArrays
