@@ -44,6 +44,7 @@ from registry import (
     RecordToSample,
     RegistryError,
     Sample,
+    SampleNotFoundError,
     SandboxEnvironmentSpec,
     SourceError,
     csv_dataset,
@@ -199,7 +200,7 @@ def use_errors(call: Callable[[], None]) -> None:
             assert_type(problem.file, str)
             assert_type(problem.line, int)
             assert_type(problem.hint, str)
-    except DatasetNotFoundError as error:
+    except (DatasetNotFoundError, SampleNotFoundError) as error:
         assert_type(error.matches, list[str])
     except LockStaleError as error:
         assert_type(error.dataset, str)
@@ -217,6 +218,6 @@ def are_caught_as() -> None:
     source_errors: list[type[SourceError]] = [OfflineError, AccessError, MissingDependencyError]
     value_errors: list[type[ValueError]] = [DecodeError, MappingError, ExpectationError]
     lock_errors: list[type[LockError]] = [LockStaleError]
-    lookup_errors: list[type[LookupError]] = [DatasetNotFoundError]
+    lookup_errors: list[type[LookupError]] = [DatasetNotFoundError, SampleNotFoundError]
     no_source_errors: list[type[SourceError]] = [CacheError]  # type: ignore[list-item]
     del registry_errors, source_errors, value_errors, lock_errors, lookup_errors, no_source_errors
